@@ -17,7 +17,7 @@ from t2ibench.models.generators.aliases import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
-from t2ibench.pipeline.rewriting import price_of, to_rewrite
+from t2ibench.pipeline.rewriting import to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
@@ -97,12 +97,11 @@ def _heading(prepared: Prepared) -> list[str]:
     plan = prepared.plan
     lines = [f"Run folder: {prepared.folder.path}"]
     if (rewriter := prepared.rewriter) is not None:
-        left, price = len(to_rewrite(prepared)), price_of(rewriter)
+        left = len(to_rewrite(prepared))
         unit = "an image" if rewriter.per == "image" else "a prompt"
         calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
-        cost = f", which would cost {left * price:,.2f}" if left and price is not None else ""
         one = f"{rewriter.name}, one rewriting {unit}"
-        lines.append(f"Rewriter: {one}; {calls} before the first image{cost}")
+        lines.append(f"Rewriter: {one}; {calls} before the first image")
     if plan.needs_encoder:
         lines.append(f"Encoders: {', '.join(prepared.settings.encoder)}")
     if plan.questions:

@@ -52,7 +52,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--proposer P",
-        "hf:ID_OR_DIR, openai:MODEL, replay:FILE, or without a model word-lists (gender, age and "
+        "hf:ID_OR_DIR, openai:MODEL, or without a model word-lists (gender, age and "
         "race) and word-lists:skin (gender, age and skin tone; the default)",
         default="word-lists:skin",
     )

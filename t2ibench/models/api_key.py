@@ -16,16 +16,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class ApiKey:
     """A key, and the forms in which a server may send it back.
 
-    Args:
-        variable: Name of the environment variable that holds it.
-        value: The key itself, where a library has it from elsewhere.
-        also: Further secrets to hide, which are not sent.
-
-    Attributes:
-        value: The key itself; empty where there is none.
-
-    Raises:
-        T2IBenchError: the name is none, or the key cannot be sent.
+    `also` are further secrets to hide, which are not sent. One line says that `variable` is no name
+    of a variable, or that the key cannot be sent.
     """
 
     def __init__(self, variable: str, value: str | None = None, also: Iterable[str] = ()) -> None:

@@ -18,19 +18,7 @@ class ChatModel:
     """A chat model of transformers, one conversation at a time.
 
     Batches would be quicker, but padding changes the last digits of a model's numbers, and a reply
-    must not depend on what else is asked.
-
-    Args:
-        request: Its source is a hub id, or a folder that save_pretrained wrote; its precision is
-            by default bfloat16 on CUDA and float32 elsewhere.
-        max_tokens: Longest reply.
-
-    Attributes:
-        dtype: Its precision.
-        identity: What tells its weights, for a fingerprint; asking a hub takes a while.
-
-    Raises:
-        T2IBenchError: it looks like a path, and the folder does not exist.
+    must not depend on what else is asked. `identity` tells its weights; asking a hub takes a while.
     """
 
     def __init__(self, request: Request[Any], max_tokens: int) -> None:

@@ -23,11 +23,7 @@ T = TypeVar("T")
 
 
 class ChatArguments(ServerArguments):
-    """Arguments of a language model on a server.
-
-    Attributes:
-        max_tokens: Longest answer.
-    """
+    """Arguments of a language model on a server; `max_tokens` is the longest answer."""
 
     max_tokens: PositiveInt = 64
 
@@ -36,18 +32,7 @@ class ChatServer:
     """Asks a model on a server, again where the server is busy or away for a moment.
 
     A server that limits the rate of requests is waited for as long as it asks, up to five minutes.
-
-    Args:
-        model: The model's name on the server.
-        args: Where it is, how long it is waited for, and the longest answer.
-        library: Which library asks.
-
-    Attributes:
-        settings: What decides an answer, for the fingerprint.
-
-    Raises:
-        T2IBenchError: the address is not an http(s) address, the key cannot be sent, or the library
-            is not installed.
+    `settings` are what decides an answer, for the fingerprint.
     """
 
     def __init__(self, model: str, args: ChatArguments, library: Library = "openai") -> None:
@@ -136,11 +121,7 @@ def chat_adapter(
 ) -> Adapter[T]:
     """The adapter `openai:MODEL` or `litellm:MODEL` of a judge, a rewriter or a proposer.
 
-    Args:
-        library: Which one.
-        make: From its name, its server and its arguments.
-        Args: What it is given.
-        takes: What a user has to give, such as '--judge-args base_url=…'.
+    `takes` is what a user has to give, such as '--judge-args base_url=…'.
     """
 
     def create(request: Request[ChatArguments]) -> T:

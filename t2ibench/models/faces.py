@@ -38,13 +38,7 @@ class FaceMeshes:
 
     The detector sees a lighter copy of the image: the whole, padded to a square, and squares of
     the shorter side that overlap by half. What it finds is a face where a mesh that is laid on the
-    image itself says so.
-
-    Args:
-        extra: Of t2ibench, that brings what runs the networks.
-
-    Raises:
-        T2IBenchError: the package that runs the networks is missing.
+    image itself says so. `extra` of t2ibench brings what runs the networks.
 
     Source: Bazarevsky et al. 2019, "BlazeFace"; Kartynnik et al. 2019, "Real-time facial surface
         geometry from monocular video on mobile GPUs"; the networks are MediaPipe's.
@@ -56,14 +50,7 @@ class FaceMeshes:
         self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
     def __call__(self, image: Image) -> list[Float64Array]:
-        """Find the faces of one image.
-
-        Args:
-            image: In RGB.
-
-        Returns:
-            The points of each face, shape (468, 2), in pixels, the tallest face first.
-        """
+        """The points of each face of an RGB image, shape (468, 2), in pixels; the tallest first."""
         levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
         lighter = image.point(levels * 3)
         boxes = [one for square in _squares(image) for one in self._detected(lighter, square)]

@@ -25,12 +25,9 @@ _OF_THE_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 class BoundedClient(httpx.AsyncClient):
     """A client without cookies, redirects and deadlines but that of connecting.
 
-    A reply is unpacked as it comes, so that no more than the limit is ever held.
-
-    Args:
-        largest: Bytes of a reply, unpacked, that are taken at most.
-        key: Sent with every request. What else a library would send to name its user is left
-            out: only what the key knows is hidden from replies.
+    A reply is unpacked as it comes, so that no more than `largest` bytes are ever held. The key is
+    sent with every request. What else a library would send to name its user is left out: only what
+    the key knows is hidden from replies.
     """
 
     def __init__(self, largest: int, key: ApiKey | None = None) -> None:

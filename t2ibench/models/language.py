@@ -125,17 +125,6 @@ class RewritesInParts(Protocol):
 
 
 @runtime_checkable
-class Priced(Protocol):
-    """A rewriter whose rewritings may cost money (optional).
-
-    Attributes:
-        price: Of one rewriting, in the currency of the user; None where it is not known.
-    """
-
-    price: float | None
-
-
-@runtime_checkable
 class ChecksPrompts(Protocol):
     """A rewriter that knows beforehand what it can rewrite (optional)."""
 

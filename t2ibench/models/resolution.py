@@ -208,20 +208,11 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
             "what each must do.",
         )
     given = getattr(value, "name", None)
-    if isinstance(given, str) and visible(given) != given:  # it goes into files and terminals
+    if not isinstance(given, str) or not given or visible(given) != given:
         raise T2IBenchError(
-            f"{_origin(value, spec)} has the name '{shown(given)}'.",
-            "Control and invisible characters, and text that is not UTF-8, are not allowed in it.",
+            f"{_origin(value, spec)} has the name {shown(repr(given))}.",
+            "A name goes into files and terminals: expected a text without control characters.",
         )
-    for name, wanted in (("name", str), ("fingerprint", str), ("batch_size", int)):
-        if name not in members_of(protocol):
-            continue
-        member = getattr(value, name, None)
-        if not isinstance(member, wanted) or not member:
-            expected = "text" if wanted is str else "a whole number of 1 or more"
-            raise T2IBenchError(
-                f"{_origin(value, spec)} has the {name} {member!r}; expected {expected}."
-            )
     return value
 
 

@@ -55,11 +55,7 @@ class FindsRewritings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FoundRewritings:
-    """The rewritings of a few images.
-
-    Attributes:
-        rows: Prompt and index to the rewriting.
-    """
+    """The rewritings of a few images, by prompt and index."""
 
     rows: Mapping[tuple[str, int], StoredRewriting]
 
@@ -85,14 +81,7 @@ def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
 class Rewritten:
     """A generator that gets rewritten prompts (see models.protocols.Generator); see `rewritten`.
 
-    Args:
-        generator: The generator alone.
-        info: What stands before it.
-
-    Attributes:
-        inner: The generator alone.
-        info: What stands before it.
-        rewritings: Where the rewritings are; None before the run's folder is known.
+    `rewritings` is None before the run's folder is known.
     """
 
     def __init__(self, generator: Generator, info: RewriterInfo) -> None:

@@ -70,11 +70,8 @@ def one_line(text: str, length: int = 200) -> str:
 class ServerMessage:
     """What a server says of a request that it did not fulfil.
 
-    Attributes:
-        codes: Its codes and types, in lower case.
-        fields: Names of the fields of the request that it complains about.
-        text: Its words.
-        stage: Where a filter took it: 'input' or 'output', where that is said.
+    Codes and types are in lower case; `fields` are those of the request that it complains about;
+    `stage` is where a filter took it, 'input' or 'output', where that is said.
     """
 
     codes: frozenset[str]
@@ -92,13 +89,7 @@ class ServerMessage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server replied.
-
-    Attributes:
-        status: The HTTP status.
-        body: As many bytes as are taken.
-        key: What is hidden from what it says.
-    """
+    """What a server replied: status, as many bytes as are taken, and the key to hide from them."""
 
     status: int
     body: bytes

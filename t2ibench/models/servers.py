@@ -53,14 +53,10 @@ _ARGUMENTS = "--model-args, --judge-args, --rewriter-args or --proposer-args"
 class ServerArguments(Arguments):
     """Where a server is, and how long it is waited for.
 
-    Attributes:
-        base_url: Such as http://127.0.0.1:8000/v1; None is the library's own.
-        api_key_env: Name of the environment variable that holds the key; None is the library's
-            own. The key itself is never an argument: arguments are stored with the run.
-        timeout: Seconds that one attempt may take, from the connection to the last byte.
-        retries: Attempts at one request. Waiting for a rate limit does not count.
-        first_attempts: Attempts at a server that has not answered anything yet, if fewer.
-        largest_reply: Bytes of a reply, unpacked, that are taken at most.
+    The key itself is never an argument, because arguments are stored with the run: `api_key_env`
+    names the environment variable that holds it. `timeout` is of one attempt, in seconds, to the
+    last byte; waiting for a rate limit does not count as one of the `retries`. `first_attempts` are
+    those at a server that has not answered anything yet, `largest_reply` is in bytes, unpacked.
     """
 
     first_attempts: ClassVar[int | None] = None
@@ -97,13 +93,10 @@ def checked_address(base_url: str) -> str:
 
 
 class Failure(Exception):
-    """Why a request has no answer yet.
+    """Why a request has no answer yet: words that follow 'The server …'.
 
-    Attributes:
-        why: Words that follow 'The server …'.
-        limited: The server asks for fewer requests: it works, and waiting alone will help.
-        wait: Seconds that it asks to wait, if it does.
-        answered: Whether there was an answer at all.
+    `limited`: the server asks for fewer requests; it works, and waiting alone will help. `wait` is
+    the seconds that it asks to wait, and `answered` whether there was an answer at all.
     """
 
     def __init__(
@@ -120,17 +113,10 @@ class Server:
     is no failure: it is waited for. Both end once the server has answered nothing at all for five
     minutes, so that a server that is gone is not waited for by one request after the other.
 
-    Args:
-        where: What messages call it: its address, where there is one.
-        key: What is hidden from what it says.
-        args: How long it is waited for.
-        code_of: The code that stands for an exception of the library, such as
-            'content_policy_violation'; None where it stands for none.
-        hopeless: Exceptions of the library that mean that no call can work.
-
-    Attributes:
-        tell: Told, in a sentence, of every longer wait. It is called from another thread.
-        failed: Told of every attempt that failed, from the other thread too.
+    `where` is what messages call it. `code_of` gives the code that stands for an exception of the
+    library, such as 'content_policy_violation'; `hopeless` are its exceptions that mean that no
+    call can work. `tell` gets a sentence about every longer wait, and `failed` every attempt that
+    failed, both from another thread.
     """
 
     def __init__(
@@ -156,12 +142,7 @@ class Server:
         self._told_until = 0.0
 
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
-        """What a call of the library brings, or what the server replies instead.
-
-        Raises:
-            ServerAwayError: there is no reply, after all attempts.
-            BadReplyError: the reply cannot be used.
-        """
+        """What a call of the library brings, or what the server replies instead."""
         failures: list[Failure] = []
         ends = 0.0
         while True:
@@ -262,20 +243,9 @@ class Server:
 
 
 class OpenAiServer(Server):
-    """A server behind the openai client.
+    """A server behind the openai client, which the first call makes.
 
-    Args:
-        path: What is asked for below the address.
-        args: Its address, its key, and how long it is waited for.
-        local_only: Whether the address comes from somebody else's file: no key is sent then.
-
-    Attributes:
-        base_url: Its address.
-        address: Where it is asked, below that.
-        client: openai's AsyncOpenAI, for calls that `ask` makes; the first one makes it.
-
-    Raises:
-        T2IBenchError: the address is none, or the key cannot be sent.
+    With `local_only` the address comes from somebody else's file: no key is sent then.
     """
 
     def __init__(self, path: str, args: ServerArguments, *, local_only: bool = False) -> None:
@@ -338,20 +308,7 @@ def _load_litellm() -> Any:
 
 
 class LitellmServer(Server):
-    """What LiteLLM reaches.
-
-    Args:
-        model: As LiteLLM names it, such as bedrock/….
-        args: Its address and the variable of its key, where LiteLLM does not know them, and how
-            long it is waited for.
-
-    Attributes:
-        library: The module.
-        address: Where it is asked; None leaves it to LiteLLM.
-
-    Raises:
-        T2IBenchError: it is not installed, the address is none, or the key cannot be sent.
-    """
+    """What LiteLLM reaches, by its own names, such as bedrock/…, at its own address or another."""
 
     def __init__(self, model: str, args: ServerArguments) -> None:
         self.library = _load_litellm()
@@ -419,16 +376,10 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
 def as_they_end(
     waiting: deque[K], begin: Callable[[K], Future[T]], room: Callable[[], int]
 ) -> Iterator[list[tuple[K, T | T2IBenchError]]]:
-    """Begin what waits, and give what has ended.
+    """Begin what waits, as much as there is room for, and give what has ended.
 
-    Args:
-        waiting: What is to be begun; it may change between two parts.
-        begin: Begins one.
-        room: How many may be under way; where it says 0, what waits is given up.
-
-    Yields:
-        What has ended meanwhile, with what it brought or why it failed. What is under way when
-        nobody asks for more is cancelled.
+    What waits may change between two parts; where `room` says 0, it is given up. What is under way
+    when nobody asks for more is cancelled.
     """
     running: dict[Future[T], K] = {}
     try:

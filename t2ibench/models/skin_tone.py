@@ -81,13 +81,9 @@ _WHITE = _XYZ.sum(axis=1)  # D65
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A colour of skin.
+    """A colour of skin: L*, b*, the hue of a* and b* in degrees, the individual typology angle.
 
-    Attributes:
-        lightness: L*.
-        yellowness: b*.
-        hue: Of a* and b*, in degrees.
-        ita: Individual typology angle in degrees, -90 to 90; high is light.
+    The angle is in degrees, -90 to 90; high is light.
     """
 
     lightness: float
@@ -103,15 +99,11 @@ class Colour:
 
 @dataclass(frozen=True, slots=True)
 class SkinTone:
-    """What was measured in one image.
+    """What was measured in one image, or why nothing was, one of `REASONS`.
 
-    Attributes:
-        reason: Why nothing was measured, one of `REASONS`; None where something was.
-        faces: Faces found.
-        size: The longer side of the largest face's oval, in pixels.
-        scene: The scene's light: log-average luminance around the head, 0 to 1.
-        raw: The skin's colour as it is in the image.
-        corrected: The same, brought towards the light of an ordinary picture.
+    `size` is the longer side of the largest face's oval, in pixels; `scene` the scene's light, the
+    log-average luminance around the head, 0 to 1; `corrected` the colour brought towards the light
+    of an ordinary picture.
     """
 
     reason: str | None
@@ -166,12 +158,9 @@ def measure(pixels: PixelArray, meshes: list[Float64Array]) -> SkinTone:
     """Measure the skin of the one face of an image.
 
     The colour is the mean in linear light of the face's pixels between the 30th and the 80th
-    percentile of luminance, without eyes, brows and lips. With S, the scene's log-average
-    luminance outside of the head, the corrected colour is that of the mean times (.30 / S)^.75.
-
-    Args:
-        pixels: sRGB, shape (height, width, 3).
-        meshes: Of each face, shape (468, 2), in pixels; the largest first.
+    percentile of luminance, without eyes, brows and lips. With S, the scene's log-average luminance
+    outside of the head, the corrected colour is that of the mean times (.30 / S)^.75. Pixels are
+    sRGB, shape (height, width, 3); meshes of shape (468, 2), in pixels, the largest first.
 
     Source: the log-average and its key are Reinhard et al. 2002, "Photographic tone reproduction
         for digital images".
@@ -269,12 +258,7 @@ def _filled(mesh: Float64Array, points: list[int]) -> BoolArray:
 
 
 class SkinMeter:
-    """Measures the skin tone of an image (see models.protocols.Judge, of which no run knows it).
-
-    Args:
-        find: Finds the meshes of an image's faces, the largest first.
-        version: What decides the meshes, for the fingerprint.
-    """
+    """Measures the skin tone of an image (see models.protocols.Judge, of which no run knows it)."""
 
     def __init__(self, find: Callable[[Image], list[Float64Array]], version: Any) -> None:
         self.name = "skin tone"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.language import Priced, Rewriter
 from t2ibench.models.protocols import Charges, Generator
 from t2ibench.results.run import RunFolder
 
@@ -39,14 +38,11 @@ def limit_cost(
     most: float | None,
     generator: Generator | None,
     folder: RunFolder,
-    rewriter: Rewriter | None = None,
 ) -> None:
     """Have a generator keep to --max-cost, what the run has cost before included."""
     if most is None:
         return
     if not isinstance(generator, Charges):
-        if isinstance(rewriter, Priced) and rewriter.price is not None:
-            return
         name = "a run without a model" if generator is None else generator.name
         raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave --max-cost out.")
     generator.limit_cost(most, spent(folder))

@@ -192,7 +192,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         # results.json has what a lost record said of the settings that were in effect.
         found = GeneratorRecord(**dict(lost), model=generator.name)
         folder.record = folder.record.model_copy(update={"generator": found})
-    limit_cost(settings.max_cost, generator, folder, rewriter)
+    limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
     prepared = Prepared(

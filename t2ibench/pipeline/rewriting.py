@@ -11,14 +11,12 @@ from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import (
     ChecksPrompts,
     Per,
-    Priced,
     Rewriter,
     RewriteRequest,
     RewritesInParts,
     Rewriting,
 )
 from t2ibench.models.protocols import (
-    Charges,
     Generator,
     ImageRequest,
     Releasable,
@@ -26,10 +24,8 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
-from t2ibench.pipeline.generator_record import add_cost, limit_cost, spent, tell_cost
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import between_batches, check
-from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
 from t2ibench.store.database import Database
 from t2ibench.store.images import image_seed
@@ -122,39 +118,21 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
     if store.damage:
         reporter.warn(store.damage.mended())
         store.mend()
-    todo, folder, before = to_rewrite(prepared), prepared.folder, spent(prepared.folder)
-    price, most = price_of(rewriter), prepared.settings.max_cost
-    cost = len(todo) * (price or 0.0)
-    if most is not None and price is not None and before + cost > most + 1e-9:
-        raise T2IBenchError(
-            f"{len(todo)} rewritings would cost {cost:,.2f}; --max-cost {most:g} leaves "
-            f"{max(most - before, 0.0):,.2f}.",
-            "Raise --max-cost, or name fewer tasks.",
-        )
-    try:
-        _rewrite(todo, rewriter, store, folder, reporter)
-    finally:
-        if isinstance(rewriter, Releasable):
-            rewriter.release()
-        tell_cost(folder, before, "Prompts rewritten", reporter.say)
-    if isinstance(generator, Charges):  # the rest is left to images
-        limit_cost(most, generator, folder)
+    if todo := to_rewrite(prepared):
+        try:
+            _rewrite(todo, rewriter, store, reporter)
+        finally:
+            if isinstance(rewriter, Releasable):
+                rewriter.release()
     _tell(generator, store, reporter)
-
-
-def price_of(rewriter: object) -> float | None:
-    """What one rewriting costs."""
-    return rewriter.price if isinstance(rewriter, Priced) else None
 
 
 def _rewrite(
     todo: Sequence[RewriteRequest],
     rewriter: Rewriter,
     store: RewriteStore,
-    folder: RunFolder,
     reporter: Reporter,
 ) -> None:
-    price = price_of(rewriter)
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
     succeeded, failed = False, 0
@@ -162,8 +140,6 @@ def _rewrite(
         for part in parts_of(todo, rewriter):
             rows = [row_of(todo[number], found) for number, found in part]
             store.add(rows)
-            if price:
-                add_cost(folder, price * len(rows))
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
             failed += sum(row.status == "failed" for row in rows)

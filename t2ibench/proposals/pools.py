@@ -25,12 +25,7 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where captions are.
-
-    Attributes:
-        place: A file, as given.
-        column: Column of it.
-    """
+    """Where captions are: a file, as given, and the column of them."""
 
     place: str
     column: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.proposal import Proposal, Proposed, UnreadableError
 from t2ibench.methods.registry import METHODS
-from t2ibench.models.proposers import Message, Proposer, conversation_key
+from t2ibench.models.proposers import Message, Proposer
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.proposals.captions import LONGEST, usable
 from t2ibench.registry import load_target
@@ -54,11 +55,7 @@ def _targets() -> dict[str, str]:
 class Recorder:
     """A proposer whose replies are appended to a file, and taken from there the next time.
 
-    The file is what the proposer `replay:FILE` reads.
-
-    Args:
-        proposer: Who is asked.
-        path: The file of replies; None for a proposer that costs nothing to ask again.
+    Its file is None for a proposer that costs nothing to ask again.
     """
 
     def __init__(self, proposer: Proposer, path: Path | None = None) -> None:
@@ -69,11 +66,11 @@ class Recorder:
         if path is not None and path.is_file():
             for row in read_rows(path):
                 if row.get("proposer") == proposer.fingerprint and "messages" in row:
-                    self._replies[conversation_key(row["messages"])] = str(row["reply"])
+                    self._replies[_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
         """The next reply of a conversation; asked only if it was not recorded."""
-        key = conversation_key(messages)
+        key = _key(messages)
         if key not in self._replies:
             try:
                 reply = self.proposer.reply(messages)
@@ -107,6 +104,11 @@ class Recorder:
                     {"role": "user", "content": again.replace("{why}", str(error))},
                 ]
         raise T2IBenchError("tries must be 1 or more")
+
+
+def _key(messages: Sequence[Message]) -> str:
+    """What a recorded reply is found by."""
+    return json.dumps([[one["role"], one["content"]] for one in messages], ensure_ascii=False)
 
 
 def propose(

@@ -252,7 +252,7 @@ def test_sheets_captions_vectors_and_settings(tries: Tries, here: Path, cli: Cli
     vectors = b"3 2\nman 1 0\nwoman 0 1\nart .5 .5\n"
     captions = b'{"annotations": [{"caption": "a man"}, {"caption": "a dog"}]}'
     weat = ("--tasks", "weat_8_science_arts", "--permutations", "200", "--bootstrap", "50")
-    propose = ("propose", "openbias", "--proposer", "replay:none.jsonl", "--output", "out.yaml")
+    propose = ("propose", "openbias", "--proposer", "word-lists", "--output", "out.yaml")
     readers: dict[str, tuple[bytes, Sequence[str | Path]]] = {
         "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
         "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),

@@ -291,8 +291,8 @@ def test_records_of_other_versions_and_of_no_version(
     one_line(err)
 
 
-PROPOSE = "propose openbias --proposer replay:r.jsonl --output o.yaml --captions"
-TIBET = "propose tibet --output o.yaml --proposer replay:"
+PROPOSE = "propose openbias --output o.yaml --captions"
+TIBET = "propose tibet --output o.yaml --proposer openai:x"
 TOYLAND = "--model toyland --tasks weat"
 ANSWERS = "--model toyland --tasks openbias --judge answers:x.csv"
 WEAT = "--tasks weat_1_flowers_insects --encoder vectors:"
@@ -311,9 +311,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     ("explore STORED --port 99999", "", "Port 99999 cannot be used"),
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
     (f"{PROPOSE} x.txt", "a\nmän rides".encode("latin-1"), "x.txt:2 is not UTF-8"),
-    (f"{TIBET}r.jsonl --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
-    (f"{TIBET}x.jsonl --prompt chef", DEEP, "x.jsonl:1: not a JSON object"),
-    (f"{TIBET}x.jsonl --prompt chef", '{"messages": [1], "reply": 2}', "x.jsonl:1: expected an"),
+    (f"{TIBET} --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
     (SHEET.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
     (ANSWERS, HEAD + "²,x\n".encode(), "x.csv:2: a row needs"),
     (f"{WEAT}x.gz", ZIPPED[:12] + b"\xff" * 30, "x.gz cannot"),
@@ -329,7 +327,6 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
 def test_files_that_cannot_be_read_are_one_line(
     words: str, data: bytes | str, message: str, cli: Cli, here: Path, stored: Path
 ) -> None:
-    Path("r.jsonl").write_text('{"messages": [], "reply": ""}\n')
     file = re.search(r"\bx\.\w+", words)
     Path(file[0] if file else "x").write_bytes(data if isinstance(data, bytes) else data.encode())
     before = contents(here), contents(stored)

@@ -220,37 +220,10 @@ class Zeros(Rows):
         return rows
 
 
-class Blind(Rows):
-    """Seeded projections of pixels, as an untrained network would give."""
-
-    seed = 1
-
-    def __init__(self) -> None:
-        self.name, self.fingerprint = "random:flat", digest("random", "flat")
-
-    def encode_images(self, prepared: Sequence[Any]) -> Any:
-        pixels = np.array([np.asarray(image, dtype=float).ravel()[:64] for image in prepared])
-        return self.unit(pixels @ np.random.default_rng(self.seed).normal(size=(64, 3)))
-
-
-class Reseeded(Blind):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seed = int(np.random.default_rng().integers(1 << 30))
-
-
-Twin = embedding(untrained=lambda _: Blind())
-Unseeded = embedding(untrained=lambda _: Reseeded())
-Itself = embedding(untrained=lambda _: Rows())
-
-
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
         (Rows, None),
-        (Twin, None),
-        (Unseeded, "otherwise every time; seed its weights"),
-        (Itself, "of the same name or fingerprint"),
         (Long, "not of unit length"),
         (Doubles, "gives float64 of shape (1, 3); expected a float32 array"),
         (Unsorted, "not in the order of the requests"),

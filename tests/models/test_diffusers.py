@@ -271,12 +271,12 @@ def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(folders: dict[str, Pa
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ('"WanPipeline"', "is a WanPipeline, which makes videos"),
-        ('"LTXPipeline"', "is a LTXPipeline, which makes videos"),
-        ('"AudioLDM2Pipeline"', "is a AudioLDM2Pipeline, which makes sound"),
-        ('"StableDiffusionInpaintPipeline"', "needs an image besides the prompt"),
-        ('"FluxControlNetPipeline"', "needs an image besides the prompt"),
-        ('"Kandinsky5I2IPipeline"', "needs an image besides the prompt"),
+        ('"WanPipeline"', "is a WanPipeline, which makes no image of a prompt alone"),
+        ('"LTXPipeline"', "is a LTXPipeline, which makes no image of a prompt alone"),
+        ('"AudioLDM2Pipeline"', "is a AudioLDM2Pipeline, which makes no image of a prompt alone"),
+        ('"StableDiffusionInpaintPipeline"', "makes no image of a prompt alone"),
+        ('"FluxControlNetPipeline"', "makes no image of a prompt alone"),
+        ('"Kandinsky5I2IPipeline"', "makes no image of a prompt alone"),
         ('["pipeline", "Mine"]', "Python code of its own, which t2ibench does not run"),
     ],
 )

@@ -159,16 +159,14 @@ def test_litellm_answers_refusals_and_prices(
 
 
 def test_a_throttle_doubles_then_adds_and_halves() -> None:
-    now = [0.0]
-    throttle = Throttle(64, deadline=40.0, clock=lambda: now[0])
+    throttle = Throttle(64, deadline=40.0)
     assert throttle.limit == 1
     for _ in range(15):
         throttle.answered(1.0)
     assert throttle.limit == 16
     throttle.failed(Failure("replied with status 500", answered=True))  # a defect is no congestion
     assert throttle.limit == 16
-    for _ in range(5):  # together they are one sign
-        throttle.failed(Failure("replied with status 429", True, None, True))
+    throttle.failed(Failure("replied with status 429", True, None, True))
     assert throttle.limit == 8
     for _ in range(9):
         throttle.answered(1.0)
@@ -176,13 +174,7 @@ def test_a_throttle_doubles_then_adds_and_halves() -> None:
     for _ in range(100):
         throttle.answered(20.0)  # more at a time would only wait for one another
     assert throttle.limit == 9
-    now[0] = 10.0
-    throttle.failed(Failure("replied with status 429", True, 60.0, True))
-    now[0] = 50.0
-    throttle.failed(Failure("does not answer within 40 s"))
-    assert throttle.limit == 4
     for _ in range(20):
-        now[0] += 100
         throttle.failed(Failure("does not answer within 40 s"))
     assert throttle.limit == 1
 

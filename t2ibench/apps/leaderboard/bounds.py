@@ -31,7 +31,6 @@ _MOST_OTHERWISE = 4096  # such as pixels of a side
 # Arguments that decide nothing, or that are text where they hold digits only.
 _FREE = frozenset({
     "negative_prompt", "revision", "template", "timeout", "retries", "workers",
-    "price_per_rewriting",
 })  # fmt: skip
 _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
 

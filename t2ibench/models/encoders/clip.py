@@ -34,14 +34,8 @@ class _Loaded(NamedTuple):
 class ClipEncoder(TowerEncoder):
     """A two-tower model of transformers (see models.protocols.Encoder).
 
-    Args:
-        request: Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer
-            and image processor); its precision is float32 by default.
-        at_once: Whether it is loaded now, so that what is wrong with it is told before anything
-            is generated; else with its first image or text.
-
-    Raises:
-        T2IBenchError: it cannot be loaded, or has no image and text tower.
+    Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer and image
+    processor). Loaded at once, what is wrong with it is told before anything is generated.
     """
 
     def __init__(self, request: Request[Arguments], at_once: bool = True) -> None:

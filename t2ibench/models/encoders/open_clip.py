@@ -28,12 +28,7 @@ _WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 class OpenClipEncoder(TowerEncoder):
     """An open_clip model (see models.protocols.Encoder).
 
-    Args:
-        request: Its source is 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file; its
-            precision is float32 by default.
-
-    Raises:
-        T2IBenchError: unknown architecture or tag, or weights that cannot be loaded.
+    Its source is 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file.
     """
 
     def __init__(self, request: Request[Arguments]) -> None:

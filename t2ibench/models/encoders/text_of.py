@@ -31,12 +31,8 @@ _DEFAULT = "text_encoder"
 class TextEncoderOf(TextsOnly, TowerEncoder):
     """A text encoder of a diffusers pipeline (see models.protocols.Encoder).
 
-    Args:
-        request: Its source is an alias, a hub id or a folder, and after '#' which text encoder:
-            'text_encoder' (the default), 'text_encoder_2', …; its precision is float32 by default.
-
-    Raises:
-        T2IBenchError: it cannot be loaded, or is no such pipeline.
+    Its source is an alias, a hub id or a folder, and after '#' which text encoder: 'text_encoder'
+    (the default), 'text_encoder_2', ….
     """
 
     def __init__(self, request: Request[Arguments]) -> None:

@@ -23,23 +23,6 @@ _SEED = 1  # of random weights
 _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
 
 
-def batch_sizes(device: str) -> tuple[int, int]:
-    """How many images a tower takes."""
-    if device == "cpu":
-        return _CPU_BATCH, _CPU_BATCH
-    return _GPU_BATCH, _GPU_BATCH * _GPU_BATCHES
-
-
-def stacked(images: Sequence[Any], device: str, dtype: Any) -> Any:
-    """Prepared images as a batch on a device."""
-    import torch
-
-    batch = torch.stack(list(images))
-    if device.startswith("cuda"):
-        return batch.pin_memory().to(device, non_blocking=True).to(dtype)
-    return batch.to(device, dtype)
-
-
 def encode(
     items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
 ) -> Float32Array:
@@ -111,8 +94,7 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 class TowerEncoder:
     """What the encoders of torch share (see models.protocols.Encoder); float32 by default.
 
-    Attributes:
-        towers: Gives the network.
+    `towers` gives the network.
     """
 
     embeds_images = True
@@ -123,7 +105,9 @@ class TowerEncoder:
         self.name = request.spec
         self._device = choose_device(request.device)
         self._precision = dtype_name(request.dtype) or "float32"
-        self._batch, self.batch_size = batch_sizes(self._device)
+        on_cpu = self._device == "cpu"
+        self._batch = _CPU_BATCH if on_cpu else _GPU_BATCH
+        self.batch_size = self._batch if on_cpu else _GPU_BATCH * _GPU_BATCHES
 
     @property
     def _dtype(self) -> Any:
@@ -133,7 +117,15 @@ class TowerEncoder:
         return unit_rows(encode(items, self._batch, call))
 
     def _image_rows(self, prepared: Sequence[Any], call: Callable[[Any], Any]) -> Float32Array:
-        return self._rows(prepared, lambda batch: call(stacked(batch, self._device, self._dtype)))
+        import torch
+
+        def stacked(images: Sequence[Any]) -> Any:
+            batch = torch.stack(list(images))
+            if self._device.startswith("cuda"):
+                return batch.pin_memory().to(self._device, non_blocking=True).to(self._dtype)
+            return batch.to(self._device, self._dtype)
+
+        return self._rows(prepared, lambda images: call(stacked(images)))
 
 
 class TextsOnly:

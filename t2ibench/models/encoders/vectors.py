@@ -25,13 +25,8 @@ _DIGITS = 12  # of a number in the header
 class VectorEncoder(TextsOnly):
     """Word vectors (see models.protocols.Encoder). Case counts, as the tests' names need it.
 
-    Args:
-        name: As the user wrote it.
-        path: A text file, one word and its numbers a line; a first line of two numbers is
-            word2vec's header. '.gz' files are read as they are.
-
-    Raises:
-        T2IBenchError: the file is missing, binary or malformed.
+    A text file has one word and its numbers a line; a first line of two numbers is word2vec's
+    header. '.gz' files are read as they are.
     """
 
     def __init__(self, name: str, path: Path) -> None:

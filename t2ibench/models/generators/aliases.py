@@ -33,14 +33,7 @@ ALIASES: dict[str, Alias] = {
 
 @dataclass(frozen=True, slots=True)
 class PublishedSpeed:
-    """How long an image took somebody.
-
-    Attributes:
-        seconds: For an image, alone in its batch, at the model's own size.
-        steps: Denoising steps of it.
-        gpu: On what.
-        source: Who says so.
-    """
+    """How long an image took somebody, alone in its batch, at the model's own size."""
 
     seconds: float
     steps: int

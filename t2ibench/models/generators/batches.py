@@ -36,18 +36,11 @@ class CudaMemory:
 
 
 class BatchSize:
-    """The number of images at once, where the user leaves it open.
+    """The number of images at once, where the user leaves it open; `now` is the size.
 
     It depends on memory alone, never on how fast a batch was, so that the same machine comes to
     the same size. It doubles while twice the last batch's memory is free, and after a batch that
-    did not fit it stays below that one.
-
-    Args:
-        first: The size to begin with.
-        memory: Of the device; None where the size stays as it is.
-
-    Attributes:
-        now: The size.
+    did not fit it stays below that one. Without a memory to watch it stays as it is.
     """
 
     def __init__(self, first: int, memory: CudaMemory | None = None) -> None:

@@ -42,18 +42,10 @@ class DiffusersGenerator:
     """A diffusers pipeline (see models.protocols.Generator).
 
     Every image has its own generator on the CPU, seeded with the request's seed, so its noise is
-    the same on every device and in every batch.
-
-    Args:
-        request: Its source is a hub id or a folder; its precision is by default bfloat16 on CUDA
-            and float32 elsewhere. With a fixed batch exactly so many images are generated at a
-            time and what is left over is filled up, so that an image is the same to the last bit
-            whatever else was missing: for small models, which one at a time would be slow. No
-            hook is imported where the request comes from a stored run.
-        load: Makes the pipeline, instead of diffusers loading it.
-
-    Raises:
-        T2IBenchError: the device, the dtype or a local LoRA does not exist, or the hook is none.
+    the same on every device and in every batch. With a fixed batch exactly so many images are
+    generated at a time and what is left over is filled up, so that an image is the same to the last
+    bit whatever else was missing: for small models, which one at a time would be slow. No hook is
+    imported where the request comes from a stored run. `load` makes the pipeline in tests.
     """
 
     def __init__(
@@ -153,15 +145,6 @@ class DiffusersGenerator:
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
         length: else an image would depend on the longest prompt beside it.
-
-        Args:
-            requests: What to generate.
-
-        Returns:
-            One result for each request, in their order.
-
-        Raises:
-            T2IBenchError: the pipeline cannot be loaded or does not take the arguments.
         """
         self.load()
         if self._per_image is None or self._hook is None:

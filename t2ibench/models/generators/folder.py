@@ -32,12 +32,6 @@ class ImageFolder:
     One of: a manifest (prompts.jsonl, prompts.csv, or metadata.jsonl/.csv as `datasets` has it)
     with a file and a prompt in each row; one sub-folder a prompt, named by it ('_' may stand for
     a space); GenEval's layout (NNNNN/metadata.jsonl with the prompt, images in NNNNN/samples/).
-
-    Args:
-        folder: The folder.
-
-    Raises:
-        T2IBenchError: there is no such folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -114,25 +108,15 @@ class ImageFolder:
 class FolderArguments(Arguments):
     """What --model-args are taken.
 
-    Attributes:
-        request: Whether all prompts of the folder end with the same request, such as one for
-            diversity, that tasks do not make: an image then counts for its prompt without it.
+    `request` says that all prompts of the folder end with the same request, such as one for
+    diversity, that tasks do not make: an image then counts for its prompt without it.
     """
 
     request: bool = False
 
 
 class FolderGenerator(ImageFolder):
-    """The images of a folder, by prompt (see models.protocols.Generator).
-
-    Args:
-        folder: The folder.
-        arguments: See `FolderArguments`.
-
-    Raises:
-        T2IBenchError: the folder is empty, of no known layout, none of its files exists, or its
-            prompts have no request in common.
-    """
+    """The images of a folder, by prompt (see models.protocols.Generator)."""
 
     def __init__(self, folder: Path, arguments: FolderArguments) -> None:
         super().__init__(folder)

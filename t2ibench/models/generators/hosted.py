@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
-_DEAF = 1.0  # seconds: requests that fail together are one sign
 _SLOW = 0.25  # of the deadline: beyond it, more requests would only wait for one another
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
@@ -74,18 +73,10 @@ def _size(value: str) -> str:
 
 
 class HostedArguments(ServerArguments):
-    """What --model-args are taken. What is omitted is the server's own default.
+    """What --model-args are taken (docs/served-models.md).
 
-    Attributes:
-        size: WIDTHxHEIGHT, as servers write it; one number is a square.
-        steps: Number of inference steps.
-        guidance: Guidance scale.
-        true_cfg: Scale of true classifier-free guidance, where a model has it.
-        negative_prompt: What not to show.
-        seed: Whether each image's seed is sent. Where a server takes none, it is left out.
-        workers: Requests at a time, at most.
-        price_per_image: What an image costs, for --max-cost and --dry-run.
-        body: `body.NAME=VALUE`: further fields of a request.
+    What is omitted is the server's own default. Where a server takes no seed, it is left out;
+    `body` are further fields of a request.
     """
 
     first_attempts: ClassVar[int | None] = 2
@@ -120,16 +111,8 @@ class Fields:
 
     A field that the server does not take is left out from then on, and the user is told; one that
     the user asked for is an error instead, because images would not be what was asked for. Once a
-    request has given an image, its fields are taken.
-
-    Args:
-        where: What messages call the server.
-        args: What the user asks for.
-        wishes: Further fields, which change only the way an image comes.
-
-    Attributes:
-        tell: Told, in a sentence, what the user should know.
-        known: Whether a request has given an image.
+    request has given an image (`known`), its fields are taken. `wishes` are further fields, which
+    change only the way an image comes.
     """
 
     def __init__(self, where: str, args: HostedArguments, wishes: Mapping[str, Any]) -> None:
@@ -187,12 +170,7 @@ class Throttle:
     """Additive increase, multiplicative decrease, after a start that doubles.
 
     It begins with one request, so that what is wrong with all of them costs one. A server that
-    asks for fewer, or does not answer, halves the limit.
-
-    Args:
-        most: Requests at a time, at most.
-        deadline: Seconds that an attempt may take.
-        clock: Tells seconds.
+    asks for fewer, or does not answer, halves the limit. `deadline` is in seconds.
 
     Source: Chiu & Jain 1989, "Analysis of the increase and decrease algorithms for congestion
         avoidance"; RFC 5681, sections 3.1 and 3.2.
@@ -208,13 +186,11 @@ class Throttle:
         5
     """
 
-    def __init__(self, most: int, deadline: float, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, most: int, deadline: float) -> None:
         self._most = most
         self._slow = deadline * _SLOW
-        self._clock = clock
         self._limit = 1.0
         self._doubles = True
-        self._deaf_until = -1.0
 
     @property
     def limit(self) -> int:
@@ -229,13 +205,9 @@ class Throttle:
 
     def failed(self, failure: Failure) -> None:
         """Take note of an attempt that failed."""
-        now = self._clock()
-        busy = failure.limited or failure.wait is not None or not failure.answered
-        if not busy or now < self._deaf_until:
-            return
-        self._doubles = False
-        self._limit = max(1.0, self._limit / 2)
-        self._deaf_until = now + max(_DEAF, failure.wait or 0.0)
+        if failure.limited or failure.wait is not None or not failure.answered:
+            self._doubles = False
+            self._limit = max(1.0, self._limit / 2)
 
 
 _Received = tuple[GeneratedImage, float | None]  # what one request brought, and what it cost
@@ -244,18 +216,10 @@ _Received = tuple[GeneratedImage, float | None]  # what one request brought, and
 class HostedGenerator:
     """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
 
-    Args:
-        request: Its name, its arguments and the run's seed.
-        server: Where it is, and how long it is waited for.
-        call: From the prompt, the further fields and a key that is the same over all attempts (for
-            servers that charge each key once) to a list of images as OpenAI has it, or to the
-            pixels of one. It may raise whatever the library raises.
-        settings: What decides an image beside the arguments.
-        wishes: Further fields of a request, which change only the way an image comes.
-        price: What the library says that an image costs; None where it says nothing.
-
-    Attributes:
-        cost: What its images have cost so far; None where no price is known.
+    `call` leads from the prompt, the further fields and a key that is the same over all attempts
+    (for servers that charge each key once) to a list of images as OpenAI has it, or to the pixels
+    of one. It may raise whatever the library raises. `settings` are what decides an image beside
+    the arguments, `price` what the library says that an image costs; None where it says nothing.
     """
 
     def __init__(

@@ -56,12 +56,9 @@ def check_usable(reply: Reply, url: str) -> None:
 
 
 class Item(NamedTuple):
-    """The image of a reply.
+    """The image of a reply: its file, its address, or what became of it.
 
-    Attributes:
-        image: The image file, its address where the reply does not hold it, or what became of it.
-        revised_prompt: The prompt that was used, where the server says so.
-        cost: What the server says that the request cost.
+    `revised_prompt` and `cost` are there where the server says them.
     """
 
     image: bytes | str | GeneratedImage

@@ -14,9 +14,7 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 def gathered(data: Any, refused: Mapping[str, Mapping[str, str]]) -> Any:
     """Arguments with those that are passed on gathered in mappings.
 
-    Args:
-        data: As the user gave them; what is no mapping is left to pydantic.
-        refused: By the beginning of a name, what is not taken and why.
+    `refused` has, by the beginning of a name, what is not taken and why.
 
     Examples:
         >>> gathered({"steps": "4", "call.clip_skip": "2", "load.vae": "null"}, {"call": {}})

@@ -74,27 +74,9 @@ _Text = Annotated[str, AfterValidator(_not_blank)]
 class DiffusersArguments(Arguments):
     """What --model-args are taken. What is omitted is the pipeline's own default.
 
-    Attributes:
-        steps: Number of inference steps.
-        guidance: Guidance scale.
-        true_cfg: Scale of true classifier-free guidance, where a pipeline has it.
-        size: Height, or HEIGHTxWIDTH, in pixels; `height` and `width` win.
-        height: Height in pixels.
-        width: Width in pixels.
-        negative_prompt: What not to show.
-        max_sequence_length: Longest prompt in tokens, for pipelines with T5.
-        scheduler: Class of diffusers that fits the pipeline.
-        lora: A safetensors file, a folder or a hub id.
-        lora_scale: Weight of the LoRA.
-        revision: Revision of the hub repository.
-        variant: Variant of the weights' files, such as fp16.
-        safety_checker: False switches it off.
-        offload: Where weights wait: on the device, or in main memory by model or by layer.
-        compile: Whether torch compiles the denoiser; the first batch takes minutes.
-        hook: A function of the user's own, called with the loaded pipeline (see `hooks`).
-        to_call: `call.NAME=VALUE`: further arguments of the pipeline's `__call__`.
-        to_load: `load.NAME=VALUE`: further arguments of `from_pretrained`.
-        to_hook: `hook.NAME=VALUE`: keywords of `hook`.
+    `size` is height, or HEIGHTxWIDTH, in pixels; `height` and `width` win. `offload` says where
+    weights wait: on the device, or in main memory by model or by layer. With `compile` torch
+    compiles the denoiser; the first batch takes minutes.
     """
 
     steps: PositiveInt | None = None

@@ -30,11 +30,14 @@ _FIXED_LENGTH = {
     "StableDiffusion3Pipeline",
     *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
 }
-_FRAMES = {"num_frames", "video_length", "num_video_frames"}
-_SOUND = {"audio_duration", "audio_end_in_s", "audio_length_in_s", "lyrics"}
+# Arguments of what makes videos or sound.
+_NO_IMAGE = {
+    *("num_frames", "video_length", "num_video_frames", "lyrics"),
+    *("audio_duration", "audio_end_in_s", "audio_length_in_s"),
+}
 # Their denoisers are other ones than those that make an image of a prompt alone.
 _FROM_IMAGE = re.compile(
-    "Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
+    "Audio|Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
     "|Refiner|ImageVariation|Marigold|(?<!Flux)Control(?!Net)|ImageEdit"
 )
 # Of `from_pretrained`, besides the parts of a pipeline and its settings.
@@ -155,17 +158,11 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
 
 def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:
     """Refuse, before any weights are loaded, what makes no images of a prompt."""
-    known = {*inspect.signature(kind.__call__).parameters}
-    name, problem = kind.__name__, None
-    if _FRAMES & known:
-        problem = "makes videos"
-    elif "audio" in name.lower() or _SOUND & known:
-        problem = "makes sound"
-    elif _FROM_IMAGE.search(name):
-        problem = "needs an image besides the prompt"
-    if problem:
+    name = kind.__name__
+    if _NO_IMAGE & {*inspect.signature(kind.__call__).parameters} or _FROM_IMAGE.search(name):
         raise T2IBenchError(
-            f"'{source}' is a {name}, which {problem}.", "Give a text-to-image pipeline."
+            f"'{source}' is a {name}, which makes no image of a prompt alone.",
+            "Give a text-to-image pipeline.",
         )
     known = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
     for option, value in args.to_load.items():

@@ -26,11 +26,7 @@ class EncodedPrompts:
 
     On the first batch of more than one row, what is put together is compared with what the
     pipeline itself makes of two of them. Where they do not agree, everything goes to the
-    pipeline's own method from then on.
-
-    Attributes:
-        calls: How often the pipeline's own method was called.
-        works: Whether prompts are encoded once.
+    pipeline's own method from then on, and `works` is False. `calls` counts calls of that method.
     """
 
     def __init__(self, own: Callable[..., Any], limit: int = _LIMIT) -> None:

@@ -24,10 +24,8 @@ _OF_THE_HUB = {"num_inference_steps", "guidance_scale", "negative_prompt", "seed
 class InferenceArguments(HostedArguments):
     """What --model-args are taken; see `HostedArguments`.
 
-    Attributes:
-        provider: Who serves the model, such as fal-ai, together or hf-inference; 'auto' takes the
-            first of the user's own order.
-        base_url: An Inference Endpoint, instead of a provider.
+    `provider` is who serves the model, such as fal-ai; 'auto' takes the first of the user's own
+    order. `base_url` is an Inference Endpoint instead.
     """
 
     provider: str = "auto"

@@ -27,15 +27,7 @@ class ToylandArguments(Arguments):
 
 
 class ToylandGenerator:
-    """Generates toyland's images (see models.protocols.Generator).
-
-    Args:
-        model_args: Bias settings, for example {'nurse.gender.female': '0.9'}.
-        seed: The run's seed.
-
-    Raises:
-        T2IBenchError: an unknown setting, or a share outside 0 to 1.
-    """
+    """Generates toyland's images (see models.protocols.Generator)."""
 
     def __init__(self, model_args: Mapping[str, str | float], seed: int = 0) -> None:
         self._biases = read_bias_settings(model_args)

@@ -41,14 +41,7 @@ def recorded_name(spec: str) -> str:
 
 
 def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
-    """The classes of a question that a judge of a run can never answer with.
-
-    Args:
-        judge: Its recorded name.
-        classes: What the question can be answered with.
-
-    Returns:
-        Those classes; none where the judge does not say.
+    """The classes of a question that a judge of a run, by its recorded name, can never answer with.
 
     Examples:
         >>> sorted(unreachable_classes("toyland", ["young", "middle-aged", "old"]))

@@ -43,19 +43,13 @@ class _Given:
 
 
 class AnswersJudge:
-    """Looks answers up (see models.protocols.Judge and LooksUp).
+    """Looks answers up in CSV with a header or JSON Lines (see models.protocols.Judge and LooksUp).
 
     Each row names its image by 'file' (relative to the file of answers), by 'sha256', by 'prompt'
     and 'index', or by the 'id' of a sheet of `t2ibench label export`. It holds an 'answer', with
     its 'question' where several are asked; or each question has a column of its own, headed by the
-    question or by a word of it ('gender').
-
-    Args:
-        path: CSV with a header, or JSON Lines.
-        by: Who answered; runs that the same people answered about can be compared.
-
-    Raises:
-        T2IBenchError: the file is missing or malformed, or answers something twice.
+    question or by a word of it ('gender'). Runs that the same people, `by`, answered about can be
+    compared.
     """
 
     def __init__(self, path: Path, by: str = "") -> None:

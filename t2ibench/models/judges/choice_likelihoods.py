@@ -29,13 +29,10 @@ TOKENS_TOGETHER = 4096  # of images in one pass; a token's cache is up to half a
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about an image and what it can be answered with.
+    """A question about an image and what it can be answered with, each answer with its tokens.
 
-    Attributes:
-        image: RGB.
-        key: The same for the same image.
-        prompt: The question as the processor takes it, up to where the answer begins.
-        answers: Each answer with its tokens.
+    `key` is the same for the same image; `prompt` is the question as the processor takes it, up to
+    where the answer begins.
     """
 
     image: Image
@@ -46,11 +43,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The scores of a question's answers.
+    """The scores of a question's answers: the mean log-probability of the tokens of each.
 
-    Attributes:
-        scores: Answer to the mean log-probability of its tokens.
-        largest: The largest logit behind them, without its sign; rounding grows with it.
+    `largest` is the largest logit behind them, without its sign; rounding grows with it.
     """
 
     scores: dict[str, float]
@@ -65,11 +60,7 @@ class _Around(NamedTuple):
 
 
 class _Tree:
-    """What follows one image: token sequences that begin alike share their beginning.
-
-    Attributes:
-        read: Of each question, where each answer's tokens are read off.
-    """
+    """What follows one image: token sequences that begin alike share their beginning."""
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
@@ -108,14 +99,7 @@ class _Tree:
 
 
 class SharedPasses:
-    """Reads each image once for all questions and classes.
-
-    Args:
-        model: A vision-language model of transformers, loaded.
-        processor: Its processor.
-        device: Where it is.
-        dtype: Its precision.
-    """
+    """Reads each image once for all questions and classes, with a loaded model of transformers."""
 
     def __init__(
         self, model: Any, processor: Any, device: str | torch.device, dtype: torch.dtype

@@ -29,11 +29,8 @@ class ClipArguments(Arguments):
 class ClipJudge:
     """Picks the class whose text is nearest (see models.protocols.Judge).
 
-    Args:
-        name: As the user wrote it.
-        encoder: What looks.
-        args: 'unknown' is the answer where the first two classes' probabilities differ by less
-            than the margin; '{class}' in the template is the class.
+    'unknown' is the answer where the first two classes' probabilities differ by less than the
+    margin; '{class}' in the template is the class.
     """
 
     def __init__(self, name: str, encoder: Encoder, args: ClipArguments) -> None:

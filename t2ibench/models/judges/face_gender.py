@@ -39,11 +39,6 @@ class FaceGender:
 
     It answers where the tallest face, and every one nearly as tall, is read as one class with 80
     percent and more; otherwise it abstains.
-
-    Args:
-        find: Finds the meshes of an image's faces, the tallest first.
-        read: Reads the gender that faces in boxes of an image are shown with.
-        version: What decides both, for the fingerprint.
     """
 
     def __init__(

@@ -23,13 +23,10 @@ _BRACES = 16  # tokens that JSON takes around an answer
 
 
 class OpenAiArguments(ChatArguments):
-    """What --judge-args are taken.
+    """What --judge-args are taken; `workers` is how many requests go out at a time.
 
-    Attributes:
-        workers: How many requests go out at a time.
-        structured: How a server is held to the classes: 'schema' sends a JSON schema
-            (`response_format`: OpenAI, vLLM, SGLang, llama.cpp, …), 'none' leaves it to the
-            question.
+    A server is held to the classes by a JSON schema (`response_format`: OpenAI, vLLM, SGLang,
+    llama.cpp, …); with structured=none only by the question.
     """
 
     workers: PositiveInt = 8

@@ -42,20 +42,14 @@ class VlmJudge:
     A class is chosen by its likelihood as the answer (mean log-probability of its tokens), so there
     is nothing to parse; free text is generated greedily.
 
-    An image is read once for all questions and classes (see `passes`). The first answers are
-    compared with those of a pass for each class; a model whose cache does not allow sharing is
-    asked in that slower way, and says so. Classes whose scores are closer than rounding can explain
-    are asked in that way too, each question by itself. So answers are those of the slower way,
-    whatever is asked beside them, and the fingerprint tells neither apart; the stored scores may
-    differ in their last digits. Exact ties go to the class named first.
+    An image is read once for all questions and classes (see `choice_likelihoods`). The first
+    answers are compared with those of a pass for each class; a model whose cache does not allow
+    sharing is asked in that slower way, and says so. Classes whose scores are closer than rounding
+    can explain are asked in that way too, each question by itself. So answers are those of the
+    slower way, whatever is asked beside them, and the fingerprint tells neither apart; the stored
+    scores may differ in their last digits. Exact ties go to the class named first.
 
-    Args:
-        request: Its source is a hub id, or a folder that save_pretrained wrote (model and
-            processor); its precision is by default bfloat16 on CUDA and float32 elsewhere.
-
-    Raises:
-        T2IBenchError: the processor cannot be loaded. The weights are loaded with the first
-            question, when the generator has left the memory.
+    The weights are loaded with the first question, when the generator has left the memory.
     """
 
     def __init__(self, request: Request[VlmArguments]) -> None:

@@ -1,4 +1,4 @@
-"""Proposers by name: language models that propose biases, and replies they gave before."""
+"""Proposers by name: language models, and lists of words, that propose biases."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.language import Message, Proposer
-from t2ibench.models.proposers.replay import conversation_key
 from t2ibench.models.resolution import create
 from t2ibench.registry import Registry
 
-__all__ = ["PROPOSERS", "Message", "Proposer", "conversation_key", "create_proposer"]
+__all__ = ["PROPOSERS", "Message", "Proposer", "create_proposer"]
 
 PROPOSERS: Registry[Adapter[Proposer]] = Registry(
     "proposer",
@@ -19,7 +18,6 @@ PROPOSERS: Registry[Adapter[Proposer]] = Registry(
         "hf": "t2ibench.models.proposers.chat:HF",
         "openai": "t2ibench.models.proposers.chat:OPENAI",
         "litellm": "t2ibench.models.proposers.chat:LITELLM",
-        "replay": "t2ibench.models.proposers.replay:ADAPTER",
         "word-lists": "t2ibench.models.proposers.word_lists:ADAPTER",
     },
 )

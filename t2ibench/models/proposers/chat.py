@@ -26,14 +26,7 @@ class OpenAiProposerArguments(ChatArguments):
 
 
 class ChatProposer:
-    """A chat model, greedily (see models.language.Proposer).
-
-    Args:
-        name: As the user wrote it.
-        reply: Continues a conversation.
-        parts: What decides a reply.
-        report_waits: Has it said when the model is waited for.
-    """
+    """A chat model, greedily (see models.language.Proposer)."""
 
     def __init__(
         self,

@@ -127,10 +127,9 @@ def biases_of(caption: str, asked: Sequence[str] = _CLOSED_SET) -> dict[str, dic
 
 
 class WordListsProposer:
-    """Gender, age and race, or skin tone, of the person in a caption, by fixed lists of words.
+    """Gender, age and race of the person in a caption, by fixed lists of words.
 
-    Args:
-        skin: Ask about skin tone instead of race, and only where a caption names one person.
+    With `skin` it asks about skin tone instead of race, and only where a caption names one person.
     """
 
     def __init__(self, skin: bool = False) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
@@ -51,14 +49,7 @@ class _ChatRewriter:
 
 
 class ModelRewriter(_ChatRewriter):
-    """A chat model of transformers; loaded when it is first asked.
-
-    Args:
-        request: What is asked for, and how (see models.chat_model.ChatModel).
-
-    Raises:
-        T2IBenchError: it looks like a path, and the folder does not exist.
-    """
+    """A chat model of transformers; loaded when it is first asked."""
 
     def __init__(self, request: Request[InstructionArguments]) -> None:
         self._model = ChatModel(request, request.args.max_tokens)
@@ -89,31 +80,18 @@ class ModelRewriter(_ChatRewriter):
 
 
 class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
-    """What --rewriter-args are taken.
-
-    Attributes:
-        workers: Requests at once.
-        price_per_rewriting: What a request costs, for --dry-run and --max-cost.
-    """
+    """What --rewriter-args are taken."""
 
     workers: PositiveInt = 8
-    price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
 
 class ServerRewriter(_ChatRewriter):
-    """A model on a server.
-
-    Args:
-        name: As the user wrote it.
-        server: The model on its server.
-        args: Limits, and how it is asked.
-    """
+    """A model on a server."""
 
     def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
         super().__init__(name, args, "openai rewriter 1", server.settings)
         self._server = server
         self._workers = args.workers
-        self.price = args.price_per_rewriting
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for (see models.protocols.ReportsWaits)."""

@@ -28,9 +28,8 @@ _NAMED = 3  # prompts in a message
 class FileArguments(Arguments):
     """What --rewriter-args are taken.
 
-    Attributes:
-        missing: What becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
-            it as it is.
+    `missing` is what becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
+    it as it is.
     """
 
     missing: Annotated[Literal["error", "keep"], one_of("error", "keep")] = "error"
@@ -75,19 +74,12 @@ class _Row(Arguments):
 
 
 class FileRewriter:
-    """Rewritings from a file (see models.language.Rewriter).
+    """Rewritings from a file, or of another run, its folder (see models.language.Rewriter).
 
     JSON Lines and CSV have 'prompt', 'rewritten' and, where an image has a rewriting of its own,
     'index'. In JSON Lines several rewritings of a prompt are a list, from which each image draws
     one by its seed: the images of a prompt stay alike in distribution, as every interval and
     control supposes. In turn they would not.
-
-    Args:
-        path: The file, whose suffix says its form; or another run's folder.
-        missing: See `FileArguments`.
-
-    Raises:
-        T2IBenchError: the file is missing or malformed.
     """
 
     def __init__(self, path: Path, missing: str = "error") -> None:
@@ -187,21 +179,16 @@ class FileRewriter:
         missing = [one for one in requests if self._find(one) is None]
         if not missing:
             return
-        prompts = list(dict.fromkeys(one.prompt for one in missing))
-        first = missing[0]
-        if {prompt for prompt, _ in self._rows}.issuperset(prompts):
-            raise T2IBenchError(
-                f"{shown(self._path, 400)} has no rewriting of image {first.index} of "
-                f"'{shown(first.prompt)}' (of {len(missing)} images in all).",
-                "Add rows for them, or give a list of rewritings, from which images draw.",
-            )
-        names = ", ".join(f"'{shown(prompt)}'" for prompt in prompts[:_NAMED])
-        more = ", …" if len(prompts) > _NAMED else ""
-        total = len({one.prompt for one in requests})
+        names = ", ".join(
+            f"'{shown(one.prompt)}'{'' if one.index is None else f' (image {one.index})'}"
+            for one in missing[:_NAMED]
+        )
+        more = ", …" if len(missing) > _NAMED else ""
         raise T2IBenchError(
-            f"{shown(self._path, 400)} lacks {len(prompts)} of the {total} prompts of these tasks: "
-            f"{names}{more}.",
-            "Add them, name fewer tasks, or leave them as they are: --rewriter-args missing=keep.",
+            f"{shown(self._path, 400)} lacks {len(missing)} of the {len(requests)} rewritings that "
+            f"these tasks need, of {names}{more}.",
+            "Add them (a list is for images to draw from), name fewer tasks, or leave prompts as "
+            "they are: --rewriter-args missing=keep.",
         )
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:

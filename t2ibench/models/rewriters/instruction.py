@@ -51,12 +51,9 @@ def _template(value: Any) -> Any:
 class InstructionArguments(Arguments):
     """How a language model is asked to rewrite a prompt.
 
-    Attributes:
-        template: The instruction, or '@FILE' that holds it: {prompt} becomes the prompt, {index}
-            which image it is for, from 0, {number} the same from 1.
-        per: 'prompt': all images of a prompt share one rewriting; 'image': each has its own.
-        temperature: 0 decodes greedily. By default 0 for a prompt, 1 for an image.
-        max_tokens: Longest reply.
+    The template, or '@FILE' that holds it, has {prompt}; {index} is which image it is for, from 0,
+    {number} the same from 1. With per=prompt all images of a prompt share one rewriting. A
+    temperature of 0 decodes greedily; by default it is 0 for a prompt, 1 for an image.
     """
 
     template: Annotated[str, BeforeValidator(_template)] = DEFAULT
