@@ -56,12 +56,7 @@ def words_of(text: str) -> list[str]:
 
 
 def thing_name(words: str) -> str:
-    """A phrase as the name of a thing.
-
-    Examples:
-        >>> thing_name("Computer programmer")
-        'computer_programmer'
-    """
+    """A phrase as the name of a thing, such as 'computer_programmer'."""
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 

@@ -20,12 +20,7 @@ _PAPERS_ERROR = 0.18
 
 
 def occupation(row: str) -> str:
-    """The occupation of a row of results.
-
-    Examples:
-        >>> occupation("A photo of an architect | gender")
-        'architect'
-    """
+    """The occupation of a row of results such as 'A photo of an architect | gender'."""
     return row.partition(" | ")[0].partition(" of ")[2].partition(" ")[2]
 
 
