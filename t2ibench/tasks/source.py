@@ -90,9 +90,11 @@ def _text(path: Path) -> str | Problem:
     try:
         status = path.stat()
         file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        # How a shell hands over the output of a command: <(…), or a pipe.
+        from_a_shell = str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
         if status.st_size > _MAX_BYTES:
             why = "the file is larger than 8 MiB"
-        elif not file:  # it could be endless
+        elif not file and not from_a_shell:  # it could be endless
             why = "is no ordinary file"
         else:
             text = path.read_text(encoding="utf-8")

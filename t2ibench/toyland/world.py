@@ -27,6 +27,12 @@ PAIRS = {f"{one}_{other}": (one, other) for one, other in (
 )}  # fmt: skip
 TOGETHER, APART = "together", "apart"
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
+_FORM = (
+    "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
+    "all.weather.pleasant=0.5; axes are "
+    f"{', '.join(f'{axis} ({a} or {b})' for axis, (a, b) in AXES.items())}, and "
+    f"{', '.join(PAIRS)} ({TOGETHER} or {APART}). Its model card lists things."
+)
 
 Phrase = tuple[str, ...]
 
@@ -56,12 +62,7 @@ def words_of(text: str) -> list[str]:
 
 
 def thing_name(words: str) -> str:
-    """A phrase as the name of a thing.
-
-    Examples:
-        >>> thing_name("Computer programmer")
-        'computer_programmer'
-    """
+    """A phrase as the name of a thing, such as 'computer_programmer'."""
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 
@@ -188,32 +189,22 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()
+    known: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
     for key, text in args.items():
         parts = key.split(".")
         if len(parts) != 3:
-            raise T2IBenchError(
-                f"--model-args: 'toyland' has no argument '{key}'.",
-                "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
-                "all.weather.pleasant=0.5.",
-            )
+            raise T2IBenchError(f"--model-args: 'toyland' has no argument '{key}'.", _FORM)
         thing, axis, value = parts
-        if thing not in things:
-            raise T2IBenchError(
-                f"--model-args: {key}: toyland knows no '{thing}'.{did_you_mean(thing, things)}",
-                "Occupations, single nouns, groups (flower, career, …), kinds and 'all' have "
-                "bias settings; its model card lists them.",
-            )
-        known = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
-        if axis not in known:
-            raise T2IBenchError(
-                f"--model-args: {key}: unknown axis '{axis}'.{did_you_mean(axis, known)}",
-                f"The axes are {', '.join(AXES)}; {', '.join(PAIRS)} say which go together.",
-            )
-        if value not in known[axis]:
-            raise T2IBenchError(
-                f"--model-args: {key}: {axis} is {' or '.join(known[axis])}, not '{value}'."
-                f"{did_you_mean(value, known[axis])}"
-            )
+        for kind, word, choices in (
+            ("thing", thing, things),
+            ("axis", axis, known),
+            (f"value of {axis}", value, known.get(axis, ())),
+        ):
+            if word not in choices:
+                nearest = did_you_mean(word, choices)
+                raise T2IBenchError(
+                    f"--model-args: {key}: unknown {kind} '{word}'.{nearest}", _FORM
+                )
         try:
             number = float(text)
         except ValueError:

@@ -99,20 +99,6 @@ def test_t2iat_prompts(name: str, stimulus: str, attribute: str, neutral: str, g
     assert not guided or fill(prompts.guided, stimulus=stimulus, attribute=attribute) == guided
 
 
-def test_t2iat_table_1() -> None:
-    rows = {spec.id: tuple(spec.published[0].scores.values()) for spec in of(T2iatTask)}
-    assert rows == {
-        "t2iat_flowers_insects": (0.033, 0.001, 1.492),
-        "t2iat_instruments_weapons": (0.015, 0.118, 0.528),
-        "t2iat_names_european_african_american": (0.011, 0.270, 0.323),
-        "t2iat_light_dark_skin": (-0.025, 0.019, -1.237),
-        "t2iat_straight_gay": (0.033, 0.003, 1.113),
-        "t2iat_judaism_christianity": (-0.003, 0.442, -0.099),
-        "t2iat_science_arts": (0.019, 0.200, 0.193),
-        "t2iat_career_family": (0.026, 0.001, 0.639),
-    }
-
-
 def test_the_public_notebooks_gender_science_test() -> None:
     spec = REGISTRY.tasks["t2iat_science_arts_public"].spec
     assert isinstance(spec, T2iatTask)

@@ -71,18 +71,6 @@ def test_shares_are_those_of_the_table(library: Library) -> None:
     assert pair == pytest.approx(5.9 / 91.8, abs=5e-4)
 
 
-def test_a_hundred_have_the_shares_of_all(library: Library) -> None:
-    women = library.references["us_cps_2022_women"]
-    everyone, some = (library.lists[f"us_occupations{end}"] for end in ("", "_100"))
-    assert list(everyone) == sorted(everyone, key=lambda word: women[word])
-    assert len(some) == 100 and set(some) <= set(everyone)
-    places = [everyone.index(word) for word in some]
-    assert places == sorted(places)
-    for stratum in range(20):  # five of every twentieth
-        low, high = (len(everyone) * (stratum + k) // 20 for k in (0, 1))
-        assert sum(low <= place < high for place in places) == 5
-
-
 def test_tasks_share_their_images_and_stay_out_of_all() -> None:
     tasks = [task.spec for task in load_tasks("occupations_us_*")]
     assert len(tasks) == 6 and all(task.extended for task in tasks)

@@ -133,7 +133,7 @@ def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
         ({"nurse.gender.female": "1.5"}, "a number from 0 to 1"),
         ({"nurse.gender.female": "0.5", "nurse.gender.male": "0.5"}, "set twice"),
         ({"all.gender_age.apart": "1", "nurse.skin_age.together": "1"}, "not with both"),
-        ({"all.gender_skin.both": "1"}, "gender_skin is together or apart, not 'both'"),
+        ({"all.gender_skin.both": "1"}, "unknown value of gender_skin 'both'"),
     ],
 )
 def test_bad_bias_settings_are_one_line(args: dict[str, str], message: str) -> None:

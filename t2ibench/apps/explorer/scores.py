@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.explorer.pairing import seed_of
@@ -26,27 +27,17 @@ _UNSCORED = "This run has no scores yet."
 
 
 class Scores:
-    """The scores of every run, read again where its results.json has changed."""
+    """The scores of every run, as they were when the page was first asked about them."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._known: dict[int, tuple[tuple[int, int], RunView]] = {}  # by when it was written
-        self._lock = threading.Lock()
+        self._read = lru_cache(maxsize=None)(_read)
 
     def view(self, run: int) -> RunView | None:
-        """The scores of a run, as every page shows them."""
+        """The scores of a run, as every page shows them; None before it has any."""
         source = self._collection.sources[run]
-        file = source.folder / "results.json"
-        if source.run is None or not file.is_file():
-            return None
-        stat = file.stat()
-        stamp = (stat.st_mtime_ns, stat.st_size)
-        with self._lock:
-            if run not in self._known or self._known[run][0] != stamp:
-                # Of all commands: somebody who looks wants every test of the folder.
-                results = read_results(source.folder).with_earlier()
-                self._known[run] = stamp, run_view(results, task_files(results, source.folder))
-            return self._known[run][1]
+        scored = source.run is not None and (source.folder / "results.json").is_file()
+        return self._read(source.folder) if scored else None
 
     def all(self, run: int) -> dict[str, Any]:
         """Every task of a run."""
@@ -126,6 +117,12 @@ class Scores:
             "sha256": picture.sha256,
             "tasks": found,
         }
+
+
+def _read(folder: Path) -> RunView:
+    """The scores of all commands: somebody who looks wants every test of the folder."""
+    results = read_results(folder).with_earlier()
+    return run_view(results, task_files(results, folder))
 
 
 def _rewritten(source: Source, picture: Picture) -> str | None:

@@ -30,10 +30,8 @@ def with_preset(
 ) -> RunSettings:
     """Settings of a run with a paper's preset: what is given wins, setting by setting.
 
-    Task files of the paper's own conventions are written to OUTPUT_DIR/presets/NAME.
-
-    A model with an encoder (or a judge) of its own, such as one of a drawn world, keeps it. Of the
-    paper's arguments of the model, a model gets those that it takes and that its alias leaves open.
+    Task files of the paper's own conventions are written to OUTPUT_DIR/presets/NAME. A model keeps
+    an encoder or a judge of its own, and gets what it takes of the arguments and its alias leaves.
     """
     preset = paper.file.preset
     named = {name: value for name, value in given.items() if value is not None}

@@ -37,12 +37,7 @@ class Line:
 
 
 def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
-    """A number, a text or a dash.
-
-    Examples:
-        >>> cell(0.25, 2, sign=True), cell(-0.0001, 2), cell("< 1e-3", 2), cell(None, 2)
-        ('+0.25', '0.00', '< 1e-3', '–')
-    """
+    """A number, without a sign where it rounds to 0; a text; or a dash."""
     if value is None:
         return NONE
     if isinstance(value, str):

@@ -135,23 +135,6 @@ def test_what_is_not_there(path: str, status: int, client: Client) -> None:
     assert client.http.get(f"/api/{path}").status_code == status
 
 
-def test_a_run_is_read_again_when_it_was_scored_again(
-    runs: tuple[Path, Path], tmp_path: Path
-) -> None:
-    file = runs[1] / "results.json"
-    before = file.read_text(encoding="utf-8")
-    with explore(opened(runs[1], encoder=None), tmp_path / "session.json") as client:
-        try:
-            assert len(client.get("/api/scores")["tasks"]) == 4
-            file.write_text("{}", encoding="utf-8")
-            client.get("/api/scores", 400)
-            file.unlink()
-            assert "no scores yet" in client.get("/api/scores")["reason"]
-        finally:
-            file.write_text(before, encoding="utf-8")
-        assert len(client.get("/api/scores")["tasks"]) == 4
-
-
 def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     body: Any = {"runs": [0, 1], "prompts": ["a person studying science"], "anchors": [WOMAN, MAN]}
     found = client.post("/api/pairs", **body)

@@ -13,7 +13,6 @@ from typing import Any
 from unittest import mock
 
 import httpx
-import numpy as np
 import pytest
 import uvicorn
 from scipy import stats as scipy_stats
@@ -242,23 +241,15 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return opened(pictures(folder, shown))
 
 
-def test_numbers_are_those_of_scipy(series: Collection) -> None:
-    text, anchors = "a photo of a doctor", ["series one", "series two"]
-    rows, (own,) = series.gallery.rows.astype(np.float64), series.texts([text]).astype(np.float64)
-    values = (rows @ own + 1) / 2
-    groups = [values[series.gallery.of_run(0, [prompt])] for prompt in anchors]
-    ((found,),) = query(series, [text], anchors)
-    ks = scipy_stats.ks_2samp(*groups)
-    assert found["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
-    assert found["n"] == [8, 8]
-
-
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
     texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
     (old,), (teapot,), (nurse,) = query(series, texts, anchors)
     assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
-    assert old["p_holm"] == pytest.approx(3 * old["p"])
+    assert old["p_holm"] == pytest.approx(3 * old["p"]) and old["n"] == [8, 8]
+    values = series.gallery.rows @ series.texts(["an old person"])[0]
+    ks = scipy_stats.ks_2samp(*(values[series.gallery.of_run(0, [one])] for one in anchors))
+    assert old["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
     assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0

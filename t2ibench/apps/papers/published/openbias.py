@@ -17,12 +17,7 @@ _ALL_PROFESSIONS = "all professions"
 
 
 def spelt(name: object) -> str:
-    """The name of a bias, in the paper's spelling.
-
-    Examples:
-        >>> spelt("Train colour")
-        'train color'
-    """
+    """The name of a bias, in the paper's spelling: 'train color'."""
     return str(name).lower().replace("colour", "color")
 
 

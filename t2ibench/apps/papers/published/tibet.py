@@ -21,12 +21,7 @@ _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl
 
 
 def occupation(row: str) -> str:
-    """The occupation of a row of results.
-
-    Examples:
-        >>> occupation("A photo of an architect | gender")
-        'architect'
-    """
+    """The occupation of a row of results such as 'A photo of an architect | gender'."""
     return row.partition(" | ")[0].partition(" of ")[2].partition(" ")[2]
 
 
