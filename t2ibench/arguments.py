@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -35,25 +34,9 @@ class Arguments(BaseModel):
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
-def _number(kind: type[int] | type[float], low: int, high: float, expected: str) -> BeforeValidator:
-    """Reads a number from text or a number; what it says of anything else."""
-
-    def read(value: Any) -> Any:
-        try:
-            number = kind(value)
-        except (TypeError, ValueError, OverflowError):
-            number = low - 1
-        if not low <= number <= high or isinstance(value, bool):
-            raise ValueError(f"expected {expected}")
-        return number
-
-    return BeforeValidator(read)
-
-
-_WHOLE = "a whole number of {} or more"
-PositiveInt = Annotated[int, _number(int, 1, inf, _WHOLE.format(1)), Field(ge=1)]
-NotNegative = Annotated[int, _number(int, 0, inf, _WHOLE.format(0)), Field(ge=0)]
-Share = Annotated[float, _number(float, 0, 1, "a number from 0 to 1"), Field(ge=0.0, le=1.0)]
+PositiveInt = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
@@ -195,10 +178,13 @@ def read_args(
         if item["type"] == "missing":
             raise T2IBenchError(f"{flag}: '{name}' needs the argument '{key}'.") from None
         where = f"{key}={shown(args.get(key))}: " if key else ""
-        raise T2IBenchError(f"{flag}: {where}{_expected(item)}") from None
+        raise T2IBenchError(f"{flag}: {where}{expected(item)}") from None
 
 
-_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+_KINDS = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "string": "text",
+    "tuple": "a list of names", "dict": "arguments: a mapping, or text of the form k=v,k=v",
+}  # fmt: skip
 _BOUNDS = {
     "greater_than_equal": ("ge", "or more"),
     "less_than_equal": ("le", "or less"),
@@ -207,7 +193,8 @@ _BOUNDS = {
 }
 
 
-def _expected(item: Any) -> str:
+def expected(item: Any) -> str:
+    """What pydantic expected instead of a value, in words."""
     kind, context = item["type"], item.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
@@ -215,10 +202,10 @@ def _expected(item: Any) -> str:
         return f"expected {context['expected']}"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"expected a number of {context[name]:g} {words}"
-    expected = _KINDS.get(kind.partition("_")[0])
+        return f"expected a number of {context[name]} {words}"
+    known = _KINDS.get(kind.partition("_")[0])
     message = str(item["msg"])
-    return f"expected {expected}" if expected else f"{message[:1].lower()}{message[1:]}"
+    return f"expected {known}" if known else f"{message[:1].lower()}{message[1:]}"
 
 
 def one_of(*options: str) -> BeforeValidator:
@@ -285,7 +272,7 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
     """Arguments from whatever gave them, for pydantic to check.
 
     Args:
-        value: 'k=v,k=v', a list of such texts, or a mapping.
+        value: 'k=v,k=v', or a mapping.
         flag: What a message calls them.
 
     Returns:
@@ -295,8 +282,6 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
         return {}
     if isinstance(value, str):
         value = parse_args(value, flag)
-    elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        value = parse_args(",".join(value), flag)
     if isinstance(value, Mapping):
         refuse_secrets(value, flag)
         return {str(key): _text(item) for key, item in value.items()}

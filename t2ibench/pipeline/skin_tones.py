@@ -26,6 +26,7 @@ UNREAD = "not read"  # the file is damaged, or the reader failed
 VALUES = ("lightness", "yellowness", "hue", "ita", "score")  # the last is L* - b*
 MEASURES = ("scene", *VALUES, *(f"raw_{name}" for name in VALUES))
 _NO_NAME = "other prompts"
+_LEVEL = 0.95  # of the intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,11 @@ class Tones:
     Attributes:
         name: What the set is called.
         readings: The images.
-        level: Of the intervals.
         by_group: Whether groups are what varies, because the set holds several.
     """
 
     name: str
     readings: Sequence[Reading]
-    level: float = 0.95
     by_group: bool = False
 
     @property
@@ -94,7 +93,7 @@ class Tones:
         if not missing:
             return (float("nan"),) * 3
         found = clustered_proportion([sum(one) for one in missing], [len(one) for one in missing])
-        low, high = found.interval(self.level)
+        low, high = found.interval(_LEVEL)
         return found.value, low, high
 
     def _by_unit(self, values: Iterable[tuple[Reading, float]]) -> dict[Any, list[float]]:
@@ -195,13 +194,13 @@ def _measured(raw: str) -> tuple[str | None, dict[str, float]]:
     return tone["reason"], found
 
 
-def by_group(readings: Sequence[Reading], level: float = 0.95) -> list[Tones]:
+def by_group(readings: Sequence[Reading]) -> list[Tones]:
     """The readings of each group."""
     names = sorted({reading.group for reading in readings})
-    return [Tones(name, [one for one in readings if one.group == name], level) for name in names]
+    return [Tones(name, [one for one in readings if one.group == name]) for name in names]
 
 
-def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> Tones:
+def chosen(readings: Sequence[Reading], patterns: str) -> Tones:
     """The readings of some groups."""
     known = sorted({reading.group for reading in readings})
     parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
@@ -215,7 +214,7 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
             )
         names |= set(matching)
     mine = [reading for reading in readings if reading.group in names]
-    return Tones(patterns, mine, level, by_group=len(names) > 1)
+    return Tones(patterns, mine, by_group=len(names) > 1)
 
 
 def compare(first: Tones, second: Tones) -> Comparison:
@@ -226,12 +225,11 @@ def compare(first: Tones, second: Tones) -> Comparison:
             f"Both sides hold the group '{shown(min(shared))}'.",
             "Give each side groups of its own.",
         )
-    level = first.level
     differences = {
-        what: mean_difference(first.values(what), second.values(what), level)
+        what: mean_difference(first.values(what), second.values(what), _LEVEL)
         for what in ("score", "raw_score", "ita", "raw_ita", "scene")
     }
-    missing = mean_difference(first.missing(), second.missing(), level)
+    missing = mean_difference(first.missing(), second.missing(), _LEVEL)
     differences["without_a_tone"] = replace(
         missing, low=float(np.maximum(missing.low, -1)), high=float(np.minimum(missing.high, 1))
     )

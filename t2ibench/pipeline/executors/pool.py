@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator
 from t2ibench.models.rewritten_generator import (
     FoundRewritings,
@@ -46,7 +46,6 @@ class Order:
 
     Attributes:
         settings: What was asked for, with encoders and judges by name.
-        objects: Adapters that were given as Python objects.
         embeds: Whether encoders are needed.
         asks: Whether judges are needed.
         rewriter: What rewrites prompts, for the fingerprint; rewritings come with the pieces.
@@ -55,7 +54,6 @@ class Order:
     """
 
     settings: RunSettings
-    objects: Objects
     embeds: bool
     asks: bool
     rewriter: RewriterInfo | None
@@ -75,26 +73,28 @@ class Order:
         with contextlib.suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]
-        generator = create_model(self.settings, self.objects)
+        generator = create_model(self.settings, Objects())
         if generator is not None and self.rewriter is not None:
             generator = rewritten(generator, self.rewriter)
         needed = {"embeds": self.embeds, "asks": self.asks}
         lines = _Lines(tell)
-        return make_worker(self.settings, self.objects, generator, lines, stopping, **needed)
+        return make_worker(self.settings, Objects(), generator, lines, stopping, **needed)
 
     @classmethod
     def of(cls, prepared: Prepared, observing: bool) -> Order:
         """What a prepared run is to its workers.
 
         Raises:
-            T2IBenchError: a Python object cannot be sent to another process.
+            T2IBenchError: a model was given as a Python object.
         """
-        _check_sendable(prepared.objects)
+        if prepared.objects:
+            raise T2IBenchError(
+                "Workers make their own models, and cannot take Python objects.",
+                "Name each as package.module:factory, or leave workers and engine out.",
+            )
         here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
         return cls(
             prepared.settings,
-            # Prompts are rewritten before workers begin, by this process alone.
-            replace(prepared.objects, rewriter=None),
             observing and prepared.plan.needs_encoder,
             observing and bool(prepared.plan.questions),
             generator.info if isinstance(generator, Rewritten) else None,
@@ -114,20 +114,6 @@ class _Lines:
 
     def warn(self, text: str) -> None:
         self._tell(UserLine(text, warning=True))
-
-
-def _check_sendable(objects: Objects) -> None:
-    for one in (objects.generator, *objects.encoders.values(), *objects.judges.values()):
-        try:
-            if type(one).__module__ == "__main__":
-                raise TypeError("its class is defined in the script itself, not in a module")
-            pickle.loads(pickle.dumps(one))
-        except Exception as error:  # whatever an object's own code does when it is copied
-            raise T2IBenchError(
-                f"{getattr(one, 'name', one)!r} is a Python object that cannot be sent to another "
-                f"process: {first_line(error).rstrip('.')}.",
-                "Name it as package.module:factory, or leave workers and engine out.",
-            ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import heard_again
 from t2ibench.settings import RunSettings
 
-_PATIENCE = 60.0  # seconds until it is said that there is no room for a worker
 _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
 
 
@@ -160,8 +159,6 @@ class Actors:
     def __init__(self, order: Order, count: int, resources: Mapping[str, Any], ours: bool) -> None:
         ray = _ray()
         self.count = count
-        self._placed = False
-        self._asked = time.monotonic()
         self._ray, self._ours, self._resources = ray, ours, dict(resources)
         self._order = ray.put(order)
         self._actors: dict[int, Any] = {}
@@ -195,10 +192,6 @@ class Actors:
         else:
             time.sleep(seconds)
         found: list[tuple[int, Message]] = []
-        self._placed |= bool(done)
-        if not self._placed and time.monotonic() - self._asked > _PATIENCE:
-            self._placed = True
-            found.append((0, UserLine("No node of the Ray cluster has room for a worker yet.")))
         for stream in done:
             number = self._streams[stream]
             try:
