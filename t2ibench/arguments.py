@@ -26,11 +26,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def given(self) -> dict[str, Any]:
-        """What the user gave, converted; arguments left at their defaults are not in it.
-
-        Returns:
-            Name to value.
-        """
+        """What the user gave, converted; arguments left at their defaults are not in it."""
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
@@ -44,17 +40,6 @@ def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
 
     A comma inside brackets does not separate. A value that begins with a quote ends with the same
     one; inside, a backslash keeps the next character as it is.
-
-    Args:
-        text: What the user wrote.
-        flag: Where, for the message.
-
-    Returns:
-        Key to value, as text.
-
-    Raises:
-        T2IBenchError: a part has no '=', a key is empty or is given twice, or a quote or bracket
-            is not closed.
 
     Examples:
         >>> parse_args('steps=30,negative_prompt="blurry, dark"')
@@ -126,12 +111,6 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
 def format_args(args: Mapping[str, str]) -> str:
     r"""Write arguments so that `parse_args` reads the same ones.
 
-    Args:
-        args: Key to value; keys have no '=' and no comma.
-
-    Returns:
-        'k=v,k=v', sorted by key, values quoted where they have to be.
-
     Examples:
         >>> format_args({"steps": "4", "negative_prompt": "blurry, dark"})
         'negative_prompt="blurry, dark",steps=4'
@@ -149,20 +128,7 @@ def _quote(value: str) -> str:
 def read_args(
     model: type[_A], args: Mapping[str, Any], name: str, flag: str = "--model-args"
 ) -> _A:
-    """Convert the arguments an adapter takes.
-
-    Args:
-        model: Its argument model.
-        args: As the user gave them, text or values.
-        name: Name of the adapter, for the message.
-        flag: Where they were given, for the message.
-
-    Returns:
-        The checked arguments.
-
-    Raises:
-        T2IBenchError: an unknown key, or a value that does not convert.
-    """
+    """Convert the arguments an adapter takes."""
     refuse_secrets(args, flag)
     try:
         return model(**args)
@@ -209,14 +175,7 @@ def expected(item: Any) -> str:
 
 
 def one_of(*options: str) -> BeforeValidator:
-    """A validator for a fixed set of words, with a message in the user's terms.
-
-    Args:
-        *options: The words allowed.
-
-    Returns:
-        The validator, for `Annotated`.
-    """
+    """A validator for a fixed set of words, with a message in the user's terms."""
 
     def check(value: Any) -> Any:
         if value not in options:
@@ -233,13 +192,6 @@ def one_of(*options: str) -> BeforeValidator:
 def names_of(value: Any) -> Any:
     """Names from whatever gave them, for pydantic to check.
 
-    Args:
-        value: One name, several separated by commas, or a list of them. The comma of ',by=' is
-            part of a name ('answers:people.csv,by=anna').
-
-    Returns:
-        A tuple of names; the value itself where it is none of these.
-
     Examples:
         >>> names_of("a, b,by=c"), names_of(None)
         (('a', 'b,by=c'), ())
@@ -255,29 +207,14 @@ def names_of(value: Any) -> Any:
 
 
 def paths_of(value: Any) -> Any:
-    """Paths from whatever gave them, for pydantic to check.
-
-    Args:
-        value: One path, or a list of them.
-
-    Returns:
-        A tuple of texts; the value itself where it is neither.
-    """
+    """Paths from whatever gave them, for pydantic to check."""
     if isinstance(value, (str, Path)):
         value = [value]
     return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
 
 
 def args_of(value: Any, flag: str = "--model-args") -> Any:
-    """Arguments from whatever gave them, for pydantic to check.
-
-    Args:
-        value: 'k=v,k=v', or a mapping.
-        flag: What a message calls them.
-
-    Returns:
-        A mapping of texts; the value itself where it is none of these.
-    """
+    """Arguments from whatever gave them, for pydantic to check."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -289,15 +226,7 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
 
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Refuse arguments that hold a secret: they are stored with the run, shown and sent.
-
-    Args:
-        args: As the user gave them.
-        flag: Where they were given, for the message.
-
-    Raises:
-        T2IBenchError: a name or a value, at any depth, says that it is a secret.
-    """
+    """Refuse arguments that hold a secret: they are stored with the run, shown and sent."""
     if (name := secret_argument({str(key): value for key, value in args.items()})) is not None:
         raise T2IBenchError(
             f"{flag}: {shown(name)}: arguments are stored with the run; no key may be among them.",

@@ -81,11 +81,7 @@ def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 
 
 class Redaction:
-    """Knows some secrets, and what others look like.
-
-    Args:
-        values: The secrets; short ones stand in for a secret and are not hidden.
-    """
+    """Knows some secrets, and what others look like."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         found = {value for value in values if len(value) >= _SHORTEST}

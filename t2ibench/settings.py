@@ -45,19 +45,12 @@ NotNegative = Annotated[int, Field(strict=True, ge=0)]
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How a setting appears on the command line.
-
-    Attributes:
-        group: Heading of `--help` that lists it.
-        metavar: Placeholder for its value in `--help`.
-        help: One line.
-        decides: Whether it decides a result, and so belongs to the command that repeats one.
-    """
+    """How a setting appears on the command line."""
 
     group: Literal["what to measure", "how much", "where and how"]
     metavar: str
     help: str
-    decides: bool = True
+    decides: bool = True  # a result, and so belongs to the command that repeats one
 
 
 _what = partial(Flag, "what to measure")

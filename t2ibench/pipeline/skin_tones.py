@@ -31,43 +31,27 @@ _LEVEL = 0.95  # of the intervals
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One image.
+    """One image."""
 
-    Attributes:
-        group: What its prompt stands for; the prompt itself where it stands for itself.
-        unit: What varies: what the prompt shares with others of its group, or the prompt.
-        prompt: The prompt.
-        index: Which sample of the prompt.
-        image: SHA-256 of the file.
-        reason: Why there is no tone; None where there is one.
-        values: What was measured, by the names of `MEASURES`: log-average luminance around the
-            head, 0 to 1 ('scene'); of the skin, corrected for the scene's light, L* ('lightness'),
-            b* ('yellowness'), hue and individual typology angle ('ita') in degrees, and L* - b*
-            ('score'); the same as it is in the image ('raw_…').
-    """
-
-    group: str
-    unit: str
+    group: str  # what its prompt stands for; else the prompt
+    unit: str  # what varies: what the prompt shares with others of its group
     prompt: str
     index: int
-    image: str
-    reason: str | None
+    image: str  # SHA-256 of the file
+    reason: str | None  # why there is no tone
+    # By the names of MEASURES: log-average luminance around the head, 0 to 1 ('scene'); of skin,
+    # corrected for the scene's light, L* ('lightness'), b* ('yellowness'), hue and individual
+    # typology angle ('ita') in degrees, and L* - b* ('score'); as it is in the image ('raw_…').
     values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Tones:
-    """The tones of a set of images.
-
-    Attributes:
-        name: What the set is called.
-        readings: The images.
-        by_group: Whether groups are what varies, because the set holds several.
-    """
+    """The tones of a set of images."""
 
     name: str
     readings: Sequence[Reading]
-    by_group: bool = False
+    by_group: bool = False  # groups are what varies, because the set holds several
 
     @property
     def reasons(self) -> Counter[str]:
@@ -106,18 +90,13 @@ class Tones:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sets of images of one model, the first less the second.
-
-    Attributes:
-        first: The first set.
-        second: The second set.
-        differences: Of the means of L* - b* and ITA, corrected and raw, of the scene's light
-            ('scene'), and of the shares of images without a tone ('without_a_tone').
-    """
+    """Two sets of images of one model, the first less the second."""
 
     first: Tones
     second: Tones
-    differences: dict[str, Mean]
+    differences: dict[
+        str, Mean
+    ]  # of the means of scores and scene, and of the shares without a tone
 
     @property
     def finding(self) -> str:

@@ -18,21 +18,13 @@ _LONGEST = 80  # characters of a name
 
 @dataclass(frozen=True, slots=True, order=True)
 class Label:
-    """What one person answered about one image.
-
-    Attributes:
-        question: What was asked.
-        classes: What it could be answered with.
-        image: SHA-256 of the image file.
-        labeller: Who answered; a name of their choice, or a number.
-        answer: A class, 'unknown' or 'not in the picture'.
-    """
+    """What one person answered about one image."""
 
     question: str
     classes: tuple[str, ...]
     image: str
-    labeller: str
-    answer: str
+    labeller: str  # a name of their choice, or a number
+    answer: str  # a class, 'unknown' or 'not in the picture'
 
 
 def labeller_name(name: str, flag: str) -> str:
@@ -53,14 +45,7 @@ def item_id(image: str, question: str, classes: Sequence[str]) -> str:
 
 
 class LabelStore(Mendable):
-    """The labels of a run.
-
-    Args:
-        database: The run's.
-
-    Attributes:
-        damage: How many are damaged. People answered them: no run makes them again.
-    """
+    """The labels of a run."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(

@@ -42,34 +42,17 @@ LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is a
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """All that a worker has to know of a run.
-
-    Attributes:
-        settings: What was asked for, with encoders and judges by name.
-        embeds: Whether encoders are needed.
-        asks: Whether judges are needed.
-        rewriter: What rewrites prompts, for the fingerprint; rewritings come with the pieces.
-        cwd: The folder that relative paths of models are read from.
-        path: `sys.path`, for models of the user's own.
-    """
+    """All that a worker has to know of a run."""
 
     settings: RunSettings
     embeds: bool
     asks: bool
     rewriter: RewriterInfo | None
-    cwd: str
-    path: tuple[str, ...]
+    cwd: str  # that relative paths of models are read from
+    path: tuple[str, ...]  # sys.path, for models of the user's own
 
     def worker(self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]) -> Worker:
-        """In the other process: a worker that makes its own models.
-
-        Args:
-            tell: Takes lines for the user.
-            stopping: Whether it shall stop after the batch in hand.
-
-        Raises:
-            T2IBenchError: a model cannot be loaded.
-        """
+        """In the other process: a worker that makes its own models."""
         with contextlib.suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]
@@ -82,11 +65,7 @@ class Order:
 
     @classmethod
     def of(cls, prepared: Prepared, observing: bool) -> Order:
-        """What a prepared run is to its workers.
-
-        Raises:
-            T2IBenchError: a model was given as a Python object.
-        """
+        """What a prepared run is to its workers."""
         if prepared.objects:
             raise T2IBenchError(
                 "Workers make their own models, and cannot take Python objects.",
@@ -118,13 +97,7 @@ class _Lines:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """An encoder or judge that is loaded elsewhere: what the stores have to know of it.
-
-    Attributes:
-        name: Its name.
-        fingerprint: Its fingerprint.
-        embeds_images: Whether it does, for an encoder.
-    """
+    """An encoder or judge that is loaded elsewhere: what the stores have to know of it."""
 
     name: str
     fingerprint: str
@@ -138,13 +111,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerModels:
-    """A worker has its models.
-
-    Attributes:
-        where: The process and its machine, in words.
-        generator: The generator's fingerprint.
-        observers: What stands for its encoders, controls and judges.
-    """
+    """A worker has its models."""
 
     where: str
     generator: str | None
@@ -167,12 +134,7 @@ class WorkerModels:
 
 @dataclass(frozen=True, slots=True)
 class UserLine:
-    """A line for the user.
-
-    Attributes:
-        text: The line.
-        warning: Whether the user must see it.
-    """
+    """A line for the user."""
 
     text: str
     warning: bool = False
@@ -185,12 +147,7 @@ class PieceEnd:
 
 @dataclass(frozen=True, slots=True)
 class WorkerError:
-    """A worker cannot go on, and neither can another.
-
-    Attributes:
-        error: What was raised.
-        trace: Where, as text.
-    """
+    """A worker cannot go on, and neither can another."""
 
     error: BaseException
     trace: str
@@ -215,30 +172,20 @@ class WorkerError:
 
 @dataclass(frozen=True, slots=True)
 class WorkerDeath:
-    """A worker has died.
-
-    Attributes:
-        why: How, in words.
-        restarted: Whether it comes back by itself.
-    """
+    """A worker has died."""
 
     why: str
-    restarted: bool = False
+    restarted: bool = False  # it comes back by itself
 
 
 Message = WorkerModels | UserLine | Part | PieceEnd | WorkerError | WorkerDeath
 
 
 class Workers(Protocol):
-    """Workers, by number, and how to speak to them.
-
-    Attributes:
-        count: How many.
-        elsewhere: Whether they may be on other machines, where image files are not seen.
-    """
+    """Workers, by number, and how to speak to them."""
 
     count: int
-    elsewhere: bool
+    elsewhere: bool  # perhaps on other machines, where image files are not seen
 
     def start(self, number: int) -> None:
         """Start a worker, for the first time or again; nothing where it comes back by itself."""
@@ -273,13 +220,7 @@ class _State:
 
 
 class WorkerPool:
-    """Does pieces with several workers (see `Executor`).
-
-    Args:
-        workers: The workers.
-        generator: The leader's generator, which loads no weights; a worker's has to be the same.
-        reporter: Told what workers say, and that one has died.
-    """
+    """Does pieces with several workers (see `Executor`)."""
 
     def __init__(self, workers: Workers, generator: Generator | None, reporter: Reporter) -> None:
         self._workers = workers

@@ -45,14 +45,7 @@ def visible_gpus() -> list[str]:
 
 
 class Processes:
-    """Workers in processes of this machine (see `Workers`).
-
-    Args:
-        order: The run.
-        count: How many.
-        gpus: GPUs that they share in turn.
-        threads: Of each.
-    """
+    """Workers in processes of this machine (see `Workers`)."""
 
     elsewhere = False
 

@@ -39,17 +39,11 @@ _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
 
 
 class Args(Arguments):
-    """What --engine-args takes.
+    """What --engine-args takes."""
 
-    Attributes:
-        address: Of the cluster; by default RAY_ADDRESS, else Ray starts on this machine.
-        num_gpus: Of each worker, also a part of one; by default 1 where the cluster has any.
-        num_cpus: Of each worker; by default 1 beside a GPU, else its share of the cores.
-    """
-
-    address: str | None = None
-    num_gpus: float | None = None
-    num_cpus: PositiveInt | None = None
+    address: str | None = None  # else RAY_ADDRESS, else Ray starts on this machine
+    num_gpus: float | None = None  # of each worker, or a part of one; 1 where there is any
+    num_cpus: PositiveInt | None = None  # 1 beside a GPU, else its share of the cores
 
 
 def actors(order: Order, settings: RunSettings, reporter: Reporter) -> Actors:
@@ -145,14 +139,7 @@ class _Actor:
 
 
 class Actors:
-    """Workers that are actors (see `Workers`).
-
-    Args:
-        order: The run.
-        count: How many.
-        resources: What each asks for: num_cpus and num_gpus.
-        ours: Whether the connection to Ray is ours to end.
-    """
+    """Workers that are actors (see `Workers`)."""
 
     elsewhere = True
 
