@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
-  t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
-      --tasks "t2iat_*"
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
-  t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
-      --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
+  t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
 
 Running the same command again resumes: what is stored already is not made again.
