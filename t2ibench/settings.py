@@ -263,7 +263,9 @@ class RunSettings(Measurement):
         _where("NAME", "what to call the run and its folder (the model's name)"),
     ] = None
     output_dir: Annotated[str, _path, _where("DIR", "folder of all runs (runs)")] = "runs"
-    engine: Annotated[str, _where("E", "who does the work: local or ray", decides=False)] = "local"
+    engine: Annotated[
+        Literal["local", "ray"], _where("E", "who does the work: local or ray", decides=False)
+    ] = "local"
     workers: Annotated[
         Positive | None,
         _auto,

@@ -230,14 +230,7 @@ def _tell(outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision
         if outcome.attempts:
             reporter.say(_counted(outcome, prepared, total))
         elif not outcome.observed:
-            removed = prepared.images.removed() if prepared.images is not None else 0
-            told = f"all {total} images and all of their evidence are stored already."
-            if removed:
-                told = (
-                    f"the evidence of all {total} images is stored already. {removed} of them have "
-                    "no file any more; --generate-only generates them again."
-                )
-            reporter.say(f"Nothing to do: {told}")
+            reporter.say(f"Nothing to do: all {total} images have all of their evidence.")
         else:
             reporter.say(f"All {total} images were stored already.")
 
@@ -256,12 +249,7 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
     tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     counts = ", ".join(f"{n} {status}" for status, n in tried)
     done = "Read" if prepared.from_folder else "Generated"
-    absent = (
-        f"; {prepared.absent} more that the tasks ask for are not in the folder"
-        if prepared.absent
-        else ""
-    )
-    return f"{done} now: {counts} (of {total} images{absent})."
+    return f"{done} now: {counts} (of {total} images)."
 
 
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -99,15 +98,6 @@ class Prepared:
         """Whether the images exist already and are only read."""
         named = None if self.objects.generator is not None else self.settings.model
         return named is not None and not can_regenerate(named)
-
-    @property
-    def absent(self) -> int:
-        """Images that the tasks of the plan ask for and the model does not have."""
-        needed: Counter[str] = Counter()
-        for task in self.plan.tasks:
-            needed |= Counter(self.plan.needs[task.id].images_by_prompt)  # the most of any task
-        lacking = [name for name in self.lacking if needed[name]]
-        return sum(needed[name] - self.lacking[name][0] for name in lacking)
 
     @contextmanager
     def alone(self, notices: Notices) -> Iterator[None]:

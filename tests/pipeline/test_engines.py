@@ -129,7 +129,7 @@ def test_workers_take_no_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--engine", "rey"), "Unknown engine 'rey'. Did you mean 'ray'?"),
+        (("--engine", "rey"), "engine: expected 'local' or 'ray', found 'rey'."),
         (("--workers", "2", "--engine-args", "threads=1"), "--engine-args go to --engine ray"),
         (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
