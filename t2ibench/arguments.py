@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -27,33 +26,13 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def given(self) -> dict[str, Any]:
-        """What the user gave, converted; arguments left at their defaults are not in it.
-
-        Returns:
-            Name to value.
-        """
+        """What the user gave, converted; arguments left at their defaults are not in it."""
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
-def _number(kind: type[int] | type[float], low: int, high: float, expected: str) -> BeforeValidator:
-    """Reads a number from text or a number; what it says of anything else."""
-
-    def read(value: Any) -> Any:
-        try:
-            number = kind(value)
-        except (TypeError, ValueError, OverflowError):
-            number = low - 1
-        if not low <= number <= high or isinstance(value, bool):
-            raise ValueError(f"expected {expected}")
-        return number
-
-    return BeforeValidator(read)
-
-
-_WHOLE = "a whole number of {} or more"
-PositiveInt = Annotated[int, _number(int, 1, inf, _WHOLE.format(1)), Field(ge=1)]
-NotNegative = Annotated[int, _number(int, 0, inf, _WHOLE.format(0)), Field(ge=0)]
-Share = Annotated[float, _number(float, 0, 1, "a number from 0 to 1"), Field(ge=0.0, le=1.0)]
+PositiveInt = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
@@ -61,17 +40,6 @@ def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
 
     A comma inside brackets does not separate. A value that begins with a quote ends with the same
     one; inside, a backslash keeps the next character as it is.
-
-    Args:
-        text: What the user wrote.
-        flag: Where, for the message.
-
-    Returns:
-        Key to value, as text.
-
-    Raises:
-        T2IBenchError: a part has no '=', a key is empty or is given twice, or a quote or bracket
-            is not closed.
 
     Examples:
         >>> parse_args('steps=30,negative_prompt="blurry, dark"')
@@ -143,12 +111,6 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
 def format_args(args: Mapping[str, str]) -> str:
     r"""Write arguments so that `parse_args` reads the same ones.
 
-    Args:
-        args: Key to value; keys have no '=' and no comma.
-
-    Returns:
-        'k=v,k=v', sorted by key, values quoted where they have to be.
-
     Examples:
         >>> format_args({"steps": "4", "negative_prompt": "blurry, dark"})
         'negative_prompt="blurry, dark",steps=4'
@@ -166,20 +128,7 @@ def _quote(value: str) -> str:
 def read_args(
     model: type[_A], args: Mapping[str, Any], name: str, flag: str = "--model-args"
 ) -> _A:
-    """Convert the arguments an adapter takes.
-
-    Args:
-        model: Its argument model.
-        args: As the user gave them, text or values.
-        name: Name of the adapter, for the message.
-        flag: Where they were given, for the message.
-
-    Returns:
-        The checked arguments.
-
-    Raises:
-        T2IBenchError: an unknown key, or a value that does not convert.
-    """
+    """Convert the arguments an adapter takes."""
     refuse_secrets(args, flag)
     try:
         return model(**args)
@@ -195,10 +144,13 @@ def read_args(
         if item["type"] == "missing":
             raise T2IBenchError(f"{flag}: '{name}' needs the argument '{key}'.") from None
         where = f"{key}={shown(args.get(key))}: " if key else ""
-        raise T2IBenchError(f"{flag}: {where}{_expected(item)}") from None
+        raise T2IBenchError(f"{flag}: {where}{expected(item)}") from None
 
 
-_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+_KINDS = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "string": "text",
+    "tuple": "a list of names", "dict": "arguments: a mapping, or text of the form k=v,k=v",
+}  # fmt: skip
 _BOUNDS = {
     "greater_than_equal": ("ge", "or more"),
     "less_than_equal": ("le", "or less"),
@@ -207,7 +159,8 @@ _BOUNDS = {
 }
 
 
-def _expected(item: Any) -> str:
+def expected(item: Any) -> str:
+    """What pydantic expected instead of a value, in words."""
     kind, context = item["type"], item.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
@@ -215,21 +168,14 @@ def _expected(item: Any) -> str:
         return f"expected {context['expected']}"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"expected a number of {context[name]:g} {words}"
-    expected = _KINDS.get(kind.partition("_")[0])
+        return f"expected a number of {context[name]} {words}"
+    known = _KINDS.get(kind.partition("_")[0])
     message = str(item["msg"])
-    return f"expected {expected}" if expected else f"{message[:1].lower()}{message[1:]}"
+    return f"expected {known}" if known else f"{message[:1].lower()}{message[1:]}"
 
 
 def one_of(*options: str) -> BeforeValidator:
-    """A validator for a fixed set of words, with a message in the user's terms.
-
-    Args:
-        *options: The words allowed.
-
-    Returns:
-        The validator, for `Annotated`.
-    """
+    """A validator for a fixed set of words, with a message in the user's terms."""
 
     def check(value: Any) -> Any:
         if value not in options:
@@ -246,13 +192,6 @@ def one_of(*options: str) -> BeforeValidator:
 def names_of(value: Any) -> Any:
     """Names from whatever gave them, for pydantic to check.
 
-    Args:
-        value: One name, several separated by commas, or a list of them. The comma of ',by=' is
-            part of a name ('answers:people.csv,by=anna').
-
-    Returns:
-        A tuple of names; the value itself where it is none of these.
-
     Examples:
         >>> names_of("a, b,by=c"), names_of(None)
         (('a', 'b,by=c'), ())
@@ -268,35 +207,18 @@ def names_of(value: Any) -> Any:
 
 
 def paths_of(value: Any) -> Any:
-    """Paths from whatever gave them, for pydantic to check.
-
-    Args:
-        value: One path, or a list of them.
-
-    Returns:
-        A tuple of texts; the value itself where it is neither.
-    """
+    """Paths from whatever gave them, for pydantic to check."""
     if isinstance(value, (str, Path)):
         value = [value]
     return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
 
 
 def args_of(value: Any, flag: str = "--model-args") -> Any:
-    """Arguments from whatever gave them, for pydantic to check.
-
-    Args:
-        value: 'k=v,k=v', a list of such texts, or a mapping.
-        flag: What a message calls them.
-
-    Returns:
-        A mapping of texts; the value itself where it is none of these.
-    """
+    """Arguments from whatever gave them, for pydantic to check."""
     if value is None:
         return {}
     if isinstance(value, str):
         value = parse_args(value, flag)
-    elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        value = parse_args(",".join(value), flag)
     if isinstance(value, Mapping):
         refuse_secrets(value, flag)
         return {str(key): _text(item) for key, item in value.items()}
@@ -304,15 +226,7 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
 
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Refuse arguments that hold a secret: they are stored with the run, shown and sent.
-
-    Args:
-        args: As the user gave them.
-        flag: Where they were given, for the message.
-
-    Raises:
-        T2IBenchError: a name or a value, at any depth, says that it is a secret.
-    """
+    """Refuse arguments that hold a secret: they are stored with the run, shown and sent."""
     if (name := secret_argument({str(key): value for key, value in args.items()})) is not None:
         raise T2IBenchError(
             f"{flag}: {shown(name)}: arguments are stored with the run; no key may be among them.",

@@ -26,12 +26,6 @@ _LONGEST_NAME = 200  # of anything that could be misspelt
 def visible(text: str) -> str:
     r"""A text with every character that a terminal would obey, or not show, as its escape.
 
-    Args:
-        text: From a user, a file, a server or a library.
-
-    Returns:
-        One line of text that can be printed and encoded everywhere.
-
     Examples:
         >>> print(visible("a\nb\u202ec"))
         a\nb\u202ec
@@ -44,14 +38,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """A text of several lines, such as a table, as `visible` shows one.
-
-    Args:
-        text: The text; its line ends and tabs stay.
-
-    Returns:
-        The text, every other character that a terminal would obey, or not show, as its escape.
-    """
+    """A text of several lines, such as a table, as `visible` shows one."""
     return "".join(
         part if part in _LAYOUT else visible(part) for part in re.split("(\r?\n|\t)", text)
     )
@@ -59,13 +46,6 @@ def visible_lines(text: str) -> str:
 
 def shown(value: object, width: int = _VALUE) -> str:
     """A value as messages show it: in one line, visible, and not longer than a reader needs.
-
-    Args:
-        value: Anything a user wrote, or a file holds.
-        width: Characters to show.
-
-    Returns:
-        The text, its end replaced by its length where it is longer.
 
     Examples:
         >>> shown("short"), shown("x" * 5000, 3)
@@ -78,14 +58,7 @@ def shown(value: object, width: int = _VALUE) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message in one visible line; of a very long one, the middle is left out.
-
-    Args:
-        text: The message, with whatever it quotes.
-
-    Returns:
-        One line of at most about 2,000 characters.
-    """
+    """A message in one visible line; of a very long one, the middle is left out."""
     if len(text) > _LINE:
         left_out = len(text) - _LINE
         head, tail = text[: _LINE * 2 // 3], text[-(_LINE // 3) :]
@@ -136,15 +109,7 @@ class MissingEvidence(T2IBenchError):
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
-    """Find the option spelt most like a name.
-
-    Args:
-        name: What the user wrote.
-        options: What is allowed.
-
-    Returns:
-        The option, or None if none is close.
-    """
+    """Find the option spelt most like a name."""
     if len(name) > _LONGEST_NAME:
         return None
     choices = sorted(set(options))
@@ -154,28 +119,13 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """Suggest the option spelt most like a name, to append to a message.
-
-    Args:
-        name: What the user wrote.
-        options: What is allowed.
-
-    Returns:
-        " Did you mean 'x'?", or an empty string if none is close.
-    """
+    """Suggest the option spelt most like a name, to append to a message."""
     suggestion = nearest(name, options)
     return f" Did you mean '{suggestion}'?" if suggestion else ""
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or its class where it has none.
-
-    Args:
-        error: What was raised.
-
-    Returns:
-        One line, of at most 300 characters.
-    """
+    """The first line of an error's message, or its class where it has none."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # an exception of other people's code, whose own text raises
@@ -185,17 +135,7 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def failing(what: str) -> Iterator[None]:
-    """Turn the exceptions of an adapter's or a plug-in's own code into one line.
-
-    Args:
-        what: Begins the line, up to the class of the exception: "The encoder 'x' failed with".
-
-    Yields:
-        Nothing.
-
-    Raises:
-        T2IBenchError: what was raised; one that is already a `T2IBenchError` passes unchanged.
-    """
+    """Turn the exceptions of an adapter's or a plug-in's own code into one line."""
     try:
         yield
     except T2IBenchError:
@@ -205,15 +145,7 @@ def failing(what: str) -> Iterator[None]:
 
 
 def check_installed(module: str, extra: str) -> None:
-    """Check that a package of one of t2ibench's extras is there; it is not imported.
-
-    Args:
-        module: What it is imported as.
-        extra: The extra of t2ibench that installs it.
-
-    Raises:
-        T2IBenchError: it is not; the hint is the command that installs it.
-    """
+    """Check that a package of one of t2ibench's extras is there; it is not imported."""
     found = find_spec(module)
     # wandb keeps its files in a folder of its own name, which looks like a package.
     if found is None or found.origin is None:

@@ -27,11 +27,9 @@ _LOOKS = re.compile(
 )
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
 _SHORTEST = 6  # characters of a secret; shorter ones ('EMPTY', 'none', 'true') may be words
-_LONG = 12  # from here on, a secret is known in capitals and with spaces in it, too
+_LONG = 12  # from here on, a secret is known in capitals, too
 _IN_ENVIRONMENT = 8  # characters of a variable that is hidden in every message
 _DEEPEST = 100
-_GAP = r"[\s\u200b\u00ad]*"
-_HEX_GAP = r"(?:[\s:,;-]|\\?\\x|\\?\\u00|%|0x|&#x)*"
 
 
 def is_secret_name(name: str) -> bool:
@@ -83,11 +81,7 @@ def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 
 
 class Redaction:
-    """Knows some secrets, and what others look like.
-
-    Args:
-        values: The secrets; short ones stand in for a secret and are not hidden.
-    """
+    """Knows some secrets, and what others look like."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         found = {value for value in values if len(value) >= _SHORTEST}
@@ -135,18 +129,16 @@ def _pattern(values: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _forms(key: str) -> list[str]:
-    """Patterns of a secret: as it is, in JSON, in a URL, as hex, inside of any text in Base64."""
+    """Patterns of a secret: as it is, in JSON, in a URL, inside of any text in Base64."""
     plain = {key, json.dumps(key)[1:-1], quote(key), quote(key, safe=""), quote_plus(key)}
     data = key.encode("utf-8", "surrogateescape")
     found = [re.escape(one) for one in sorted(plain, key=len, reverse=True)]
-    found.append(f"(?i:{_HEX_GAP.join(f'{byte:02x}' for byte in data)})")
     if len(key) >= _LONG:
-        found.append(f"(?i:{_GAP.join(map(re.escape, key))})")
+        found.append(f"(?i:{re.escape(key)})")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
             # What comes before and after decides the characters at both ends, and only those.
             text = encode(b"\0" * offset + data).decode().rstrip("=")
-            inner = text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
-            found.append(_GAP.join(map(re.escape, inner)) if len(key) >= _LONG else inner)
+            found.append(re.escape(text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]))
         found.append(re.escape(encode(data).decode()))
     return found

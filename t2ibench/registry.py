@@ -24,12 +24,6 @@ _TARGET = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 def is_target(text: str) -> bool:
     """Whether a text has the form 'package.module:attribute'.
 
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        Whether it is one; nothing is imported.
-
     Examples:
         >>> is_target("my_package.models:create"), is_target("folder:my/pictures")
         (True, False)
@@ -38,17 +32,7 @@ def is_target(text: str) -> bool:
 
 
 def load_target(target: str) -> Any:
-    """Import 'package.module:attribute'.
-
-    Args:
-        target: Where the object is.
-
-    Returns:
-        The object.
-
-    Raises:
-        T2IBenchError: the module cannot be imported, or has no such attribute.
-    """
+    """Import 'package.module:attribute'."""
     module_name, _, path = target.partition(":")
     try:
         value = importlib.import_module(module_name)
@@ -67,12 +51,6 @@ def load_target(target: str) -> Any:
 def lazy(target: str) -> Callable[..., Any]:
     """A function that imports 'package.module:attribute' when it is first called, and calls it.
 
-    Args:
-        target: Where the function is.
-
-    Returns:
-        The function.
-
     Examples:
         >>> lazy("posixpath:join")("a", "b")
         'a/b'
@@ -86,13 +64,6 @@ def lazy(target: str) -> Callable[..., Any]:
 
 class Registry(Generic[T]):
     """Parts of one kind, by name.
-
-    Args:
-        kind: What one entry is called in messages, such as 'encoder'.
-        entries: Name to target of the entries that come with t2ibench, in the order they are
-            listed in.
-        hint: The next step, for the message about an unknown name.
-        members: What every entry must have; those of other packages are checked.
 
     Examples:
         >>> registry = Registry("joiner", {"path": "posixpath:join"})
@@ -126,11 +97,7 @@ class Registry(Generic[T]):
         return plugins
 
     def names(self) -> list[str]:
-        """All names: those of t2ibench first, in their order, then those of other packages.
-
-        Returns:
-            The names; nothing is imported.
-        """
+        """All names: those of t2ibench first, in their order, then those of other packages."""
         return [*self._entries, *self._plugins]
 
     def __contains__(self, name: object) -> bool:
@@ -140,28 +107,11 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def origin(self, name: str) -> str:
-        """The package that an entry comes from.
-
-        Args:
-            name: A name in the registry.
-
-        Returns:
-            The name of the distribution.
-        """
+        """The package that an entry comes from."""
         return _OWN if name in self._entries else _distribution(self._plugins[name])
 
     def get(self, name: str) -> T:
-        """Import an entry.
-
-        Args:
-            name: Its name.
-
-        Returns:
-            What its target names.
-
-        Raises:
-            T2IBenchError: the name is unknown, or the package it comes from cannot be imported.
-        """
+        """Import an entry."""
         if name not in self._loaded:
             if name not in self:
                 raise self.unknown(name)
@@ -183,14 +133,7 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def unknown(self, name: str) -> T2IBenchError:
-        """The error for an unknown name, with the nearest known one.
-
-        Args:
-            name: What the user wrote.
-
-        Returns:
-            The error, to be raised.
-        """
+        """The error for an unknown name, with the nearest known one."""
         known = self.names()
         listed = f"{self.kind.capitalize()}s: {', '.join(known)}."
         return T2IBenchError(
@@ -199,24 +142,12 @@ class Registry(Generic[T]):
         )
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Every entry, imported.
-
-        Yields:
-            Name and object, in the order of `names`.
-        """
+        """Every entry, imported."""
         for name in self.names():
             yield name, self.get(name)
 
     def add(self, name: str, target: str) -> None:
-        """Add an entry for this process, for notebooks and tests.
-
-        Args:
-            name: Its name.
-            target: 'package.module:attribute'.
-
-        Raises:
-            ValueError: the name is taken, or the target has another form.
-        """
+        """Add an entry for this process, for notebooks and tests."""
         if name in self:
             raise ValueError(f"the {self.kind} '{name}' exists already")
         if not is_target(target):

@@ -27,6 +27,7 @@ from t2ibench.arguments import (
     Names,
     Paths,
     RewriterArgs,
+    expected,
     format_args,
 )
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -44,19 +45,12 @@ NotNegative = Annotated[int, Field(strict=True, ge=0)]
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How a setting appears on the command line.
-
-    Attributes:
-        group: Heading of `--help` that lists it.
-        metavar: Placeholder for its value in `--help`.
-        help: One line.
-        decides: Whether it decides a result, and so belongs to the command that repeats one.
-    """
+    """How a setting appears on the command line."""
 
     group: Literal["what to measure", "how much", "where and how"]
     metavar: str
     help: str
-    decides: bool = True
+    decides: bool = True  # a result, and so belongs to the command that repeats one
 
 
 _what = partial(Flag, "what to measure")
@@ -269,7 +263,9 @@ class RunSettings(Measurement):
         _where("NAME", "what to call the run and its folder (the model's name)"),
     ] = None
     output_dir: Annotated[str, _path, _where("DIR", "folder of all runs (runs)")] = "runs"
-    engine: Annotated[str, _where("E", "who does the work: local or ray", decides=False)] = "local"
+    engine: Annotated[
+        Literal["local", "ray"], _where("E", "who does the work: local or ray", decides=False)
+    ] = "local"
     workers: Annotated[
         Positive | None,
         _auto,
@@ -357,24 +353,6 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 
 
 def _problem(name: str, item: Any) -> str:
-    kind, value = item["type"], item["input"]
-    if kind == "extra_forbidden":
+    if item["type"] == "extra_forbidden":
         return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
-    expected = {
-        "int_type": "a whole number",
-        "int_from_float": "a whole number",
-        "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
-        "less_than_equal": f"a number of {item.get('ctx', {}).get('le')} or less",
-        "string_type": "text",
-        "string_unicode": "text in UTF-8",
-        "tuple_type": "a list of names",
-        "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
-        "bool_parsing": "true or false",
-        "bool_type": "true or false",
-        "literal_error": str(item.get("ctx", {}).get("expected")),
-    }.get(kind)
-    if expected is None:
-        return f"{name}: {item['msg']} (found {shown(repr(value))})."
-    if kind == "int_type" and name in RunSettings.model_fields:
-        expected = f"a whole number of {0 if name == 'seed' else 1} or more"
-    return f"{name}: expected {expected}, found {shown(repr(value))}."
+    return f"{name}: {expected(item)}, found {shown(repr(item['input']))}."

@@ -114,10 +114,10 @@ def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"seed": -1}, "seed: expected a whole number of 0 or more, found -1"),
-        ({"images_per_prompt": 0}, "images_per_prompt: expected a whole number of 1 or more"),
-        ({"images_per_prompt": "4"}, "images_per_prompt: expected a whole number of 1 or more"),
-        ({"limit": True}, "limit: expected a whole number of 1 or more"),
+        ({"seed": -1}, "seed: expected a number of 0 or more, found -1"),
+        ({"images_per_prompt": 0}, "images_per_prompt: expected a number of 1 or more"),
+        ({"images_per_prompt": "4"}, "images_per_prompt: expected a whole number"),
+        ({"limit": True}, "limit: expected a whole number"),
         ({"sed": 1}, "unknown setting 'sed'. Did you mean 'seed'?"),
         ({"device": 3}, "device: expected text, found 3"),
         ({"tasks": {"a": 1}}, "tasks: expected a list of names"),

@@ -19,13 +19,8 @@ VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
-    """Put in the default verb, and read --model_args as --model-args."""
-    words = []
-    for word in argv:
-        if word.startswith("--") and "_" in word:
-            flag, equals, value = word.partition("=")
-            word = flag.replace("_", "-") + equals + value  # noqa: PLW2901
-        words.append(word)
+    """Put in the default verb."""
+    words = list(argv)
     if words and words[0] not in VERBS and words[0] not in {"-h", "--help", "--version"}:
         if words[0].startswith("-"):
             return ["run", *words]

@@ -11,12 +11,10 @@ from t2ibench.version import __version__
 _EXAMPLES = """examples:
   t2ibench --model toy --tasks all                         the bundled model, every task
   t2ibench --model sdxl --tasks core                       gender, skin, age, valence: 2,480 images
-  t2ibench --model sdxl --tasks t2iat,occupations          a hub model, two groups of tasks
   t2ibench --model ./my-pipeline --tasks t2iat_flowers_insects --images-per-prompt 4
   t2ibench --model folder:my-images --tasks occupations    images that exist already
   t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator
   t2ibench --model sdxl --tasks all --dry-run              what it would generate, how long
-  t2ibench propose tibet --prompt "a chef" --proposer openai:my-llm --output my-tasks/chef.yaml
   t2ibench ls                                              tasks, groups, tags, models, encoders
 
 Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where they come from.

@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
-  t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
-      --tasks "t2iat_*"
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
-  t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
-      --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
+  t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
 
 Running the same command again resumes: what is stored already is not made again.
@@ -228,14 +225,7 @@ def _tell(outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision
         if outcome.attempts:
             reporter.say(_counted(outcome, prepared, total))
         elif not outcome.observed:
-            removed = prepared.images.removed() if prepared.images is not None else 0
-            told = f"all {total} images and all of their evidence are stored already."
-            if removed:
-                told = (
-                    f"the evidence of all {total} images is stored already. {removed} of them have "
-                    "no file any more; --generate-only generates them again."
-                )
-            reporter.say(f"Nothing to do: {told}")
+            reporter.say(f"Nothing to do: all {total} images have all of their evidence.")
         else:
             reporter.say(f"All {total} images were stored already.")
 
@@ -254,12 +244,7 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
     tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     counts = ", ".join(f"{n} {status}" for status, n in tried)
     done = "Read" if prepared.from_folder else "Generated"
-    absent = (
-        f"; {prepared.absent} more that the tasks ask for are not in the folder"
-        if prepared.absent
-        else ""
-    )
-    return f"{done} now: {counts} (of {total} images{absent})."
+    return f"{done} now: {counts} (of {total} images)."
 
 
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:

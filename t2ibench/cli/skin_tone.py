@@ -12,7 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.usage import add_flag, share
+from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def add(verbs: Any) -> None:
     add_flag(verb, "--task T", "the task whose groups are shown")
     sides = "the difference between two groups, or between several with commas or *"
     verb.add_argument("--compare", metavar=("A", "B"), nargs=2, help=sides)
-    add_flag(verb, "--level L", "of intervals (.95)", type=share, default=0.95)
     add_flag(verb, "--output FILE", "write every image to a CSV")
     verb.set_defaults(handler=run)
 
@@ -73,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.store.file_errors import disk_errors
 
     task, readings = _read(arguments)
-    groups = by_group(readings, arguments.level)
+    groups = by_group(readings)
     compared = None
     if arguments.compare:
-        sides = [chosen(readings, name, arguments.level) for name in arguments.compare]
+        sides = [chosen(readings, name) for name in arguments.compare]
         compared = compare(*sides)
     elif len(groups) == 2:
         compared = compare(*groups)

@@ -99,11 +99,7 @@ def tell_some(lines: Sequence[str], tell: Callable[[str], Any], most: int, rest:
 
 
 class Commands:
-    """The subparsers of the program; `--help` lists them in groups.
-
-    Args:
-        parser: The parser of the program.
-    """
+    """The subparsers of the program; `--help` lists them in groups."""
 
     def __init__(self, parser: Parser) -> None:
         self._verbs = parser.add_subparsers(

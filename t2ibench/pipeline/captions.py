@@ -55,14 +55,8 @@ def _filled(
     if before is not None and _same(before, source):
         return kept, None
     found = fill(task, pool, source, kept_file(run, task.id))
-    drawn = found.spec.drawn_from
-    if kept is None or before is None or drawn is None or kept.hash == found.hash:
-        return found, None
-    assert drawn.drawn is not None
-    return found, (
-        f"{task.id} had other captions in {run} ({before.said}); it is measured anew, with "
-        f"{drawn.drawn.said}."
-    )
+    same = before is None or kept is None or kept.hash == found.hash
+    return found, None if same else f"{task.id} is measured anew, with other captions."
 
 
 def _same(before: CaptionSource, source: Source) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, check_installed
 from t2ibench.models.protocols import GeneratesInParts
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor, InProcess
@@ -18,18 +18,10 @@ from t2ibench.pipeline.worker import Worker, make_worker
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 
-ENGINES = ("local", "ray")
-
 
 def check_engine(settings: RunSettings) -> None:
     """Check --engine and --engine-args, before anything is done."""
-    engine = settings.engine
-    if engine not in ENGINES:
-        raise T2IBenchError(
-            f"Unknown engine '{shown(engine)}'.{did_you_mean(engine, ENGINES)}",
-            "There are local and ray; --shard I/N splits a run into jobs that share nothing.",
-        )
-    if engine == "local":
+    if settings.engine == "local":
         if settings.engine_args:
             raise T2IBenchError("--engine-args go to --engine ray; local takes none.")
         return

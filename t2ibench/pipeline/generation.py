@@ -30,24 +30,14 @@ _BATCHES = 2  # that wait for their files: what a kill can cost, and what memory
 
 @dataclass(frozen=True, slots=True)
 class ImageFile:
-    """What became of one request.
-
-    Attributes:
-        request: The request.
-        status: 'ok', 'refused', 'filtered' or 'failed'.
-        data: The bytes of its file, for status 'ok'.
-        suffix: Of the file's name.
-        reason: Why there is no image.
-        revised_prompt: The prompt that the model says it used instead.
-        look: What it looks like (see `pixels.look`), for status 'ok'.
-    """
+    """What became of one request."""
 
     request: ImageRequest
-    status: str
-    data: bytes | None = None
+    status: str  # 'ok', 'refused', 'filtered' or 'failed'
+    data: bytes | None = None  # of its file, for status 'ok', as is its look
     suffix: str = ".png"
     reason: str = ""
-    revised_prompt: str | None = None
+    revised_prompt: str | None = None  # what the model says it used instead
     look: Float32Array | None = None
 
 

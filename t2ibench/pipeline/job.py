@@ -59,46 +59,26 @@ ABORT_AFTER_FAILURES = 8
 
 @dataclass(slots=True)
 class Job:
-    """A run while it is worked on.
-
-    Attributes:
-        plan: What has to be there.
-        folder: The run.
-        images: Its images; None without a generator.
-        encoders: Encoders with their embeddings.
-        judges: Judges with their answers.
-        controls: Encoders of random weights, by the name of the encoder that they are held
-            against; they embed what that one is scored on.
-        generates: Whether images are made or read; else only what is stored counts.
-        from_object: Whether the generator was given as a Python object.
-        gives_up: Whether failures from the start on, without a success, stop the run.
-        settle: Writes down what images have cost; called with everything that is stored.
-        attempts: Attempts by status.
-        embedded: Images and texts embedded now.
-        damaged: Image files that could not be read.
-        reports: Judge to the outcome of asking it.
-        stopped: Encoders and judges that were stopped, with the reason.
-        changed: Images generated again now whose files have other hashes than before.
-        lost: Images that were tried now and not got, by status and reason.
-    """
+    """A run while it is worked on."""
 
     plan: Plan
     folder: RunFolder
-    images: ImageStore | None
+    images: ImageStore | None  # None without a generator
     encoders: Sequence[EncoderRun] = ()
     judges: Sequence[JudgeRun] = ()
+    # By the encoder that they are held against; they embed what that one is scored on.
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
-    generates: bool = False
+    generates: bool = False  # else only what is stored counts
     from_object: bool = False
-    gives_up: bool = True
-    settle: Callable[[], None] = lambda: None
-    attempts: Counter[str] = field(default_factory=Counter)
-    embedded: int = 0
+    gives_up: bool = True  # where all fail from the start on
+    settle: Callable[[], None] = lambda: None  # writes down costs, with all that is stored
+    attempts: Counter[str] = field(default_factory=Counter)  # by status
+    embedded: int = 0  # images and texts, now
     damaged: list[Damaged] = field(default_factory=list)
     reports: dict[str, AskReport] = field(default_factory=dict)
-    stopped: dict[str, str] = field(default_factory=dict)
-    changed: int = 0
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stopped: dict[str, str] = field(default_factory=dict)  # encoder or judge to the reason
+    changed: int = 0  # images made again whose files differ from those before
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # by status and reason
     _removed: set[str] = field(default_factory=set)
     _tried: set[tuple[str, int]] = field(default_factory=set)
 
@@ -135,11 +115,7 @@ class Job:
         return sum(self.left(stage).values())
 
     def store(self, part: Part) -> int:
-        """Store a part of a piece; how many items it is.
-
-        Raises:
-            T2IBenchError: the disk takes no more, or the first images all failed.
-        """
+        """Store a part of a piece; how many items it is."""
         if isinstance(part, ImageFiles):
             return self._store_images(part)
         if isinstance(part, AskReport):

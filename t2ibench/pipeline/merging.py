@@ -30,19 +30,7 @@ _SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
 
 
 def merge(paths: Sequence[Path], output: Path | None, reporter: Reporter) -> RunFolder:
-    """Join runs of one generator into one folder; what is there already stays.
-
-    Args:
-        paths: The run folders.
-        output: The folder of all runs; None for the one that holds the folders of the parts.
-        reporter: Shows progress.
-
-    Returns:
-        The joined run, which is not scored yet.
-
-    Raises:
-        T2IBenchError: the runs do not belong together.
-    """
+    """Join runs of one generator into one folder; what is there already stays."""
     distinct = {path.resolve(): path for path in map(folder_of, paths)}
     parts = [open_run(path) for path in distinct.values()]
     first = parts[0].record

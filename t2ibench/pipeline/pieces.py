@@ -22,12 +22,7 @@ ImageToEmbed = tuple[StoredImage, Collection[str]]  # with the encoders that hav
 
 @dataclass(frozen=True, slots=True)
 class ImagesToGenerate:
-    """Images that are missing.
-
-    Attributes:
-        requests: Which.
-        rewritings: What a rewriter made of their prompts; None where it is known already.
-    """
+    """Images that are missing."""
 
     requests: tuple[ImageRequest, ...]
     rewritings: FoundRewritings | None = None
@@ -35,26 +30,15 @@ class ImagesToGenerate:
 
 @dataclass(frozen=True, slots=True)
 class ImagesToEmbed:
-    """Images that an encoder has not seen.
-
-    Attributes:
-        images: Each with the names of the encoders that have not.
-        widths: Encoder to the width of its embeddings, where that is known.
-    """
+    """Images that an encoder has not seen."""
 
     images: tuple[ImageToEmbed, ...]
-    widths: Mapping[str, int | None]
+    widths: Mapping[str, int | None]  # of embeddings by each encoder, where known
 
 
 @dataclass(frozen=True, slots=True)
 class TextsToEmbed:
-    """Texts that one encoder has not read.
-
-    Attributes:
-        encoder: Its name.
-        texts: The texts.
-        width: The width of its embeddings, where that is known.
-    """
+    """Texts that one encoder has not read."""
 
     encoder: str
     texts: tuple[str, ...]
@@ -63,13 +47,7 @@ class TextsToEmbed:
 
 @dataclass(frozen=True, slots=True)
 class QuestionsToAsk:
-    """Questions that one judge has not answered.
-
-    Attributes:
-        judge: Its name.
-        questions: Each image with its questions.
-        streak: Questions without an answer so far, one after another.
-    """
+    """Questions that one judge has not answered."""
 
     judge: str
     questions: tuple[ImageQuestions, ...]
@@ -81,13 +59,7 @@ Piece = ImagesToGenerate | ImagesToEmbed | TextsToEmbed | QuestionsToAsk
 
 @dataclass(frozen=True, slots=True)
 class ImageFiles:
-    """A batch of images.
-
-    Attributes:
-        files: What became of each request.
-        settings: What the generator really used, where it says so.
-        libraries: Versions of the libraries that decide its pixels.
-    """
+    """A batch of images."""
 
     files: list[ImageFile]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -96,12 +68,7 @@ class ImageFiles:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """An image file that cannot be used.
-
-    Attributes:
-        image: The file.
-        reason: Why not.
-    """
+    """An image file that cannot be used."""
 
     image: StoredImage
     reason: str
@@ -112,21 +79,13 @@ class Damaged:
 
 @dataclass(slots=True)
 class Embedded:
-    """A part of images or texts, embedded.
-
-    Attributes:
-        kind: What they are.
-        tried: How many were tried.
-        rows: Encoder to the keys of images or texts and their embeddings.
-        damaged: Image files that could not be read.
-        failures: Encoder to why it cannot go on; the other encoders did their part.
-    """
+    """A part of images or texts, embedded."""
 
     kind: Kind
     tried: int
     rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
     damaged: list[Damaged] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)  # encoder to why it cannot go on
 
     @property
     def embedded(self) -> int:
@@ -141,27 +100,16 @@ class Embedded:
 
 @dataclass(slots=True)
 class AskReport:
-    """The outcome of asking a judge, or of a part of it.
-
-    Attributes:
-        judge: Its name.
-        answers: What it answered, until that is stored.
-        questions: How many questions were tried.
-        answered: Answers that were stored.
-        reasons: Why questions were not answered, with the number of questions.
-        damaged: Image files that could not be read.
-        streak: Questions without an answer at the end, one after another.
-        stopped: Why the judge is no longer asked.
-    """
+    """The outcome of asking a judge, or of a part of it."""
 
     judge: str = ""
     answers: list[StoredAnswer] = field(default_factory=list)
     questions: int = 0
-    answered: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
+    answered: int = 0  # answers that were stored
+    reasons: dict[str, int] = field(default_factory=dict)  # why there is no answer
     damaged: list[Damaged] = field(default_factory=list)
-    streak: int = 0
-    stopped: str | None = None
+    streak: int = 0  # questions without an answer at the end, one after another
+    stopped: str | None = None  # why it is no longer asked
 
     @property
     def failed(self) -> int:

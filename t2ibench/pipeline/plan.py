@@ -24,25 +24,15 @@ _SHARDS = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run has to have.
-
-    Attributes:
-        tasks: The tasks.
-        needs: Task id to its needs.
-        settings: How the run measures.
-        requests: Every image, once, ordered by prompt and index, whatever the order of tasks.
-        texts: Every text, once, sorted.
-        embedded: Prompt to the number of its images that are embedded.
-        questions: Prompt to its questions, each with its classes and its number of images.
-    """
+    """What a run has to have."""
 
     tasks: tuple[LoadedTask, ...]
     needs: dict[str, Needs]
     settings: Settings
-    requests: tuple[ImageRequest, ...]
-    texts: tuple[str, ...]
-    embedded: dict[str, int]
-    questions: dict[str, dict[Question, int]]
+    requests: tuple[ImageRequest, ...]  # each image once, by prompt and index
+    texts: tuple[str, ...]  # each once, sorted
+    embedded: dict[str, int]  # prompt to the number of its images that are embedded
+    questions: dict[str, dict[Question, int]]  # by prompt, each with its number of images
 
     @cached_property
     def prompts(self) -> dict[str, int]:

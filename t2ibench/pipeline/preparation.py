@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,14 +52,7 @@ _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output F
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Adapters that were given as Python objects, by name.
-
-    Attributes:
-        generator: Used instead of --model.
-        encoders: Beside the names of --encoder.
-        judges: Beside the names of --judge.
-        rewriter: Used instead of --rewriter.
-    """
+    """Adapters that were given as Python objects, by name."""
 
     generator: Generator | None = None
     encoders: Mapping[str, Encoder] = field(default_factory=dict)
@@ -73,36 +65,20 @@ class Objects:
 
 @dataclass(slots=True)
 class Prepared:
-    """A run before anything is generated.
-
-    Attributes:
-        settings: What was asked for, with encoders and judges by name.
-        plan: What has to be there.
-        generator: The model, or None.
-        folder: The run folder.
-        images: The stored images; None without a generator.
-        skipped: Tasks that are not run, with the reason.
-        lacking: For a folder of images: prompt to (images it has, images needed).
-        warnings: What the user must know before it starts.
-        objects: Adapters that were given as objects.
-        call: The command line or the function that asked, for the history.
-        rewriter: What rewrites prompts for the generator; None for nothing.
-        together: Tasks that the same command measures in other rounds.
-        judge_checks: What checks by people said of the judges.
-    """
+    """A run before anything is generated."""
 
     settings: RunSettings
     plan: Plan
     generator: Generator | None
     folder: RunFolder
     images: ImageStore | None
-    skipped: dict[str, str]
-    lacking: dict[str, tuple[int, int]]
+    skipped: dict[str, str]  # tasks that are not run, with the reason
+    lacking: dict[str, tuple[int, int]]  # prompt to images that a folder has, and needs
     warnings: list[str]
     objects: Objects
-    call: str = ""
+    call: str = ""  # the command line or function that asked
     rewriter: Rewriter | None = None
-    together: Collection[str] = ()
+    together: Collection[str] = ()  # tasks that the same command measures in other rounds
     judge_checks: Sequence[JudgeCheck] = ()
 
     def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
@@ -122,15 +98,6 @@ class Prepared:
         """Whether the images exist already and are only read."""
         named = None if self.objects.generator is not None else self.settings.model
         return named is not None and not can_regenerate(named)
-
-    @property
-    def absent(self) -> int:
-        """Images that the tasks of the plan ask for and the model does not have."""
-        needed: Counter[str] = Counter()
-        for task in self.plan.tasks:
-            needed |= Counter(self.plan.needs[task.id].images_by_prompt)  # the most of any task
-        lacking = [name for name in self.lacking if needed[name]]
-        return sum(needed[name] - self.lacking[name][0] for name in lacking)
 
     @contextmanager
     def alone(self, notices: Notices) -> Iterator[None]:
@@ -214,11 +181,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
 
 
 def _read_check(path: Path) -> JudgeCheck:
-    """A check of a judge.
-
-    Raises:
-        T2IBenchError: the file is missing, or holds something else.
-    """
+    """A check of a judge."""
     with reading(path, _WRITTEN):
         text = path.read_text(encoding="utf-8")
     try:

@@ -31,9 +31,6 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
     """Score the latest run of a folder again and write its results.
 
     A task whose evidence is gone keeps the better result that results.json has.
-
-    Returns:
-        What results.json holds now, and whether no evidence is missing or damaged.
     """
     folder = open_run(path)
     with locked(folder.path, notices=reporter):
@@ -68,20 +65,7 @@ def score_stored(
     cache: ScoreCache,
     together: Collection[str],
 ) -> tuple[Results, dict[str, TaskScored], bool]:
-    """Score what a run folder holds, and write it.
-
-    Args:
-        folder: The run; its record names encoders, judges and checks.
-        plan: What to score.
-        images: The run's images; None where only texts are scored.
-        reporter: Where damages are told.
-        cache: Scores of before.
-        together: Tasks whose results belong to the same run.
-
-    Returns:
-        What results.json holds now, the scores of this time, and whether evidence is damaged or an
-        earlier result was better and is kept.
-    """
+    """Score what a run folder holds, and write it."""
     record = folder.record
     stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
     stores = replace(stores, people=_people(folder.database), checks=record.judge_checks)

@@ -30,21 +30,13 @@ _MARGIN = 0.95  # of the width is aimed at, so that one round more is usually en
 
 @dataclass(slots=True)
 class Precision:
-    """What the rounds came to.
-
-    Attributes:
-        outcome: Of the last round, with the attempts and problems of all.
-        images: Distinct images of all tasks at the end.
-        fixed: Images if every task had as many as it may have at most.
-        lines: A sentence for each task.
-        precise: Whether every task that decides something has a narrow interval.
-    """
+    """What the rounds came to."""
 
     outcome: Outcome
-    images: int = 0
-    fixed: int = 0
+    images: int = 0  # distinct ones at the end
+    fixed: int = 0  # images if every task had as many as it may have
     lines: list[str] = field(default_factory=list)
-    precise: bool = True
+    precise: bool = True  # every task that decides something
 
 
 @dataclass(slots=True)

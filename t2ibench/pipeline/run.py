@@ -41,29 +41,19 @@ from t2ibench.store.database import mend
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did.
+    """What a run did."""
 
-    Attributes:
-        results: All results so far; None if it only generated.
-        folder: The run folder.
-        attempts: Attempts at images by status.
-        observed: Images and texts embedded and questions answered now.
-        damaged: Image files that could not be read, one line each.
-        problems: What a judge did not answer, one line each.
-        complete: False if evidence is missing.
-        scored: Task id to what this call scored, whatever others have written since.
-        lost: Images that were tried now and not got, by status and reason.
-    """
-
-    results: Results | None
+    results: Results | None  # None if it only generated
     folder: Path
-    attempts: Counter[str]
-    observed: int
+    attempts: Counter[str]  # by status
+    observed: int  # images and texts embedded and questions answered now
     damaged: list[str]
     problems: list[str]
     complete: bool = False
-    scored: Mapping[str, TaskScored] = field(default_factory=dict)
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    scored: Mapping[str, TaskScored] = field(
+        default_factory=dict
+    )  # now, whatever others wrote since
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # by status and reason
 
 
 _TITLES: dict[Stage, tuple[str, str]] = {
@@ -75,11 +65,7 @@ _TITLES: dict[Stage, tuple[str, str]] = {
 
 
 def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) -> None:
-    """One stage, by an executor; nothing where nothing is missing.
-
-    Raises:
-        KeyboardInterrupt: the run was asked to stop; what was in hand is stored.
-    """
+    """One stage, by an executor; nothing where nothing is missing."""
     left = job.left(stage)
     if not left:
         return

@@ -112,12 +112,7 @@ def _answers(question: QuestionNeed, image: str, stores: Stores) -> list[str | N
 
 
 class ScoreCache:
-    """The scores of a run's tasks, with what they were computed from.
-
-    Args:
-        database: The run's.
-        reuse: Whether scores are taken from there; they are written in any case.
-    """
+    """The scores of a run's tasks, with what they were computed from."""
 
     def __init__(self, database: Database, *, reuse: bool = True) -> None:
         self._scores = ScoreStore(database)

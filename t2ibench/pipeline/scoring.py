@@ -55,26 +55,16 @@ _REASONS = 3  # of each status are kept in results.json
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything a run has observed, by the name of the encoder or judge.
-
-    Attributes:
-        encoders: Name to embeddings.
-        judges: Name to answers.
-        controls: What an encoder of random weights has embedded, by the name of the encoder that
-            it is held against.
-        labels: People's answers; None where nobody labelled.
-        people: The same as a judge, for tasks that no other judge classified an image of.
-        checks: What checks by people said of judges.
-        images: The outcome of every attempt at an image; None where only texts are scored.
-    """
+    """Everything a run has observed, by the name of the encoder or judge."""
 
     encoders: Mapping[str, EvidenceStore]
     judges: Mapping[str, AnswerStore]
-    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)
-    labels: LabelStore | None = None
+    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)  # by the encoder's name
+    labels: LabelStore | None = None  # None where nobody labelled
+    # The labels as a judge, for tasks that no other judge classified an image of.
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
-    images: Images | None = None
+    images: Images | None = None  # None where only texts are scored
 
     def check_of(self, judge: AnswerStore) -> JudgeCheck | None:
         """The check of this very judge."""
@@ -137,21 +127,13 @@ def _undefined(reason: str) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class TaskScored:
-    """The scores of one task.
-
-    Attributes:
-        result: What results.json says of it.
-        samples: Its sample rows; None where they are stored already.
-        paired: How each image moves its scores.
-        lacking: Whether some of its evidence is missing.
-        inputs: What it was computed from; '' where that cannot be told.
-    """
+    """The scores of one task."""
 
     result: TaskResult
-    samples: list[dict[str, Any]] | None
-    paired: PairedTask
-    lacking: bool
-    inputs: str = ""
+    samples: list[dict[str, Any]] | None  # None where they are stored already
+    paired: PairedTask  # how each image moves its scores
+    lacking: bool  # some evidence is missing
+    inputs: str = ""  # what it was computed from; '' where that cannot be told
 
 
 def score_plan(

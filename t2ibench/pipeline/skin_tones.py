@@ -26,49 +26,32 @@ UNREAD = "not read"  # the file is damaged, or the reader failed
 VALUES = ("lightness", "yellowness", "hue", "ita", "score")  # the last is L* - b*
 MEASURES = ("scene", *VALUES, *(f"raw_{name}" for name in VALUES))
 _NO_NAME = "other prompts"
+_LEVEL = 0.95  # of the intervals
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One image.
+    """One image."""
 
-    Attributes:
-        group: What its prompt stands for; the prompt itself where it stands for itself.
-        unit: What varies: what the prompt shares with others of its group, or the prompt.
-        prompt: The prompt.
-        index: Which sample of the prompt.
-        image: SHA-256 of the file.
-        reason: Why there is no tone; None where there is one.
-        values: What was measured, by the names of `MEASURES`: log-average luminance around the
-            head, 0 to 1 ('scene'); of the skin, corrected for the scene's light, L* ('lightness'),
-            b* ('yellowness'), hue and individual typology angle ('ita') in degrees, and L* - b*
-            ('score'); the same as it is in the image ('raw_…').
-    """
-
-    group: str
-    unit: str
+    group: str  # what its prompt stands for; else the prompt
+    unit: str  # what varies: what the prompt shares with others of its group
     prompt: str
     index: int
-    image: str
-    reason: str | None
+    image: str  # SHA-256 of the file
+    reason: str | None  # why there is no tone
+    # By the names of MEASURES: log-average luminance around the head, 0 to 1 ('scene'); of skin,
+    # corrected for the scene's light, L* ('lightness'), b* ('yellowness'), hue and individual
+    # typology angle ('ita') in degrees, and L* - b* ('score'); as it is in the image ('raw_…').
     values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Tones:
-    """The tones of a set of images.
-
-    Attributes:
-        name: What the set is called.
-        readings: The images.
-        level: Of the intervals.
-        by_group: Whether groups are what varies, because the set holds several.
-    """
+    """The tones of a set of images."""
 
     name: str
     readings: Sequence[Reading]
-    level: float = 0.95
-    by_group: bool = False
+    by_group: bool = False  # groups are what varies, because the set holds several
 
     @property
     def reasons(self) -> Counter[str]:
@@ -94,7 +77,7 @@ class Tones:
         if not missing:
             return (float("nan"),) * 3
         found = clustered_proportion([sum(one) for one in missing], [len(one) for one in missing])
-        low, high = found.interval(self.level)
+        low, high = found.interval(_LEVEL)
         return found.value, low, high
 
     def _by_unit(self, values: Iterable[tuple[Reading, float]]) -> dict[Any, list[float]]:
@@ -107,18 +90,13 @@ class Tones:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sets of images of one model, the first less the second.
-
-    Attributes:
-        first: The first set.
-        second: The second set.
-        differences: Of the means of L* - b* and ITA, corrected and raw, of the scene's light
-            ('scene'), and of the shares of images without a tone ('without_a_tone').
-    """
+    """Two sets of images of one model, the first less the second."""
 
     first: Tones
     second: Tones
-    differences: dict[str, Mean]
+    differences: dict[
+        str, Mean
+    ]  # of the means of scores and scene, and of the shares without a tone
 
     @property
     def finding(self) -> str:
@@ -195,13 +173,13 @@ def _measured(raw: str) -> tuple[str | None, dict[str, float]]:
     return tone["reason"], found
 
 
-def by_group(readings: Sequence[Reading], level: float = 0.95) -> list[Tones]:
+def by_group(readings: Sequence[Reading]) -> list[Tones]:
     """The readings of each group."""
     names = sorted({reading.group for reading in readings})
-    return [Tones(name, [one for one in readings if one.group == name], level) for name in names]
+    return [Tones(name, [one for one in readings if one.group == name]) for name in names]
 
 
-def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> Tones:
+def chosen(readings: Sequence[Reading], patterns: str) -> Tones:
     """The readings of some groups."""
     known = sorted({reading.group for reading in readings})
     parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
@@ -215,7 +193,7 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
             )
         names |= set(matching)
     mine = [reading for reading in readings if reading.group in names]
-    return Tones(patterns, mine, level, by_group=len(names) > 1)
+    return Tones(patterns, mine, by_group=len(names) > 1)
 
 
 def compare(first: Tones, second: Tones) -> Comparison:
@@ -226,12 +204,11 @@ def compare(first: Tones, second: Tones) -> Comparison:
             f"Both sides hold the group '{shown(min(shared))}'.",
             "Give each side groups of its own.",
         )
-    level = first.level
     differences = {
-        what: mean_difference(first.values(what), second.values(what), level)
+        what: mean_difference(first.values(what), second.values(what), _LEVEL)
         for what in ("score", "raw_score", "ita", "raw_ita", "scene")
     }
-    missing = mean_difference(first.missing(), second.missing(), level)
+    missing = mean_difference(first.missing(), second.missing(), _LEVEL)
     differences["without_a_tone"] = replace(
         missing, low=float(np.maximum(missing.low, -1)), high=float(np.minimum(missing.high, 1))
     )

@@ -28,18 +28,7 @@ class Images(Protocol):
 
 
 class StoredEvidence:
-    """One encoder's or one judge's evidence, from the store (see methods.core.evidence.Evidence).
-
-    Args:
-        images: The run's images; None where only texts were scored.
-        store: The encoder's embeddings; None if nothing is embedded.
-        judged: The judge's answers, for methods that ask questions.
-        labels: People's answers about some of the images.
-        check: What a check by people said of the judge.
-
-    Attributes:
-        lacking: Whether anything that was asked for is missing, or failed to be generated.
-    """
+    """The evidence of one encoder or judge, from the store (see methods.core.evidence.Evidence)."""
 
     def __init__(
         self,

@@ -50,44 +50,26 @@ _ENCODERS = (
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Who looks at the images.
-
-    Attributes:
-        encoders: In the order of the settings.
-        controls: Encoder to its control of random weights.
-        judges: In the order of the settings.
-    """
+    """Who looks at the images."""
 
     encoders: Sequence[Encoder] = ()
-    controls: Mapping[str, Encoder] = field(default_factory=dict)
+    controls: Mapping[str, Encoder] = field(default_factory=dict)  # encoder to its random weights
     judges: Sequence[Judge] = ()
 
 
 @dataclass(slots=True)
 class Worker:
-    """Does pieces of work with its own models.
-
-    Attributes:
-        generator: The model; None if nothing is generated.
-        observers: Encoders and judges.
-        model: The generator as it was named, None for a Python object.
-        batch_size: Images in one call of the generator; None for its own choice.
-        stopping: Whether it shall stop after the batch in hand.
-    """
+    """Does pieces of work with its own models."""
 
     generator: Generator | None
     observers: Observers
-    model: str | None = None
-    batch_size: int | None = None
+    model: str | None = None  # as it was named; None for a Python object
+    batch_size: int | None = None  # of the generator; None for its own choice
     stopping: Callable[[], bool] = never
     _generated: bool = False
 
     def do(self, piece: Piece) -> Iterator[Part]:
-        """Do a piece; each part of it comes as soon as it is there.
-
-        Raises:
-            T2IBenchError: the generator cannot go on.
-        """
+        """Do a piece; each part of it comes as soon as it is there."""
         if isinstance(piece, ImagesToGenerate):
             self._generated = True
             generator = self.generator

@@ -44,21 +44,13 @@ def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """One answer.
+    """One answer."""
 
-    Attributes:
-        image: SHA-256 of the image file.
-        question: What was asked.
-        classes: What it could be answered with; empty for free text.
-        answer: The class, 'unknown', or the text.
-        raw: The judge's reply, word for word (or its scores).
-    """
-
-    image: str
+    image: str  # SHA-256 of the file
     question: str
-    classes: tuple[str, ...]
-    answer: str
-    raw: str = ""
+    classes: tuple[str, ...]  # what it could be answered with; empty for free text
+    answer: str  # the class, 'unknown', or the text
+    raw: str = ""  # the reply, word for word, or scores
 
     @property
     def key(self) -> Key:
@@ -94,19 +86,7 @@ def read_questions(rows: Iterable[tuple[int, str, str]]) -> dict[int, tuple[str,
 
 
 class AnswerStore(Mendable):
-    """The answers one judge gave. An answer is stored once and never changed.
-
-    Args:
-        database: The run's.
-        name: The judge's name.
-        fingerprint: The judge's fingerprint.
-
-    Attributes:
-        name: The judge's name.
-        fingerprint: The judge's fingerprint.
-        by_labels: Whether people were the judge, and saw some images alone.
-        damage: What is damaged, and so counts as missing.
-    """
+    """The answers one judge gave. An answer is stored once and never changed."""
 
     def __init__(self, database: Database, name: str, fingerprint: str) -> None:
         super().__init__(

@@ -64,20 +64,12 @@ def unsealed(content: dict[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class Damage:
-    """What of a store was found damaged; it counts as missing.
+    """What of a store was found damaged; it counts as missing."""
 
-    Attributes:
-        one: What one piece is called: 'embedding by toy-clip'.
-        many: The same in the plural.
-        again: What puts it right, as a sentence.
-        made_again: Whether a run does that by itself.
-        pieces: How many are damaged.
-    """
-
-    one: str
+    one: str  # what one piece is called: 'embedding by toy-clip'
     many: str
     again: str = "Run the original command again to make what is missing."
-    made_again: bool = True
+    made_again: bool = True  # by a run
     pieces: int = 0
 
     def __bool__(self) -> bool:

@@ -50,12 +50,7 @@ _NETWORK = {
 
 
 class BrokenDatabaseError(T2IBenchError):
-    """run.db exists, but SQLite cannot read it.
-
-    Args:
-        path: The file.
-        why: What SQLite says.
-    """
+    """run.db exists, but SQLite cannot read it."""
 
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
@@ -74,12 +69,6 @@ class Database:
 
     Nothing is created before something is written; without a file, nothing is stored. It may be
     used by several threads, and by a process that it is sent to.
-
-    Args:
-        folder: The run folder.
-        name: Of the file.
-        trusted: Whether this program wrote it. Of somebody else's, the tables have to be the known
-            ones, letter by letter, and nothing is ever written.
     """
 
     def __init__(self, folder: Path, name: str = NAME, *, trusted: bool = True) -> None:
@@ -101,12 +90,7 @@ class Database:
         return self.path.is_file()
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a query; none where nothing is stored.
-
-        Raises:
-            BrokenDatabaseError: SQLite cannot read the file.
-            T2IBenchError: the file cannot be opened.
-        """
+        """The rows of a query; none where nothing is stored."""
         with self._lock, self._errors():
             connection = self._open(create=False)
             return [] if connection is None else connection.execute(query, values).fetchall()
@@ -114,14 +98,7 @@ class Database:
     def read_checked(
         self, table: str, damaged: list[tuple[Any, ...]], where: str = "", *values: Any
     ) -> list[tuple[Any, ...]]:
-        """The rows of a table whose checksums and types hold, without the checksums.
-
-        Args:
-            table: Its name.
-            damaged: Gets the values of the columns that name each other row.
-            where: What follows the name of the table in the query.
-            values: Its values.
-        """
+        """The rows of a table whose checksums and types hold, without the checksums."""
         names = columns(table)
         query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
         places = [names.index(name) for name in key_columns(table)]
@@ -416,12 +393,7 @@ def is_on_network(folder: Path) -> bool:
 
 
 class Mendable:
-    """What a store knows of its damaged rows.
-
-    Attributes:
-        database: Where it lies.
-        damage: How many rows are damaged; they count as missing.
-    """
+    """What a store knows of its damaged rows."""
 
     def __init__(self, database: Database, damage: Damage) -> None:
         self.database = database

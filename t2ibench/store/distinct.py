@@ -27,9 +27,6 @@ class DistinctImages:
     An image whose file, or whose pixels but for a re-encoding, are those of an image of the same
     prompt with a smaller index has the status 'repeated'. Images that were stored by an older
     version are compared by their files alone.
-
-    Args:
-        images: The outcome of every attempt; it does not change meanwhile.
     """
 
     def __init__(self, images: ImageStore) -> None:

@@ -86,17 +86,6 @@ class EvidenceStore(Mendable):
     is what was embedded together. A row that is damaged counts as missing: one that does not match
     its checksum, has another width than the rest, or is not of unit length (a text's may be all
     NaN).
-
-    Args:
-        database: The run's.
-        name: The encoder's name.
-        fingerprint: The encoder's fingerprint.
-        embeds_images: False for word vectors.
-
-    Attributes:
-        fingerprint: The encoder's fingerprint.
-        embeds_images: False for word vectors.
-        damage: What is damaged, and so counts as missing.
     """
 
     def __init__(
@@ -239,14 +228,7 @@ class EvidenceStore(Mendable):
     def add(
         self, kind: Kind, keys: Sequence[str], embeddings: Float32Array, dtype: str = "float32"
     ) -> None:
-        """Store embeddings as one part.
-
-        Args:
-            kind: What was embedded.
-            keys: Its SHA-256 hex.
-            embeddings: Shape (n, d).
-            dtype: 'float16' for a submission, which is small.
-        """
+        """Store embeddings, shape (n, d), as one part; in half precision for a submission."""
         rows = np.ascontiguousarray(embeddings, dtype=_TYPES[dtype])
         raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), _KEY)
         sums = row_checksums(raw, rows)

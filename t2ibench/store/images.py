@@ -31,31 +31,18 @@ _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at one image.
-
-    Attributes:
-        key: Which image.
-        prompt: Its prompt.
-        index: Which sample of the prompt.
-        seed: Its seed.
-        status: 'ok', 'refused', 'filtered' or 'failed'.
-        file: Path of the image below images/, for status 'ok'.
-        sha256: Hash of that file.
-        reason: Why the attempt gave no image.
-        tries: Attempts before this one.
-        revised_prompt: The prompt that the model says it used instead.
-    """
+    """One attempt at one image."""
 
     key: str
     prompt: str
     index: int
     seed: int
-    status: str
-    file: str | None = None
+    status: str  # 'ok', 'refused', 'filtered' or 'failed'
+    file: str | None = None  # below images/, for status 'ok'
     sha256: str | None = None
     reason: str | None = None
-    tries: int = 0
-    revised_prompt: str | None = None
+    tries: int = 0  # attempts before this one
+    revised_prompt: str | None = None  # that the model says it used instead
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
@@ -94,22 +81,13 @@ def absent_files(root: Path, files: Iterable[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """One image.
+    """One image."""
 
-    Attributes:
-        place: Its file. A million images are described in seconds because this is made a path only
-            when it is used.
-        sha256: Hash of the file as it was when it was stored.
-        prompt: What it was generated for.
-        index: Which sample of the prompt.
-        content: Its bytes, where the file is on another machine.
-    """
-
-    place: Path | str
-    sha256: str
+    place: Path | str  # made a path when it is used: a million images are described in seconds
+    sha256: str  # of the file as it was when it was stored
     prompt: str
     index: int
-    content: bytes | None = field(default=None, kw_only=True)
+    content: bytes | None = field(default=None, kw_only=True)  # of a file on another machine
 
     @property
     def path(self) -> Path:
@@ -162,14 +140,6 @@ class ImageStore(Mendable):
     """The images of one generator: rows of attempts, and files in images/ beside run.db.
 
     Which files are there is looked up once, folder by folder, when it is first asked.
-
-    Args:
-        database: The run's.
-        fingerprint: The generator's.
-
-    Attributes:
-        root: The folder of the files.
-        damage: Which records are damaged; their images are generated again.
     """
 
     def __init__(self, database: Database, fingerprint: str) -> None:
@@ -276,10 +246,6 @@ class ImageStore(Mendable):
             if attempt is not None:
                 yield attempt
 
-    def removed(self) -> int:
-        """How many images have no file any more."""
-        return len(self) - len(self.attempts())
-
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
         found = self._rows.get(self._place(prompt, index))
@@ -327,12 +293,7 @@ class ImageStore(Mendable):
     def record(
         self, attempts: Iterable[Attempt], looks: Mapping[str, Float32Array] | None = None
     ) -> None:
-        """Store attempts; an earlier one at the same image is kept.
-
-        Args:
-            attempts: The attempts.
-            looks: What images look like, by the SHA-256 of their files.
-        """
+        """Store attempts; an earlier one at the same image is kept."""
         new: dict[tuple[int, int], Attempt] = {}
         rows = []
         for attempt in attempts:

@@ -1,4 +1,4 @@
-"""What people answered about images, with how many answers there are."""
+"""What people answered about images."""
 
 from __future__ import annotations
 
@@ -14,26 +14,17 @@ from t2ibench.store.database import Database, Mendable
 from t2ibench.store.schema import of_text, to_text
 
 _LONGEST = 80  # characters of a name
-_COUNT = "labels"  # the key of their number in the table 'run'
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Label:
-    """What one person answered about one image.
-
-    Attributes:
-        question: What was asked.
-        classes: What it could be answered with.
-        image: SHA-256 of the image file.
-        labeller: Who answered; a name of their choice, or a number.
-        answer: A class, 'unknown' or 'not in the picture'.
-    """
+    """What one person answered about one image."""
 
     question: str
     classes: tuple[str, ...]
     image: str
-    labeller: str
-    answer: str
+    labeller: str  # a name of their choice, or a number
+    answer: str  # a class, 'unknown' or 'not in the picture'
 
 
 def labeller_name(name: str, flag: str) -> str:
@@ -54,14 +45,7 @@ def item_id(image: str, question: str, classes: Sequence[str]) -> str:
 
 
 class LabelStore(Mendable):
-    """The labels of a run.
-
-    Args:
-        database: The run's.
-
-    Attributes:
-        damage: How many are damaged or lost. People answered them: no run makes them again.
-    """
+    """The labels of a run."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(
@@ -83,10 +67,7 @@ class LabelStore(Mendable):
             for number, image, labeller, answer in rows
             if number in asked
         ]
-        counts = self.database.read_checked("run", [], "WHERE key = ?", _COUNT)
-        stated = counts[0][1] if counts else ""
-        expected = int(stated) if str(stated).isdecimal() else len(rows)
-        self.damage.pieces = max(expected, len(rows)) - len(labels)
+        self.damage.pieces += len(rows) - len(labels)
         self._labels = sorted(labels)
         self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
         for label in self._labels:
@@ -113,8 +94,6 @@ class LabelStore(Mendable):
             self.mend()
             add_questions(self.database, [(label.question, label.classes) for label in new])
             self.database.write("labels", rows)
-            ((count,),) = self.database.read("SELECT count(*) FROM labels")
-            self.database.write("run", [(_COUNT, str(count))])
         self._refresh()
 
     def all(self) -> list[Label]:

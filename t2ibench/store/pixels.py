@@ -108,9 +108,8 @@ def is_black(image: Image) -> bool:
 def look(image: Image) -> Float32Array:
     """What an image looks like from afar, so that its re-encoding looks the same.
 
-    Returns:
-        Shape (265,), of unit length: brightness in 16 by 16 cells, each colour in 2 by 2, and what
-        makes the length 1 whatever the image shows.
+    Shape (265,), of unit length: brightness in 16 by 16 cells, each colour in 2 by 2, and what
+    makes the length 1 whatever the image shows.
     """
     import numpy as np
     from PIL import Image as images

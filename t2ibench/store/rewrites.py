@@ -15,33 +15,17 @@ _ALL = -1  # the number of a rewriting for all images of a prompt
 
 @dataclass(frozen=True, slots=True)
 class StoredRewriting:
-    """What became of one prompt.
-
-    Attributes:
-        prompt: The prompt of a task.
-        index: Which image of the prompt it is for; None for all of them.
-        status: 'ok', 'refused' or 'failed'.
-        rewritten: What the generator gets instead, for status 'ok'.
-        reason: Why there is none.
-    """
+    """What became of one prompt."""
 
     prompt: str
-    index: int | None
-    status: str
+    index: int | None  # of the image it is for; None for all
+    status: str  # 'ok', 'refused' or 'failed'
     rewritten: str | None = None
     reason: str | None = None
 
 
 class RewriteStore(Mendable):
-    """The rewritings of a run. What is 'ok' or 'refused' stays; what failed may be replaced.
-
-    Args:
-        database: The run's.
-        fingerprint: The rewriter's; those of another one do not count.
-
-    Attributes:
-        damage: Which are damaged; their prompts are rewritten again.
-    """
+    """The rewritings of a run. What is 'ok' or 'refused' stays; what failed may be replaced."""
 
     def __init__(self, database: Database, fingerprint: str) -> None:
         super().__init__(database, Damage("rewriting", "rewritings"))

@@ -11,25 +11,15 @@ from t2ibench.store.schema import blob_checksum, of_text, to_text
 
 @dataclass(frozen=True, slots=True)
 class StoredScore:
-    """The scores of one task.
+    """The scores of one task."""
 
-    Attributes:
-        result: Its entry of results.json.
-        samples: A JSON list, one sample a line.
-        influences: How each image moves each score; see `results.paired`.
-    """
-
-    result: str
-    samples: str
-    influences: bytes
+    result: str  # its entry of results.json
+    samples: str  # a JSON list, one sample a line
+    influences: bytes  # how each image moves each score; see results.paired
 
 
 class ScoreStore:
-    """The scores of a run's tasks: those in results.json, and newer ones that are not there yet.
-
-    Args:
-        database: The run's.
-    """
+    """The scores of a run's tasks: those in results.json, and newer ones that are not there yet."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -74,10 +64,6 @@ class ScoreStore:
         """Note which scores results.json has now, and drop what is of no use any more.
 
         Inputs that begin with 'once ' are of scores that nothing can be told to be equal to.
-
-        Args:
-            inputs: Task id to the inputs of the scores that were just written.
-            tasks: All tasks of results.json.
         """
         with self.database.writing():
             for task, digest in inputs.items():

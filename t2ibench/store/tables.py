@@ -18,15 +18,10 @@ _NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", _NONE
 
 
 class Table(NamedTuple):
-    """A CSV file.
-
-    Attributes:
-        columns: Names of the header, without spaces around them.
-        rows: Line number and cells of each row; a cell that is not there is empty.
-    """
+    """A CSV file."""
 
     columns: list[str]
-    rows: list[tuple[int, dict[str, str]]]
+    rows: list[tuple[int, dict[str, str]]]  # line number and cells; missing ones are empty
 
 
 def read_table(path: Path, hint: str | None = None) -> Table:

@@ -96,10 +96,10 @@ def test_dry_run_estimates_time_from_a_published_speed(
     assert status == 0 and "about 5 minutes, if an image takes 1 second" in " ".join(out.split())
 
 
-def test_flags_with_underscores_and_a_command_that_repeats_a_run(cli: Cli, tmp_path: Path) -> None:
+def test_the_stored_command_repeats_a_run(cli: Cli, tmp_path: Path) -> None:
     flags = ("--tasks", "occupations_t2iat", "--limit", "1", "--output-dir", tmp_path / "runs")
-    flags += ("--images_per_prompt", "1", "--permutations", "99", "--bootstrap", "50")
-    flags += ("--model_args", "nurse.gender.female=0.5")
+    flags += ("--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
+    flags += ("--model-args", "nurse.gender.female=0.5")
     status, out, err = cli("--model", "toyland", *flags)
     assert status == 0, err
     assert "made with --limit" in out.lower()

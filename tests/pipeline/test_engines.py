@@ -6,13 +6,11 @@ import os
 import re
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS, WorkerError
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
@@ -123,23 +121,15 @@ def test_damaged_images_are_mended_by_the_workers(runs: Runs, alone: Runs) -> No
     assert process.pid not in {int(path.name.split("-")[1]) for path in runs.folder.glob("*s-*")}
 
 
-def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
-    from t2ibench.models.encoders.toyland import ToylandEncoder
-
-    class Here(ToylandGenerator):
-        pass
-
-    with pytest.raises(T2IBenchError, match=r"'toyland' is a Python object that cannot be sent"):
-        evaluate(Here({}), TASK, output_dir=tmp_path / "a", workers=2, **SMALL)
-    given: dict[str, Any] = {"encoder": ToylandEncoder(), "control_encoder": "none", **SMALL}
-    two = evaluate(Generator(), TASK, output_dir=tmp_path / "a", workers=2, **given)
-    assert two.tasks == evaluate(Generator(), TASK, output_dir=tmp_path / "b", **given).tasks
+def test_workers_take_no_objects(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match=r"Name each as package\.module:factory"):
+        evaluate(Generator(), TASK, output_dir=tmp_path / "a", workers=2, **SMALL)
 
 
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--engine", "rey"), "Unknown engine 'rey'. Did you mean 'ray'?"),
+        (("--engine", "rey"), "engine: expected 'local' or 'ray', found 'rey'."),
         (("--workers", "2", "--engine-args", "threads=1"), "--engine-args go to --engine ray"),
         (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),

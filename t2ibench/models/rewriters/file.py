@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, model_validator
 
-from t2ibench.arguments import Arguments, NotNegative, one_of
+from t2ibench.arguments import Arguments, NotNegative, expected, one_of
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import fingerprint
@@ -142,7 +142,7 @@ class FileRewriter:
             near = did_you_mean(name, _Row.model_fields)
             what = f"{shown(name)}: " if name else ""
             raise T2IBenchError(
-                f"{where}: {what}{item['msg'].removeprefix('Value error, ')}.{near}",
+                f"{where}: {what}{expected(item)}.{near}",
                 f"A row is such as {_EXAMPLE}, with an 'index' where images differ; several texts "
                 "are a list.",
             ) from None

@@ -12,11 +12,7 @@ Cut = Callable[[int], Piece | None]  # what is missing of a piece now
 
 
 class Executor(Protocol):
-    """Does pieces of work.
-
-    Attributes:
-        observers: The encoders and judges, or what a job has to know of those elsewhere.
-    """
+    """Does pieces of work."""
 
     observers: Observers
 
@@ -30,11 +26,7 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """Works in this process (see `Executor`).
-
-    Args:
-        worker: Its models.
-    """
+    """Works in this process (see `Executor`)."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator
 from t2ibench.models.rewritten_generator import (
     FoundRewritings,
@@ -42,59 +42,38 @@ LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is a
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """All that a worker has to know of a run.
-
-    Attributes:
-        settings: What was asked for, with encoders and judges by name.
-        objects: Adapters that were given as Python objects.
-        embeds: Whether encoders are needed.
-        asks: Whether judges are needed.
-        rewriter: What rewrites prompts, for the fingerprint; rewritings come with the pieces.
-        cwd: The folder that relative paths of models are read from.
-        path: `sys.path`, for models of the user's own.
-    """
+    """All that a worker has to know of a run."""
 
     settings: RunSettings
-    objects: Objects
     embeds: bool
     asks: bool
     rewriter: RewriterInfo | None
-    cwd: str
-    path: tuple[str, ...]
+    cwd: str  # that relative paths of models are read from
+    path: tuple[str, ...]  # sys.path, for models of the user's own
 
     def worker(self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]) -> Worker:
-        """In the other process: a worker that makes its own models.
-
-        Args:
-            tell: Takes lines for the user.
-            stopping: Whether it shall stop after the batch in hand.
-
-        Raises:
-            T2IBenchError: a model cannot be loaded.
-        """
+        """In the other process: a worker that makes its own models."""
         with contextlib.suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]
-        generator = create_model(self.settings, self.objects)
+        generator = create_model(self.settings, Objects())
         if generator is not None and self.rewriter is not None:
             generator = rewritten(generator, self.rewriter)
         needed = {"embeds": self.embeds, "asks": self.asks}
         lines = _Lines(tell)
-        return make_worker(self.settings, self.objects, generator, lines, stopping, **needed)
+        return make_worker(self.settings, Objects(), generator, lines, stopping, **needed)
 
     @classmethod
     def of(cls, prepared: Prepared, observing: bool) -> Order:
-        """What a prepared run is to its workers.
-
-        Raises:
-            T2IBenchError: a Python object cannot be sent to another process.
-        """
-        _check_sendable(prepared.objects)
+        """What a prepared run is to its workers."""
+        if prepared.objects:
+            raise T2IBenchError(
+                "Workers make their own models, and cannot take Python objects.",
+                "Name each as package.module:factory, or leave workers and engine out.",
+            )
         here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
         return cls(
             prepared.settings,
-            # Prompts are rewritten before workers begin, by this process alone.
-            replace(prepared.objects, rewriter=None),
             observing and prepared.plan.needs_encoder,
             observing and bool(prepared.plan.questions),
             generator.info if isinstance(generator, Rewritten) else None,
@@ -116,29 +95,9 @@ class _Lines:
         self._tell(UserLine(text, warning=True))
 
 
-def _check_sendable(objects: Objects) -> None:
-    for one in (objects.generator, *objects.encoders.values(), *objects.judges.values()):
-        try:
-            if type(one).__module__ == "__main__":
-                raise TypeError("its class is defined in the script itself, not in a module")
-            pickle.loads(pickle.dumps(one))
-        except Exception as error:  # whatever an object's own code does when it is copied
-            raise T2IBenchError(
-                f"{getattr(one, 'name', one)!r} is a Python object that cannot be sent to another "
-                f"process: {first_line(error).rstrip('.')}.",
-                "Name it as package.module:factory, or leave workers and engine out.",
-            ) from error
-
-
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """An encoder or judge that is loaded elsewhere: what the stores have to know of it.
-
-    Attributes:
-        name: Its name.
-        fingerprint: Its fingerprint.
-        embeds_images: Whether it does, for an encoder.
-    """
+    """An encoder or judge that is loaded elsewhere: what the stores have to know of it."""
 
     name: str
     fingerprint: str
@@ -152,13 +111,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerModels:
-    """A worker has its models.
-
-    Attributes:
-        where: The process and its machine, in words.
-        generator: The generator's fingerprint.
-        observers: What stands for its encoders, controls and judges.
-    """
+    """A worker has its models."""
 
     where: str
     generator: str | None
@@ -181,12 +134,7 @@ class WorkerModels:
 
 @dataclass(frozen=True, slots=True)
 class UserLine:
-    """A line for the user.
-
-    Attributes:
-        text: The line.
-        warning: Whether the user must see it.
-    """
+    """A line for the user."""
 
     text: str
     warning: bool = False
@@ -199,12 +147,7 @@ class PieceEnd:
 
 @dataclass(frozen=True, slots=True)
 class WorkerError:
-    """A worker cannot go on, and neither can another.
-
-    Attributes:
-        error: What was raised.
-        trace: Where, as text.
-    """
+    """A worker cannot go on, and neither can another."""
 
     error: BaseException
     trace: str
@@ -229,30 +172,20 @@ class WorkerError:
 
 @dataclass(frozen=True, slots=True)
 class WorkerDeath:
-    """A worker has died.
-
-    Attributes:
-        why: How, in words.
-        restarted: Whether it comes back by itself.
-    """
+    """A worker has died."""
 
     why: str
-    restarted: bool = False
+    restarted: bool = False  # it comes back by itself
 
 
 Message = WorkerModels | UserLine | Part | PieceEnd | WorkerError | WorkerDeath
 
 
 class Workers(Protocol):
-    """Workers, by number, and how to speak to them.
-
-    Attributes:
-        count: How many.
-        elsewhere: Whether they may be on other machines, where image files are not seen.
-    """
+    """Workers, by number, and how to speak to them."""
 
     count: int
-    elsewhere: bool
+    elsewhere: bool  # perhaps on other machines, where image files are not seen
 
     def start(self, number: int) -> None:
         """Start a worker, for the first time or again; nothing where it comes back by itself."""
@@ -287,13 +220,7 @@ class _State:
 
 
 class WorkerPool:
-    """Does pieces with several workers (see `Executor`).
-
-    Args:
-        workers: The workers.
-        generator: The leader's generator, which loads no weights; a worker's has to be the same.
-        reporter: Told what workers say, and that one has died.
-    """
+    """Does pieces with several workers (see `Executor`)."""
 
     def __init__(self, workers: Workers, generator: Generator | None, reporter: Reporter) -> None:
         self._workers = workers

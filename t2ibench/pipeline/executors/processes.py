@@ -7,7 +7,6 @@ of the time.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import multiprocessing
 import os
 import pickle
@@ -15,13 +14,11 @@ import queue
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import shown
 from t2ibench.pipeline.executors.pool import (
     Message,
     Order,
@@ -48,14 +45,7 @@ def visible_gpus() -> list[str]:
 
 
 class Processes:
-    """Workers in processes of this machine (see `Workers`).
-
-    Args:
-        order: The run.
-        count: How many.
-        gpus: GPUs that they share in turn.
-        threads: Of each.
-    """
+    """Workers in processes of this machine (see `Workers`)."""
 
     elsewhere = False
 
@@ -67,22 +57,17 @@ class Processes:
         self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
         self._lines: dict[int, Connection] = {}
         self._processes: dict[int, Any] = {}
-        self._starts = itertools.count()
-        self._errors = tempfile.TemporaryDirectory(prefix="t2ibench-", ignore_cleanup_errors=True)
 
     def start(self, number: int) -> None:
         """Start a worker."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        errors = Path(self._errors.name, str(next(self._starts)))
-        errors.touch()
-        arguments = (theirs, self._order, str(errors))
-        process = context.Process(target=_main, args=arguments)
+        process = context.Process(target=_main, args=(theirs, self._order))
         with new_processes(self._environment(number)):
             process.start()
         theirs.close()
         self._lines[number], self._processes[number] = ours, process
-        listening = (number, ours, process, errors)
+        listening = (number, ours, process)
         threading.Thread(target=self._listen, args=listening, daemon=True).start()
 
     def _environment(self, number: int) -> dict[str, str]:
@@ -98,7 +83,7 @@ class Processes:
             found["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
         return found
 
-    def _listen(self, number: int, line: Connection, process: Any, errors: Path) -> None:
+    def _listen(self, number: int, line: Connection, process: Any) -> None:
         """In a thread: hear what a worker says until it ends, perhaps in the middle of a part."""
         while True:
             try:
@@ -107,7 +92,7 @@ class Processes:
                 break
             self._heard.put((number, line, message))
         process.join()
-        self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0, errors))))
+        self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0))))
 
     def send(self, number: int, piece: Piece) -> None:
         """Give a worker something to do."""
@@ -136,33 +121,28 @@ class Processes:
             process.kill()
         for process in self._processes.values():
             process.join()
-        self._errors.cleanup()
 
 
-def _ending(status: int, errors: Path) -> str:
+def _ending(status: int) -> str:
     """How a process ended, in words."""
-    if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = f"signal {-status}"
-        memory = ", perhaps because memory ran out" if name == "SIGKILL" else ""
-        return f"was ended by {name}{memory}"
-    with contextlib.suppress(OSError):
-        lines = errors.read_text(errors="replace").strip().splitlines()
-        if lines:
-            return f"ended with status {status} ({shown(lines[-1])})"
-    return f"ended with status {status}"
+    if status >= 0:
+        return f"ended with status {status} (T2IBENCH_TRACEBACK=1 shows what it said)"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    memory = ", perhaps because memory ran out" if name == "SIGKILL" else ""
+    return f"was ended by {name}{memory}"
 
 
-def _main(line: Connection, order: bytes, errors: str) -> None:
+def _main(line: Connection, order: bytes) -> None:
     """In the process: work until the leader says or goes."""
     # The terminal sends Ctrl-C to every process, and Slurm SIGTERM; the leader decides on both.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     end_with_parent()
     if not os.environ.get("T2IBENCH_TRACEBACK"):
-        file = os.open(errors, os.O_WRONLY)
+        file = os.open(os.devnull, os.O_WRONLY)
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
     lock = threading.Lock()

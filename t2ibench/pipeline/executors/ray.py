@@ -35,22 +35,15 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import heard_again
 from t2ibench.settings import RunSettings
 
-_PATIENCE = 60.0  # seconds until it is said that there is no room for a worker
 _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
 
 
 class Args(Arguments):
-    """What --engine-args takes.
+    """What --engine-args takes."""
 
-    Attributes:
-        address: Of the cluster; by default RAY_ADDRESS, else Ray starts on this machine.
-        num_gpus: Of each worker, also a part of one; by default 1 where the cluster has any.
-        num_cpus: Of each worker; by default 1 beside a GPU, else its share of the cores.
-    """
-
-    address: str | None = None
-    num_gpus: float | None = None
-    num_cpus: PositiveInt | None = None
+    address: str | None = None  # else RAY_ADDRESS, else Ray starts on this machine
+    num_gpus: float | None = None  # of each worker, or a part of one; 1 where there is any
+    num_cpus: PositiveInt | None = None  # 1 beside a GPU, else its share of the cores
 
 
 def actors(order: Order, settings: RunSettings, reporter: Reporter) -> Actors:
@@ -146,22 +139,13 @@ class _Actor:
 
 
 class Actors:
-    """Workers that are actors (see `Workers`).
-
-    Args:
-        order: The run.
-        count: How many.
-        resources: What each asks for: num_cpus and num_gpus.
-        ours: Whether the connection to Ray is ours to end.
-    """
+    """Workers that are actors (see `Workers`)."""
 
     elsewhere = True
 
     def __init__(self, order: Order, count: int, resources: Mapping[str, Any], ours: bool) -> None:
         ray = _ray()
         self.count = count
-        self._placed = False
-        self._asked = time.monotonic()
         self._ray, self._ours, self._resources = ray, ours, dict(resources)
         self._order = ray.put(order)
         self._actors: dict[int, Any] = {}
@@ -195,10 +179,6 @@ class Actors:
         else:
             time.sleep(seconds)
         found: list[tuple[int, Message]] = []
-        self._placed |= bool(done)
-        if not self._placed and time.monotonic() - self._asked > _PATIENCE:
-            self._placed = True
-            found.append((0, UserLine("No node of the Ray cluster has room for a worker yet.")))
         for stream in done:
             number = self._streams[stream]
             try:
