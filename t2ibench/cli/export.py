@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
 
 _EXAMPLES = """examples:
   t2ibench export runs/toy                                 images with prompts, for other tools
@@ -44,6 +45,8 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write or send what was asked for."""
+    if arguments.log_args and not arguments.destinations:
+        raise T2IBenchError("--log-args needs --to.", "Name a destination: --to wandb")
     return _export_results(arguments) if arguments.destinations else _export_images(arguments)
 
 

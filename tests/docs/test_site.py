@@ -108,7 +108,7 @@ def test_every_task_and_every_method_has_a_page_and_every_public_name_a_text(
 
 
 def test_every_field_of_the_files_of_a_run_has_a_meaning(site: Path) -> None:
-    for stem in ("results", "run", "notes"):
+    for stem in ("results", "run"):
         schema = json.loads((site / "reference" / f"{stem}.schema.json").read_text("utf-8"))
         text = (site / "reference" / f"{stem}.html").read_text(encoding="utf-8")
         rows = re.findall(
