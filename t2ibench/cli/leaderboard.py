@@ -1,4 +1,4 @@
-"""`t2ibench leaderboard add|verify|build|table`."""
+"""`t2ibench leaderboard add|verify|build`."""
 
 from __future__ import annotations
 
@@ -71,10 +71,6 @@ def add(verbs: Any) -> None:
     of = action("build", build, "verify every submission and write the static site", left_out)
     add_flag(of, "--output DIR", "the site's folder (site)", default="site")
     add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
-    _add_checks(of, all_of_them=True)
-    papers = "For papers and READMEs."
-    of = action("table", table, "verify every submission and print a table", papers)
-    add_flag(of, "--format F", "md, latex, csv or a plug-in's (md)", default="md")
     _add_checks(of, all_of_them=True)
 
 
@@ -205,16 +201,6 @@ def build(arguments: argparse.Namespace) -> int:
     today = datetime.now(timezone.utc).date().isoformat()
     site.build(board, output, arguments.date or today)
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
-    return 0
-
-
-def table(arguments: argparse.Namespace) -> int:
-    """Print the families by model."""
-    from t2ibench.apps.leaderboard import exports
-    from t2ibench.reports.writers import WRITERS
-
-    WRITERS.get(arguments.format)  # before any file is read
-    print(exports.table(_board(arguments), arguments.format), end="")
     return 0
 
 

@@ -17,7 +17,7 @@ from tests.apps.leaderboard.forging import edit, refusal, set_in
 Cli = Callable[..., tuple[int, str, str]]
 
 FORM, CLAIM = "has to be 1 to 80 ASCII letters", "reads like an address or a verdict"
-BAD = {
+BAD: dict[str, str] = {
     **dict.fromkeys(("", "a" * 81, "tоy", "x\u202egpj", "a\nb", "\ud800", "=cmd", "a|b"), FORM),
     **dict.fromkeys((" sd", "s  d", "ｓｄ", "a`b", "日本語"), FORM),
     **dict.fromkeys(("https://example.org", "mine (Reproduced)"), CLAIM),
