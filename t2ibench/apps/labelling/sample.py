@@ -59,27 +59,13 @@ def stratified(
         >>> len(stratified({"a": items[:3], "b": items[3:]}, 2, np.random.default_rng(0)))
         2
     """
-    names = sorted(strata)
-    sizes = np.array([len(strata[name]) for name in names], dtype=np.float64)
-    total = int(sizes.sum())
-    if total <= n:
-        chosen = [item for name in names for item in strata[name]]
-        return [chosen[k] for k in rng.permutation(len(chosen))]
-    exact = n * sizes / total
-    counts = np.floor(exact).astype(np.int64)
-    rest = exact - counts
-    left = n - int(counts.sum())
-    if left:
-        # Systematic sampling of the fractions: a stratum gets one more with its fraction's chance.
-        order = rng.permutation(len(names))
-        edges = np.cumsum(rest[order])
-        ticks = rng.random() + np.arange(left)
-        counts[order[np.minimum(np.searchsorted(edges, ticks), len(names) - 1)]] += 1
-    chosen = []
-    for name, count in zip(names, counts, strict=True):
-        picks = rng.permutation(len(strata[name]))[: int(count)]
-        chosen += [strata[name][k] for k in picks]
-    return [chosen[k] for k in rng.permutation(len(chosen))]
+    placed: list[tuple[float, Item]] = []
+    for name in sorted(strata):
+        # Spread evenly over [0, 1) from a random start: of each stratum the same share comes first.
+        order, start = rng.permutation(len(strata[name])), rng.random()
+        placed += [((k + start) / len(order), strata[name][one]) for k, one in enumerate(order)]
+    chosen = sorted(placed, key=lambda one: one[0])[:n]
+    return [chosen[k][1] for k in rng.permutation(len(chosen))]
 
 
 def draw_sample(

@@ -120,7 +120,6 @@ def data(
                     for name, cell in model.entry.families.items()
                 },
                 "tasks": {name: _task(view) for name, view in model.tasks.items()},
-                "pictures": model.pictures,
             }
             for model in models
         ],

@@ -7,7 +7,6 @@ import json
 import math
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.table import Entry, Stratum, fewer_images, strata
-from t2ibench.apps.leaderboard.thumbs import SIZE, thumbnails
 from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
@@ -37,7 +35,6 @@ from t2ibench.reports.sentences import verdict
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.comparison import compare
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.version import __version__
 
 _STATIC = Path(__file__).parent / "static"
@@ -61,12 +58,6 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     for pattern in ("pairs/*.js", "thumbs/*/*.jpg", "model/*", "task/*.html"):
         for old in output.glob(pattern):
             old.unlink()
-    for model in found:
-        for path in thumbnails(model.entry.folder):
-            # Pixels alone are copied: a JPEG may carry anything behind them.
-            with suppress(UnreadableImageError):
-                pixels = thumbnail(path, SIZE, 90)
-                write_bytes(output / "thumbs" / model.entry.id / path.name, pixels)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
     write_text(output / "data.js", f"window.T2IBENCH = {_safe(text)};\n")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
-from t2ibench.apps.leaderboard.thumbs import SHOWN_IMAGES, thumbnails
-from t2ibench.methods import needs
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.display import WORDS, State
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.schema import Results
-from t2ibench.settings import Settings
-from t2ibench.store.images import image_key
 from t2ibench.tasks.index import build_index
 
 # Levels at which images were generated again.
@@ -46,7 +41,7 @@ class FamilyCell:
 
 @dataclass(slots=True)
 class Model:
-    """A model of the leaderboard, as its pages show it; `pictures` are addresses by prompt."""
+    """A model of the leaderboard, as its pages show it."""
 
     entry: Entry
     name: str
@@ -54,7 +49,6 @@ class Model:
     stratum: Stratum
     tasks: dict[str, TaskView]
     cells: dict[str, FamilyCell] = field(default_factory=dict)
-    pictures: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def overall(self) -> Rank | None:
@@ -101,31 +95,10 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
             run = replace(run_view(results, specs), name=name)
             tasks = {task.id: task for task in [*run.tasks, *run.texts]}
             model = Model(entry, name, run, stratum, tasks)
-            model.pictures = _pictures(entry, specs)
             for family in run.families:
                 if family.name in entry.families:
                     model.cells[family.name] = _family(family, model)
             found.append(model)
-    return found
-
-
-@functools.cache
-def _prompts(task: str, settings: Settings) -> frozenset[str]:
-    return frozenset(needs(build_index()[0].tasks[task].spec, settings).images_by_prompt)
-
-
-def _pictures(entry: Entry, tasks: Collection[str]) -> dict[str, list[str]]:
-    """The thumbnails of the first images of each prompt."""
-    keys = {path.stem for path in thumbnails(entry.folder)}
-    prompts: set[str] = set()
-    for name in tasks if keys else ():
-        prompts |= _prompts(name, Settings.of(entry.results.tasks[name].settings))
-    found: dict[str, list[str]] = {}
-    for prompt in sorted(prompts):
-        for index in range(SHOWN_IMAGES):
-            key = image_key(entry.manifest.fingerprint, prompt, index)
-            if key in keys:
-                found.setdefault(prompt, []).append(f"thumbs/{entry.id}/{key}.jpg")
     return found
 
 

@@ -90,7 +90,7 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
         ("a\nb", "ASCII letters"),
     ):
         status, _, err = cli("leaderboard", "add", str(run), "--to", str(root), "--name", name)
-        assert status == 1 and why in err and "--name" in err and len(err.splitlines()) == 1
+        assert status == 1 and why in err.splitlines()[-1]
     assert sorted(root.iterdir()) == before
 
 

@@ -134,7 +134,6 @@ def test_model_task_and_comparison(page: Any) -> None:
     expect(card).to_contain_text("t2iat_flowers_insects in words.")
     assert card.locator(".olist.rows .rail").count() == 2
     expect(page.locator("#stated")).to_contain_text("fingerprint")
-    expect(page.locator("#pictures img").first).to_have_js_property("naturalWidth", 64)
     assert not card.is_visible()
     page.locator(".fold > summary", has_text="flowers and insects").click()
     expect(card).to_be_visible()
@@ -154,7 +153,6 @@ def test_model_task_and_comparison(page: Any) -> None:
     leaning = page.locator('td[data-of="toy-fair less toy"]', has_text=": toy-fair leans").count()
     assert f"toy leans less beyond chance in 0, toy-fair in {leaning};" in said
     assert page.locator("#diff a", has_text="weat").count() == 0
-    expect(page.locator("#pictures img").first).to_have_js_property("naturalWidth", 64)
     page.locator("label", has_text="toyland-fair").first.click()
     expect(page.locator("h1")).to_have_text("toy · toy-fair")
 
@@ -313,12 +311,8 @@ def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
 
 def test_nothing_of_a_model_that_was_left_out_stays(board: Path, tmp_path: Path) -> None:
     root, output = Path(shutil.copytree(board, tmp_path / "board")), tmp_path / "site"
-    (first, *_) = sorted(root.glob("toy-0*/thumbs/*.jpg"))
-    first.write_bytes(first.read_bytes() + b"<script>")
     site.build(board_of(root), output)
-    (copied,) = output.glob(f"thumbs/toy-0*/{first.name}")  # pixel by pixel
-    assert b"<script>" not in copied.read_bytes()
-    mine = (f"pairs/{TOY}.js", f"thumbs/{TOY}/*.jpg", f"model/{TOY}.*")
+    mine = (f"pairs/{TOY}.js", f"model/{TOY}.*")
     assert all(list(output.glob(pattern)) for pattern in mine)
     data = site.build(board_of(root, toy="refused"), output)
     assert [*data["refused"]] == [TOY]

@@ -104,14 +104,6 @@ function differenceCell(task, first, second, span) {
     make("span", { className: "num small", text: said }), found.notes ? make("span", { className: "micro faint", text: ` ${found.notes}` }) : null);
 }
 
-function pictures(models, prompts) {
-  if (!prompts.length) return null;
-  const head = make("tr", {}, make("th", { scope: "col", text: "Prompt" }), ...models.map((model) => make("th", { scope: "col" }, make("bdi", { text: model.name }))));
-  const body = prompts.map((prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...models.map((model) => make("td", {}, make("span", { className: "pr2" },
-    ...(model.pictures[prompt] ?? []).map((src) => make("a", { href: src }, make("img", { src, alt: `${model.name}: ${prompt}`, width: "72", height: "72", loading: "lazy" }))))))));
-  return make("section", {}, make("h2", { text: "The same prompts, the same seeds" }), make("p", { className: "small muted src", text: "Thumbnails come from the submitters; their prompts were drawn by hash, not chosen." }), make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Pictures" }, make("table", { className: "pix", id: "pictures" }, make("thead", {}, head), make("tbody", {}, ...body))));
-}
-
 function table(models) {
   const names = [...new Set(models.flatMap((model) => Object.keys(model.tasks).filter((name) => !model.tasks[name].text_only)))].sort();
   const task = (name) => models.find((model) => model.tasks[name]).tasks[name];
@@ -180,10 +172,8 @@ function route() {
   }
   load(models, () => {
     const note = problem(models);
-    const shown = models.filter((model) => Object.keys(model.pictures).length);
-    const prompts = Object.keys(shown[0]?.pictures ?? {}).filter((prompt) => shown.filter((model) => model.pictures[prompt]).length > 1);
     const alike = models.every((model) => model.stratum === models[0].stratum);
-    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, alike ? table(models) : null, pictures(shown, prompts)].filter(Boolean));
+    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, alike ? table(models) : null].filter(Boolean));
     document.body.dataset.ready = "yes";
   });
 }
