@@ -59,13 +59,11 @@ def stratified(
         >>> len(stratified({"a": items[:3], "b": items[3:]}, 2, np.random.default_rng(0)))
         2
     """
-    placed: list[tuple[float, Item]] = []
-    for name in sorted(strata):
-        # Spread evenly over [0, 1) from a random start: of each stratum the same share comes first.
-        order, start = rng.permutation(len(strata[name])), rng.random()
-        placed += [((k + start) / len(order), strata[name][one]) for k, one in enumerate(order)]
-    chosen = sorted(placed, key=lambda one: one[0])[:n]
-    return [chosen[k][1] for k in rng.permutation(len(chosen))]
+    items = [strata[name][k] for name in sorted(strata) for k in rng.permutation(len(strata[name]))]
+    n = min(n, len(items))
+    # Systematic: every image has the same chance, and every stratum its share.
+    places = ((np.arange(n) + rng.random()) * len(items) / max(n, 1)).astype(np.int64)
+    return [items[places[k]] for k in rng.permutation(n)]
 
 
 def draw_sample(

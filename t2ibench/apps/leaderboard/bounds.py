@@ -137,7 +137,7 @@ def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[
     for task in tasks:
         images = sum(needs(task.spec, settings).images_by_prompt.values())
         if images > _MOST_IMAGES:
-            yield f"{task.id} was measured with {_number(images)} images; {_MOST_IMAGES} are accepted"
+            yield f"{task.id} was measured with {_number(images)} images; at most {_MOST_IMAGES}"
 
 
 def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
