@@ -18,14 +18,10 @@ from t2ibench.store.labels import item_id
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One image with one question.
+    """One image, by SHA-256 and name in images/, with one question.
 
-    Attributes:
-        id: Names the pair without telling what the image was generated for.
-        image: SHA-256 of the image file.
-        file: Name of the image file within images/.
-        question: What is asked.
-        classes: What it can be answered with, besides 'unknown' and 'not in the picture'.
+    `id` names the pair without telling what the image was generated for; `classes` are answers
+    besides 'unknown' and 'not in the picture'.
     """
 
     id: str

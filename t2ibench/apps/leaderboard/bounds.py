@@ -23,7 +23,7 @@ LARGEST = 50_000_000  # bytes of a submission
 LARGEST_JSON = 20_000_000  # bytes of results.json
 LARGEST_MANIFEST = 4_000_000  # bytes of submission.json
 DEEPEST = 40  # JSON inside JSON
-MOST_FILES, _DEEPEST_FOLDER = 6000, 3
+MOST_FILES = 6000
 _TIMES_DRAWS = 10  # of the defaults
 _MOST_IMAGES = 100_000  # of a task
 _MOST = {"steps": 1000, "tokens": 65_536}  # by the last word of an argument's name
@@ -42,27 +42,16 @@ def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
         raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
     files: dict[str, Path] = {}
     problems: list[str] = []
-    waiting = [(folder, "", 1)]
-    seen = size = 0
-    while waiting:
-        inside, prefix, depth = waiting.pop()
-        with os.scandir(inside) as entries:
-            for entry in entries:
-                name = prefix + entry.name
-                seen += 1
-                if seen > MOST_FILES:
-                    raise T2IBenchError(f"it has more than {MOST_FILES} files")
-                if entry.is_symlink():
-                    problems.append(f"{name} is a link; only plain files are accepted")
-                elif entry.is_dir():
-                    if depth == _DEEPEST_FOLDER:
-                        raise T2IBenchError(f"'{name}' lies too deep for a submission")
-                    waiting.append((Path(entry.path), f"{name}/", depth + 1))
-                elif not entry.is_file():
-                    problems.append(f"{name} is not a plain file; only those are accepted")
-                elif name != "submission.json":
-                    files[name] = Path(entry.path)
-                    size += entry.stat().st_size
+    size = 0
+    for seen, path in enumerate(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if seen == MOST_FILES:
+            raise T2IBenchError(f"it has more than {MOST_FILES} files")
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            problems.append(f"{name} is not a plain file; only those are accepted")
+        elif path.is_file() and name != "submission.json":
+            files[name] = path
+            size += path.stat().st_size
     if size > LARGEST:
         raise T2IBenchError(f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted")
     return dict(sorted(files.items())), sorted(problems)

@@ -17,7 +17,7 @@ from t2ibench.apps.leaderboard import downloads
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import span
-from t2ibench.apps.leaderboard.table import Entry, Stratum, fewer_images, strata
+from t2ibench.apps.leaderboard.table import Entry, Stratum, strata
 from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
@@ -99,7 +99,6 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                         key: downloads.rounded(getattr(one, key))
                         for key in ("value", "low", "high")
                     },
-                    "p": downloads.rounded(one.p_holm),
                     "verdict": one.verdict,
                     "notes": "; ".join(one.notes)
                     .replace("in the first run", f"for {visible(first.manifest.name)}")
@@ -232,12 +231,10 @@ class Pages:
         (_, example), *_ = having
         spec = example.spec
         assert spec is not None  # what is on the board is of shipped tasks
-        fewer = ((m, fewer_images(name, task.result)) for m, task in having)
         return self.render(
             "task.html", "../",
             id=name, spec=spec, shown=example.shown, estimand=METHODS.get(spec.method).estimand,
             prompts=words.prompts_said(example), strata=[one for one in strata if one[1]],
-            fewer={model.entry.id: text for model, text in fewer if text},
             axis=poles(example) if example.shown.axis else Axis("", ""),
             items=item_tables(self.models, name), most=BESIDE,
         )  # fmt: skip

@@ -281,12 +281,8 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
         "fewer images in 1 of 5 tasks: 1 a prompt, 34 asked for"
     )
     expect(tab.locator("main")).to_contain_text("not ranked: every task failed its own check")
-    for task, said in (
-        ("t2iat_flowers_insects", "its </b> halves disagree"),
-        ("occupations_t2iat", "1 images a prompt; the task asks for"),
-    ):
-        tab.goto((tmp_path / "site" / "task" / f"{task}.html").as_uri())
-        expect(tab.locator("main")).to_contain_text(said)
+    tab.goto((tmp_path / "site" / "task" / "t2iat_flowers_insects.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
 
 
 def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
