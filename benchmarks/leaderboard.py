@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from timing import browsing, timed
 
-from t2ibench.apps.leaderboard import exports, site
+from t2ibench.apps.leaderboard import downloads, site
 from t2ibench.apps.leaderboard.board import read_board
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.table import Entry
@@ -89,7 +89,7 @@ def main() -> None:
         # Verifying is not timed.
         read, _, board = timed(lambda: read_board(root, lambda _: Verdict("recomputed")))
         built = timed(lambda: site.build(board, Path(name))).seconds
-        peer = timed(lambda: exports.results_csv(board.entries)).seconds
+        peer = timed(lambda: downloads.results_csv(board.entries)).seconds
         print(f"build: {read + built:.1f} s, of which {read:.1f} s reading {MODELS} submissions")
         print(f"{built / peer:.1f} times a bare CSV of the same numbers ({peer:.2f} s)")
         size = (Path(name) / "index.html").stat().st_size

@@ -149,10 +149,9 @@ def _by_group(one: AttributeCheck) -> Iterator[str]:
 
 
 def _summary(trial: Trial) -> list[str]:
-    speed = "" if trial.seconds is None else f"{trial.seconds:.3g} s an answer, "
     lines = [
-        f"{speed}{trial.first_seconds:.3g} s to the first one. Asked again, one by one and "
-        f"backwards: {trial.same_again} of {trial.asked_again} the same."
+        "Asked again, one by one and backwards: "
+        f"{trial.same_again} of {trial.asked_again} the same."
     ]
     lines += [f"{count} without an answer: {reason}" for reason, count in trial.reasons.items()]
     return [part for line in lines for part in textwrap.wrap(line, _WIDTH)]

@@ -1,4 +1,4 @@
-"""`t2ibench leaderboard add|verify|build|table`."""
+"""`t2ibench leaderboard add|verify|build`."""
 
 from __future__ import annotations
 
@@ -50,8 +50,6 @@ def add(verbs: Any) -> None:
     to = f"the folder of all submissions, where it gets its own ({_HOME})"
     add_flag(of, "--to DIR", to, default=_HOME)
     add_flag(of, "--name NAME", "what the leaderboard calls the model (its own name)")
-    pictures = "two thumbnails of each of N prompts, beside other models' (0)"
-    add_flag(of, "--thumbnails N", pictures, type=not_negative, default=0)
     card = of.add_argument_group("the model's card", "shown as stated by the submitter")
     add_flag(card, "--licence NAME", "of the weights, such as apache-2.0")
     add_flag(card, "--parameters N", "their number, such as 0.9B")
@@ -72,10 +70,6 @@ def add(verbs: Any) -> None:
     add_flag(of, "--output DIR", "the site's folder (site)", default="site")
     add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
     _add_checks(of, all_of_them=True)
-    papers = "For papers and READMEs."
-    of = action("table", table, "verify every submission and print a table", papers)
-    add_flag(of, "--format F", "md, latex, csv or a plug-in's (md)", default="md")
-    _add_checks(of, all_of_them=True)
 
 
 def _add_checks(action: Any, all_of_them: bool = False) -> None:
@@ -92,26 +86,28 @@ def _add_checks(action: Any, all_of_them: bool = False) -> None:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
+    from t2ibench.apps.leaderboard.board import submissions, twins
     from t2ibench.apps.leaderboard.packing import pack
+    from t2ibench.apps.leaderboard.submission import read_manifest
     from t2ibench.apps.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    card = _card(arguments)
-    name = _name(Path(arguments.run), Path(arguments.to), arguments.name)
-    to = Path(arguments.to)
+    card, to = _card(arguments), Path(arguments.to)
     near = next(path for path in (to, *to.absolute().parents) if path.is_dir())
     # What is refused leaves nothing behind.
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=near) as place:
-        packed = pack(Path(arguments.run), Path(place), reporter, name, arguments.thumbnails, card)
-        verdict = verify(packed)
-        for line in verdict.problems:
-            reporter.warn(line)
-        if verdict.problems:
-            raise T2IBenchError(
-                f"The leaderboard would refuse this run, so nothing was written into {to}."
-            )
+        packed = pack(Path(arguments.run), Path(place), reporter, arguments.name, card)
         folder = to / packed.name
+        verdict = verify(packed)
+        problems = [*verdict.problems]
+        if found := twins(read_manifest(packed).name, set(submissions(to)) - {folder}):
+            problems.append(found)
+        if problems:
+            raise T2IBenchError(
+                "The leaderboard would refuse this run, so nothing was written into "
+                f"{to}: {'; '.join(problems)}."
+            )
         to.mkdir(parents=True, exist_ok=True)
         if folder.is_dir():
             shutil.rmtree(folder)
@@ -135,26 +131,6 @@ def _card(arguments: argparse.Namespace) -> Card:
         first = error.errors(include_url=False)[0]
         said = first["msg"].removeprefix("Value error, ")
         raise T2IBenchError(f"--{first['loc'][0]} {given[str(first['loc'][0])]}: {said}.") from None
-
-
-def _name(run: Path, to: Path, wanted: str | None) -> str | None:
-    """What the leaderboard calls a run's model; before anything is packed."""
-    from t2ibench.apps.leaderboard import names
-    from t2ibench.apps.leaderboard.board import submissions, twins
-    from t2ibench.results.run import open_run
-
-    record = open_run(run).record
-    generator, wanted = record.generator, wanted or record.settings.name
-    if generator is None:
-        return wanted  # packing says why it cannot be
-    name = names.normalise(wanted) if wanted is not None else generator.name
-    problem = next(names.problems(name, generator.model), None)
-    if problem is None:
-        others = [one for one in submissions(to) if generator.fingerprint[:8] not in one.name]
-        problem = twins(name, others)
-    if problem:
-        raise T2IBenchError(f"{problem[0].upper()}{problem[1:]}.", "Give another one with --name.")
-    return name if wanted is not None else None
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -205,16 +181,6 @@ def build(arguments: argparse.Namespace) -> int:
     today = datetime.now(timezone.utc).date().isoformat()
     site.build(board, output, arguments.date or today)
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
-    return 0
-
-
-def table(arguments: argparse.Namespace) -> int:
-    """Print the families by model."""
-    from t2ibench.apps.leaderboard import exports
-    from t2ibench.reports.writers import WRITERS
-
-    WRITERS.get(arguments.format)  # before any file is read
-    print(exports.table(_board(arguments), arguments.format), end="")
     return 0
 
 

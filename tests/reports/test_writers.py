@@ -102,6 +102,6 @@ def test_markdown_escapes_and_latex_escapes() -> None:
 
 
 def test_an_unknown_format_is_one_line(run: Path, cli: Cli) -> None:
-    for words in (("report", run), ("compare", run, run), ("leaderboard", "table")):
+    for words in (("report", run), ("compare", run, run)):
         status, _, errors = cli(*words, "--format", "cvs")
         assert status == 1 and "Unknown writer 'cvs'. Did you mean 'csv'?" in errors

@@ -18,17 +18,10 @@ from t2ibench.store.labels import LabelStore
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """One judge and one question; never pooled over questions.
+    """One judge and one question, over the `n` images that people and the judge gave a class.
 
-    Attributes:
-        question: What was asked.
-        judge: Its name.
-        n: Images that people and the judge gave a class.
-        accuracy: Share of them with the same class.
-        macro_f1: Mean F1 over the classes.
-        kappa: Cohen's kappa.
-        alpha: Krippendorff's alpha of the judge and all labellers.
-        people: Krippendorff's alpha of the labellers alone; None for one labeller.
+    `accuracy` is the share with the same class, `alpha` Krippendorff's of the judge and all
+    labellers, `people` that of the labellers alone; None for one labeller. Never pooled.
     """
 
     question: str

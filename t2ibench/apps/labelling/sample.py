@@ -18,14 +18,10 @@ from t2ibench.store.labels import item_id
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One image with one question.
+    """One image, by SHA-256 and name in images/, with one question.
 
-    Attributes:
-        id: Names the pair without telling what the image was generated for.
-        image: SHA-256 of the image file.
-        file: Name of the image file within images/.
-        question: What is asked.
-        classes: What it can be answered with, besides 'unknown' and 'not in the picture'.
+    `id` names the pair without telling what the image was generated for; `classes` are answers
+    besides 'unknown' and 'not in the picture'.
     """
 
     id: str
@@ -59,27 +55,11 @@ def stratified(
         >>> len(stratified({"a": items[:3], "b": items[3:]}, 2, np.random.default_rng(0)))
         2
     """
-    names = sorted(strata)
-    sizes = np.array([len(strata[name]) for name in names], dtype=np.float64)
-    total = int(sizes.sum())
-    if total <= n:
-        chosen = [item for name in names for item in strata[name]]
-        return [chosen[k] for k in rng.permutation(len(chosen))]
-    exact = n * sizes / total
-    counts = np.floor(exact).astype(np.int64)
-    rest = exact - counts
-    left = n - int(counts.sum())
-    if left:
-        # Systematic sampling of the fractions: a stratum gets one more with its fraction's chance.
-        order = rng.permutation(len(names))
-        edges = np.cumsum(rest[order])
-        ticks = rng.random() + np.arange(left)
-        counts[order[np.minimum(np.searchsorted(edges, ticks), len(names) - 1)]] += 1
-    chosen = []
-    for name, count in zip(names, counts, strict=True):
-        picks = rng.permutation(len(strata[name]))[: int(count)]
-        chosen += [strata[name][k] for k in picks]
-    return [chosen[k] for k in rng.permutation(len(chosen))]
+    items = [strata[name][k] for name in sorted(strata) for k in rng.permutation(len(strata[name]))]
+    n = min(n, len(items))
+    # Systematic: every image has the same chance, and every stratum its share.
+    places = ((np.arange(n) + rng.random()) * len(items) / max(n, 1)).astype(np.int64)
+    return [items[places[k]] for k in rng.permutation(n)]
 
 
 def draw_sample(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,14 +32,10 @@ _MOST_CLASSES = 12  # a column with more holds no classes
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A question about an image, and its right answer.
+    """A question about an image, and its right answer: one of its classes, or 'unknown'.
 
-    Attributes:
-        query: What is asked.
-        truth: One of its classes, or 'unknown'.
-        attribute: What it is about.
-        cluster: What the image was generated for; images of one cluster are alike.
-        groups: Other attributes to what people said of them.
+    `cluster` is what the image was generated for; images of one cluster are alike. `groups` maps
+    other attributes to what people said of them.
     """
 
     query: Query
@@ -52,34 +47,22 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is known of a judge after a trial.
+    """What is known of a judge after a trial: its errors, and whether it repeats itself.
 
-    Attributes:
-        check: Its errors, and the verdict.
-        first_seconds: Until the first answer, with loading.
-        seconds: Of one answer after that.
-        asked_again: Questions that were asked a second time, in another order and one by one.
-        same_again: Those answered as the first time.
-        reasons: Why questions were not answered, with the number of questions.
+    `asked_again` questions were asked a second time, in another order and one by one, of which
+    `same_again` were answered alike; `reasons` count the questions that were not answered.
     """
 
     check: JudgeCheck
-    first_seconds: float
-    seconds: float | None
     asked_again: int
     same_again: int
     reasons: dict[str, int] = field(default_factory=dict)
 
 
 def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]]:
-    """Questions about the images of a folder, from one row of labels an image.
+    """Questions about the images of a folder, and a line about each row that cannot be used.
 
-    Args:
-        folder: Images with their prompts, as `folder:` reads them.
-        labels: A CSV with a column 'file', seen from the folder, and one column an attribute.
-
-    Returns:
-        The questions, and a line about each row that cannot be used.
+    `labels` is a CSV with a column 'file', seen from the folder, and one column an attribute.
     """
     table = read_table(labels, f"Give a CSV such as {_EXAMPLE}.")
     key = next((name for name in FILE_KEYS if name in table.columns), None)
@@ -156,20 +139,15 @@ def try_judge(
 ) -> Trial:
     """Ask a judge what is known, and check it by what people said."""
     queries = [one.query for one in known]
-    # The first question goes alone, because a judge may load its weights for it.
-    starts = [0, *range(1, len(queries), judge.batch_size), len(queries)]
+    starts = [*range(0, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []
-    start = time.perf_counter()
     with failing(f"The judge '{shown(judge.name)}' failed with"):
         for batch in (queries[at:end] for at, end in pairwise(starts)):
             given = list(judge.answer(batch))
             if len(given) != len(batch):
                 raise T2IBenchError(f"It gave {len(given)} answers to {len(batch)} questions.")
-            if not answers:
-                first = time.perf_counter() - start
             answers += given
             tell(len(answers), len(queries))
-        rest = time.perf_counter() - start - first
     reasons = Counter(answer.reason or "no answer" for answer in answers if answer.answer is None)
     if sum(reasons.values()) == len(answers):
         raise T2IBenchError(f"It answered nothing: {reasons.most_common(1)[0][0]}")
@@ -192,8 +170,6 @@ def try_judge(
             source=tuple(source),
             attributes=tuple(check_attribute(*key, rows) for key, rows in checked.items()),
         ),
-        first,
-        rest / (len(queries) - 1) if len(queries) > 1 else None,
         len(again),
         same,
         dict(reasons.most_common()),

@@ -85,11 +85,6 @@ def _admit(folder: Path, found: Verdict) -> Entry:
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         raise T2IBenchError("its folder is a link, or has a name of strange characters")
     manifest, results = read_manifest(folder), found.results or read_results(folder)
-    # Two models may have been given other captions for a task that ships none.
-    shared = {name: task for name, task in results.tasks.items() if task.pool is None}
-    if not shared:
-        raise T2IBenchError("it has tasks with captions of its own alone")
-    results = results.model_copy(update={"tasks": shared})
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
     return entry

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.submission import Manifest, without_path
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.pools import same_but_for_captions
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_name, flags, read_settings
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.images import ImageStore, image_seed
-from t2ibench.tasks.loader import LoadedTask
-from t2ibench.tasks.run_tasks import kept_task
 
 # The submitter's word alone: what no verification can tell, and what only the model can.
 STATED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
@@ -87,16 +83,6 @@ def command_problems(
             yield f"its command says {field} = {said}, its results say {done}"
     if (results.model.rewriter is None) != (command.rewriter is None):
         yield "its command names another rewriter than results.json"
-
-
-def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> LoadedTask | str:
-    """A task that ships no captions, with those that a submission keeps."""
-    kept = kept_task(shipped, folder)
-    if kept is None or not same_but_for_captions(kept.spec, shipped.spec):
-        return f"{shipped.id} lacks its captions, or they are of another version of the task"
-    if result.pool != kept.spec.drawn_from:
-        return f"{shipped.id} names other captions than the file of its own that it is sent with"
-    return kept
 
 
 def _kind(name: str) -> str:

@@ -23,9 +23,7 @@ _BLOCK = 16  # units whose noise is drawn together
 class Draws:
     """How an unbiased squared magnitude would vary if its images were generated again.
 
-    Attributes:
-        deviations: From its expectation, shape (DRAWS,).
-        df: Degrees of freedom behind their spread.
+    `deviations` from its expectation have the shape (DRAWS,), with the `df` behind their spread.
     """
 
     deviations: Float64Array
@@ -39,12 +37,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One model's squared magnitudes on the tasks of a family.
-
-    Attributes:
-        squares: Task to unbiased squared magnitude; conclusive tasks only.
-        draws: Task to its draws.
-    """
+    """One model's squared magnitudes on the conclusive tasks of a family, and their draws."""
 
     squares: Mapping[str, float]
     draws: Mapping[str, Draws]
@@ -52,13 +45,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The place of a model among those measured alike, in a family or over several.
-
-    Attributes:
-        best: Best rank that the data allow; 1 leans least. Over families, the median.
-        worst: Worst rank.
-        among: Number of models that are ranked together.
-    """
+    """The range of ranks that the data allow, 1 leans least; over families, medians of the ends."""
 
     best: float
     worst: float

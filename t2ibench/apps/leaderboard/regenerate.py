@@ -10,7 +10,7 @@ import hashlib
 import random
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +18,12 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.claims import model_problems
 from t2ibench.apps.leaderboard.submission import Manifest
-from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.models.resolution import find_registered
-from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
@@ -34,7 +32,6 @@ from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
-from t2ibench.store.rewrites import StoredRewriting
 
 _SHOWN = 5
 _TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
@@ -125,18 +122,17 @@ def sample_for_audit(
     plan: Plan,
     count: int,
     rng: random.Random,
-    shown: Collection[str] = (),
 ) -> list[Attempt]:
     """Choose images so that every task, and every group of its prompts, has its turn.
 
     A group is the prompts of a task that take one setting for their number of images, such as the
     guided ones, whatever numbers the submitter chose: few images may decide a task. Prompts that
-    were not chosen yet are preferred. Images that thumbnails show are a group of their own.
+    were not chosen yet are preferred.
     """
     by_prompt = defaultdict(list)
     for attempt in sorted(attempts, key=lambda one: (one.prompt, one.index)):
         by_prompt[attempt.prompt].append(attempt)
-    groups = [[one for found in by_prompt.values() for one in found if one.key in shown]]
+    groups: list[list[Attempt]] = []
     for task in plan.tasks:
         kinds = needs(task.spec, _TOLD_APART).images_by_prompt
         of_kind: dict[int, list[Attempt]] = defaultdict(list)
@@ -161,22 +157,16 @@ def sample_for_audit(
 def regenerate(
     claims: Claims, count: int, seed: int, found: Regeneration
 ) -> list[RegeneratedImage]:
-    """Generate images again with the model that a submission names, and compare its thumbnails."""
+    """Generate images again with the model that a submission names, and compare them."""
     generator = _generator(claims, found)
     if generator is None or found.problems:
         return []
-    pictured = {path.stem: path for path in thumbnails(claims.folder)}
     rng = random.Random(seed)
     attempts = list(claims.images.all_attempts())
     given = [attempt for attempt in attempts if attempt.status == "ok"]
     without = [attempt for attempt in attempts if attempt.status != "ok"]
-    chosen = sample_for_audit(given, claims.plan, count, rng, pictured)
+    chosen = sample_for_audit(given, claims.plan, count, rng)
     chosen += sample_for_audit(without, claims.plan, count, rng)
-    if isinstance(generator, Rewritten):
-        # What the rewriter refused never came to the model.
-        chosen = [one for one in chosen if one.status == "ok" or one.revised_prompt is not None]
-    elif any(one.revised_prompt is not None for one in chosen):
-        found.confirmed.add("rewritings")
     images = _generate(generator, chosen, found)
     if images and isinstance(generator, ReportsSettings):
         stated = claims.results.model.effective_settings
@@ -184,12 +174,6 @@ def regenerate(
         found.confirmed.add("effective_settings")
     if isinstance(generator, Releasable):
         generator.release()
-    for one in images:
-        path = pictured.get(one.attempt.key)
-        if path and shows(path, one.image.data()):
-            found.compared.add(path.stem)
-        elif path:
-            found.problems.append(f"thumbs/{path.name} is not {one}, generated again")
     return images
 
 
@@ -201,6 +185,9 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
         return None
     if not can_regenerate(manifest.model):  # a stranger's path is never opened here
         found.lacking.append("the images exist already, and were not sent")
+        return None
+    if rewriter := results.model.rewriter:
+        found.lacking.append(f"prompts were rewritten by {rewriter.name}, which is not asked again")
         return None
     dtype, generator = results.model.settings.get("dtype"), None
     with found.tolerant("the model cannot be made here"):
@@ -214,14 +201,6 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
         )
     if generator is None:
         return None
-    if (rewriter := results.model.rewriter) is not None:
-        found.lacking.append(f"prompts were rewritten by {rewriter.name}, which is not asked again")
-        model = rewritten(generator, rewriter)
-        assert isinstance(model, Rewritten)
-        model.rewritings = _StatedRewritings(claims.images)
-        if (rewriter.generator, rewriter.generator_name) != (generator.fingerprint, generator.name):
-            found.problems.append("it names another model behind its rewriter than it was run on")
-        generator = model
     if generator.fingerprint != manifest.fingerprint:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
             found.lacking.append(
@@ -240,20 +219,6 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     own = {**generator.settings, "revision": generator.revision}
     found.problems += model_problems(stated, own)
     return generator
-
-
-@dataclass(frozen=True, slots=True)
-class _StatedRewritings:
-    """What prompts were rewritten to, as the rows of a submission say it."""
-
-    images: ImageStore
-
-    def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is said to be made from."""
-        known = self.images.get(prompt, index)
-        if known is None or known.revised_prompt is None:
-            return None
-        return StoredRewriting(prompt, index, "ok", known.revised_prompt)
 
 
 def _generate(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
@@ -27,29 +25,18 @@ from t2ibench.tasks.index import build_index
 
 AS_ASKED = "as the tasks ask"
 TOYS = ("toy", "toy-fair", "toyland")
-NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """The mean of a family's squared magnitudes, over its conclusive tasks.
 
-    Attributes:
-        square: The mean, unbiased, so negative about half of the time without bias; None where
-            no task is conclusive.
-        low: Lower end of its 95 % interval.
-        high: Upper end.
-        fair_high: What the mean of a fair model exceeds with probability .05.
-        rooted: Whether it is shown as its root; an excess is shown as it is.
-        conclusive: Number of tasks in the mean.
-        inconclusive: Number of tasks that a control contradicts.
-        of: Number of tasks of the family, over all submissions.
-        fewer: Whether a task has fewer images than it asks for.
-        text: Whether the family is of an encoder's texts alone, so that no model is ranked by it.
-        alike: Tasks, encoders, judges and settings, as a key: only models that share it are ranked
-            together.
-        measured: Each conclusive task's square and its draws; None where they lack.
-        tasks: Ids of the tasks it is about.
+    `square` is unbiased, so negative about half of the time without bias, with its 95 % interval;
+    None where no task is conclusive. `fair_high` is what a fair model exceeds with probability
+    .05. It is shown as its root where `rooted`; an excess is shown as it is. `of` is the number of
+    tasks over all submissions, `inconclusive` of those that a control contradicts, and `fewer`
+    says that a task has fewer images than it asks for. No model is ranked by encoders' texts
+    (`text`), or where `measured`, each conclusive task's square and draws, is None.
     """
 
     square: float | None
@@ -62,7 +49,6 @@ class Cell:
     of: int = 1
     fewer: bool = False
     text: bool = False
-    alike: str = ""
     measured: Measured | None = None
     tasks: frozenset[str] = frozenset()
 
@@ -81,21 +67,10 @@ class Cell:
 
 @dataclass(slots=True)
 class Entry:
-    """A model of the leaderboard.
+    """A submission of the leaderboard: its folder's name, what it says, and its verdict.
 
-    Attributes:
-        id: Its folder.
-        manifest: Its submission.json.
-        results: Its results.json.
-        level: The level that verifying gave (see `verdicts.LEVELS`).
-        notes: Of the verdict.
-        folder: Its path.
-        families: Family to cell.
-        parts: Kind of evidence to how much of it was made again and is the same.
-        stated: What nothing could compare, such as 'environment'.
-        departures: What was not measured as the tasks ask, a clause each.
-        paired: Task id to the influences on its headline; empty where nobody recomputed them: it
-            then has no interval here and no part in ranks.
+    `departures` are what was not measured as the tasks ask, a clause each; `paired` has the
+    influences on each headline, without which a task has no interval and no part in ranks.
     """
 
     id: str
@@ -194,15 +169,6 @@ def _cell(tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, Paire
         moved = np.mean([one.deviations for one in draws.values()], axis=0)
         variances, dfs = [one.variance for one in draws.values()], [d.df for d in draws.values()]
         low, high = t_interval(mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1])
-    how = [
-        [
-            task.task_hash,
-            sorted(task.settings.encoders.values()),
-            sorted(task.settings.judges.values()),
-            departures({name: task}),
-        ]
-        for name, task in sorted(tasks.items())
-    ]
     return Cell(
         mean,
         low,
@@ -214,7 +180,6 @@ def _cell(tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, Paire
         of=size,
         fewer=any(fewer_images(name, task) for name, task in tasks.items()),
         text=bool(tasks) and all(map(text_only, tasks.values())),
-        alike=hashlib.sha256(json.dumps(how).encode()).hexdigest(),
         measured=measured,
         tasks=frozenset(tasks),
     )
@@ -232,12 +197,12 @@ def _fair(heads: Sequence[Headline]) -> float | None:
 
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
-    """Ranks by squared magnitude, 1 the smallest, among the models that were measured alike."""
+    """Ranks by squared magnitude, 1 the smallest, of models of a stratum that ran the same."""
     found: list[Rank | None] = [None] * len(cells)
-    groups: dict[str, list[int]] = {}
+    groups: dict[frozenset[str], list[int]] = {}
     for index, cell in enumerate(cells):
         if cell is not None and cell.ranked:
-            groups.setdefault(cell.alike, []).append(index)
+            groups.setdefault(cell.tasks, []).append(index)
     for members in groups.values():
         models = [cell.measured for cell in (cells[k] for k in members) if cell and cell.measured]
         for index, rank in zip(members, rank_intervals(models), strict=True):
@@ -254,23 +219,15 @@ def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
 class Stratum:
     """Models that were measured alike, the best ranked first.
 
-    Attributes:
-        id: Its place, as it is written in addresses.
-        encoders: Name to fingerprint.
-        judges: Name to fingerprint.
-        tasks: Task id to hash and version of what was scored, and what was not done as it asks.
-        settings: What is not as the tasks ask.
-        entries: The models.
-        families: Names of the families that any of them ran, tests of texts left out.
-        ranks: Id of a model to family to rank.
-        overall: Id of a model to its rank over families.
-        why: Id of a model without such a rank to the reason.
+    `encoders` and `judges` are fingerprints by name, `tasks` the hash of what was scored and what
+    was not done as it asks, `families` those that any model ran but for tests of texts, and `why`
+    tells by a model's id why it has no rank over families.
     """
 
     id: str
     encoders: dict[str, str]
     judges: dict[str, str]
-    tasks: dict[str, tuple[str, int, str]]
+    tasks: dict[str, tuple[str, str]]
     settings: str
     entries: list[Entry] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
@@ -291,7 +248,7 @@ class Stratum:
         """What the table is about."""
         readers = self.readers
         if all(entry.toy for entry in self.entries):
-            return f"Bundled models, planted bias · encoder {self.label('encoder')}"
+            return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
         if by_people(self.judges, self.encoders):
             titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
             return f"{'; '.join(titles)}, {readers}"
@@ -301,18 +258,12 @@ class Stratum:
     def readers(self) -> str:
         """Who looked at the images."""
         if by_people(self.judges, self.encoders):
-            return f"answered by {self.label('judge').removeprefix(ANSWERS_BY)}"
-        return f"encoder {self.label('encoder')} · judge {self.label('judge')}"
+            return f"answered by {_listed(self.judges).removeprefix(ANSWERS_BY)}"
+        return f"encoder {_listed(self.encoders)} · judge {_listed(self.judges)}"
 
-    def label(self, part: str) -> str:
-        """One facet in words."""
-        if part == "settings":
-            return self.settings
-        if part == "versions":
-            found = sorted({version for _, version, _ in self.tasks.values()})
-            return ", ".join(map(str, found)) or NONE
-        names = self.encoders if part == "encoder" else self.judges
-        return ", ".join(visible(name, 80) for name in sorted(names)) or NONE
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(visible(name, 80) for name in sorted(names)) or "none"
 
 
 def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
@@ -327,11 +278,11 @@ def _measured(entry: Entry) -> Stratum:
             found.encoders |= task.settings.encoders
             found.judges |= task.settings.judges
             unlike = "; ".join(departures({name: task}))
-            found.tasks[name] = (task.task_hash, task.version, unlike)
+            found.tasks[name] = (task.task_hash, unlike)
     return found
 
 
-def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
+def strata(entries: Sequence[Entry]) -> list[Stratum]:
     """Put models that were measured alike together, and rank them."""
     found: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
@@ -356,15 +307,15 @@ def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
     )
     for number, stratum in enumerate(found, start=1):
         stratum.id = f"s{number}"
-        _rank(stratum, names)
+        _rank(stratum)
     return found
 
 
-def _rank(stratum: Stratum, names: Sequence[str]) -> None:
+def _rank(stratum: Stratum) -> None:
     entries = stratum.entries
     stratum.families = [
         name
-        for name in names
+        for name in METHODS.names()
         if any(name in one.families and not one.families[name].text for one in entries)
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}

@@ -13,7 +13,6 @@ from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evide
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
 from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, on_server, regenerate
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
-from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.methods.core.describe import listed
 from t2ibench.models.generators import GENERATORS, can_regenerate
@@ -136,7 +135,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     verdict.tasks = len(results.tasks)
     tasks: dict[str, LoadedTask] = {}
     of_names = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
-    _require(provenance_problems(manifest, results), of_names, _tasks(folder, results, tasks))
+    _require(provenance_problems(manifest, results), of_names, _tasks(results, tasks))
     settings = bounds.checked_settings([task.settings for task in results.tasks.values()])
     command = claims.settings_of(results.command)
     _require(
@@ -151,12 +150,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     with closing(open_evidence(folder)) as database:
         plan = make_plan(list(tasks.values()), settings)
         images = ImageStore(database, manifest.fingerprint)
-        attempts = list(images.all_attempts())
-        revised = any(one.revised_prompt is not None for one in attempts)
+        revised = any(one.revised_prompt is not None for one in images.all_attempts())
         others = {
             "model": not can_regenerate(manifest.model),
-            "captions": any(task.pool for task in results.tasks.values()),
-            "thumbnails": bool(thumbnails(folder)),
             "rewritings": revised or results.model.rewriter is not None,
         }
         verdict.stated = [*claims.STATED, *(name for name, there in others.items() if there)]
@@ -166,7 +162,6 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         submission = Claims(folder, manifest, results, command, plan, images, stores)
         _require(
             claims.seed_problems(plan, images),
-            thumbnail_problems(folder, attempts),
         )
         _recompute(submission, verdict)
         if draw:
@@ -231,20 +226,16 @@ def _argument_problems(command: RunSettings) -> Iterator[str]:
             yield from bounds.argument_problems(kind, getattr(command, f"{kind}_args"))
 
 
-def _tasks(folder: Path, results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
+def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
     """Find the shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
     if len(results.tasks) > len(registry.tasks):
         yield f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped"
         return
     for name, task in results.tasks.items():
-        shipped: LoadedTask | str | None = registry.tasks.get(name)
-        if isinstance(shipped, LoadedTask) and shipped.spec.awaits is not None:
-            shipped = claims.with_captions(shipped, folder, task)
+        shipped = registry.tasks.get(name)
         if shipped is None:
             yield f"unknown shipped task '{name}'.{did_you_mean(name, registry.tasks)}"
-        elif isinstance(shipped, str):
-            yield shipped
         elif (shipped.spec.version, shipped.hash) != (task.version, task.task_hash):
             yield (
                 f"{name} was scored with another version of the task ({task.version}; shipped is "

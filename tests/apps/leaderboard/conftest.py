@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.board import Board, read_board
@@ -21,7 +20,6 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.store.images import image_key
 from t2ibench.tasks.index import build_index
 from tests import hand
 
@@ -48,11 +46,6 @@ def submission(packed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(packed, tmp_path / packed.name))
 
 
-PUBLISHED = {
-    "model": "Stable Diffusion 2.1",
-    "scores": {"mean_absolute_deviation": 0.4},
-    "source": "a paper",
-}
 # Share of +1 images in each of three models: one that leans, and two that do not.
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
 
@@ -87,7 +80,6 @@ def task_records(
         given = {"task_hash": shipped.hash, "title": shipped.spec.title, "notes": ["A note."]}
         given |= {"method": family, "family": family}
         given |= {"n_images": 0} if family == "weat" else {}
-        given |= {"published": [PUBLISHED]} if family == "tibet" else {}
         record = hand.record(result, **given)
         record.headline.direction = f"{name} in words."
         records[name] = record.model_copy(update=dict((changes or {}).get(name, {})))
@@ -103,14 +95,11 @@ def write_submission(
     """A submission without its evidence, and what recomputing it would give: what pages show."""
     fingerprint = f"{len(name):064x}"
     folder = root / f"{name}-{fingerprint[-8:]}"
-    (folder / "thumbs").mkdir(parents=True)
+    folder.mkdir(parents=True)
     results: Results = hand.results(name, **task_records(found, changes))
     model = results.model.model_copy(update={"fingerprint": fingerprint})
     (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
     hand.store_pairs(folder, hand.pairs(found))
-    for k in range(2):
-        key = image_key(fingerprint, PROMPT, k)
-        Image.new("RGB", (64, 64), (40 * k, 90, 90)).save(folder / "thumbs" / f"{key}.jpg")
     manifest = Manifest(
         t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,
         encoders=hand.ENCODERS, files={},

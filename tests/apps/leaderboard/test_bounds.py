@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -35,7 +34,7 @@ HUGE = {
     "n_permutations": (10**7, "10000000 permutations"),
     "images_per_prompt": (10**9, "images_per_prompt: Input should be less than or equal"),
     "guided_images_per_prompt": (10**400, "Input should be less than or equal to 1000000"),
-    "times": (1000.0, "the leaderboard takes at most 4 times as many, or 100"),
+    "times": (1000.0, "216000 images; at most 100000"),
 }
 
 
@@ -61,10 +60,10 @@ def test_what_is_no_plain_file_is_refused(name: str, submission: Path) -> None:
     assert f"{name} is not a plain file" in refusal(submission)
     (submission / name).unlink()
     (submission / name).symlink_to(submission)  # a file, or a folder
-    assert f"{name} is a link" in refusal(submission)
+    assert f"{name} is not a plain file" in refusal(submission)
 
 
-def test_size_depth_and_number_of_files(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_and_number_of_files(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     large = submission / "evidence.db"
     monkeypatch.setattr("t2ibench.apps.leaderboard.bounds.sha256_of", None)  # nothing is read
     for size in (bounds.LARGEST + 1, 100 * 10**9):
@@ -72,10 +71,6 @@ def test_size_depth_and_number_of_files(submission: Path, monkeypatch: pytest.Mo
             file.truncate(size)  # with a hole: no byte of it is on the disk
         assert "MB; 50 are accepted" in refusal(submission)
     large.unlink()
-    deep = submission / "a" / "b" / "c"
-    deep.mkdir(parents=True)
-    assert "'a/b/c' lies too deep" in refusal(submission)
-    shutil.rmtree(submission / "a")
     (submission / "many").mkdir()
     for number in range(bounds.MOST_FILES):
         (submission / "many" / str(number)).touch()

@@ -13,9 +13,9 @@ from t2ibench.apps.leaderboard import site
 from t2ibench.apps.leaderboard.board import Board
 from tests.apps.leaderboard.conftest import board_of
 
-PAGES = ("index.html", "model/toy.html", "task/t2iat_science_arts.html", "tasks.html",
-         "model/sdxl-turbo-answered-by-people.html", "task/openbias_five_occupations.html",
-         "encoders.html", "about.html", "compare.html#models=toy-fair,toy")  # fmt: skip
+PAGES = ("index.html", "model/{toy}.html", "task/t2iat_science_arts.html", "tasks.html",
+         "model/SDXL-Turbo-answered-by-people-dc617d4e.html", "task/openbias_five_occupations.html",
+         "about.html", "compare.html#models={fair},{toy}")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,8 @@ def renamed(board: Board, index: int, name: str) -> Any:
 
 
 def address(folder: Path, page: str) -> str:
+    found = {path.stem.rpartition("-")[0]: path.stem for path in folder.glob("model/*.html")}
+    page = page.format(toy=found["toy"], fair=found["toy-fair"])
     path, mark, rest = page.partition("#")
     return (folder / path).as_uri() + mark + rest
 
@@ -135,7 +137,7 @@ def test_two_hundred(board: Path, tab: Any, tmp_path: Path) -> None:
     assert tab.locator(".board tr[data-id]").count() == 200
     tab.locator("#find").fill("model-04")
     assert tab.locator("#found").inner_text() == "10 of 200 models"
-    tab.goto((tmp_path / "compare.html").as_uri() + "#models=model-000,model-001")
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=model-000-00000000,model-001-00000000")
     assert tab.locator("#diff tbody tr").count() == 5
     assert "t2ibench compare RUN RUN" in tab.locator("p.note").first.inner_text()
     assert not (tmp_path / "pairs").exists()

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PIL import Image
 
 from t2ibench.apps.leaderboard.claims import settings_of
-from t2ibench.apps.leaderboard.packing import pack
-from t2ibench.apps.leaderboard.thumbs import is_bare
-from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
 from t2ibench.settings import RunSettings
-from tests.apps.leaderboard.forging import refusal, seal
 
 SETTINGS = (
     RunSettings(model="toyland", tasks=("all",)),
@@ -61,51 +53,3 @@ def test_the_command_is_the_one_of_the_run(packed: Path) -> None:
     settings = settings_of(results.command)
     assert settings.model == "toyland" and settings.images_per_prompt == 3
     assert settings.command() == results.command
-
-
-def jpeg(**options: Any) -> bytes:
-    buffer = io.BytesIO()
-    pixels = Image.effect_noise((64, 48), 80).convert("RGB")
-    pixels.save(buffer, format="JPEG", quality=80, **options)
-    return buffer.getvalue()
-
-
-def test_a_plain_jpeg_holds_its_image_alone() -> None:
-    assert is_bare(jpeg()) and is_bare(jpeg(progressive=True)) and is_bare(jpeg(optimize=True))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        jpeg() + b"<script>alert(1)</script>",
-        jpeg() + b"<script>alert(1)</script>\xff\xd9",
-        jpeg(comment=b"<script>"),
-        jpeg(exif=b"Exif\0\0<script>"),
-        jpeg()[:-2],
-        b"\xff\xd8\xff\xda",
-        b"\xff\xd8\xff\xd9\xff\xd9",
-        b"GIF89a" + jpeg(),
-    ],
-)
-def test_a_jpeg_that_holds_more(data: bytes) -> None:
-    assert not is_bare(data)
-
-
-def test_thumbnails_are_plain_small_pictures(run: Path, tmp_path: Path) -> None:
-    folder = pack(run, tmp_path, SilentReporter(), thumbnails=1)
-    assert verify(folder).level == "recomputed"
-    path, *_ = sorted((folder / "thumbs").iterdir())
-    honest = path.read_bytes()
-    path.write_bytes(honest + b"<script>")
-    seal(folder)
-    assert f"thumbs/{path.name} holds more than an image" in refusal(folder)
-    large = io.BytesIO()
-    Image.new("RGB", (97, 10), (9, 99, 9)).save(large, format="JPEG")
-    for data in (large.getvalue(), b"no picture", jpeg() * 30):
-        path.write_bytes(data)
-        seal(folder)
-        assert f"thumbs/{path.name} is not a plain JPEG of at most 96 pixels" in refusal(folder)
-    path.write_bytes(honest)
-    path.rename(path.with_name("0" * 64 + ".jpg"))
-    seal(folder)
-    assert "does not belong to any image" in refusal(folder)

@@ -23,7 +23,6 @@ from tests.apps.leaderboard.forging import (
     edit_attempts,
     edit_embeddings,
     edit_table,
-    record,
     refusal,
     seal,
     set_in,
@@ -240,10 +239,6 @@ def test_files_that_do_not_belong(submission: Path) -> None:
     (submission / "run.sh").write_text("x")
     assert "run.sh' is not a file that a submission may contain" in refusal(submission)
     (submission / "run.sh").unlink()
-    (submission / "tasks").mkdir()
-    (submission / "tasks" / "Big Name.yaml").write_text("x")
-    assert "is not a file that a submission may contain" in refusal(submission)
-    shutil.rmtree(submission / "tasks")
     (submission / "results.json").write_text("{}")
     assert "has changed" in refusal(submission)
     seal(submission)
@@ -258,14 +253,9 @@ def test_files_that_do_not_belong(submission: Path) -> None:
 def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="not a run folder"):
         pack(tmp_path / "nowhere", tmp_path / "out", SilentReporter())
-    for name, value, why in (("limit", 1, "--limit"), ("seed", 7, "--seed 7; the leaderboard")):
-        copy = Path(shutil.copytree(run, tmp_path / name))
-        record(copy, "measurement", name, value=value)
-        with pytest.raises(T2IBenchError, match=why):
-            pack(copy, tmp_path / "out", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     edit_attempts(copy, lambda rows: rows[1:])
-    with pytest.raises(T2IBenchError, match="1 images are missing"):
+    with pytest.raises(T2IBenchError, match="Images are missing"):
         pack(copy, tmp_path / "out", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "silent"))
     edit_embeddings(copy, "texts", take_one)
@@ -281,6 +271,3 @@ def test_a_run_without_its_image_files_packs_the_same(
         path.unlink()
     bare = pack(copy, tmp_path / "bare", SilentReporter())
     assert read_manifest(bare).files == read_manifest(packed).files  # byte by byte
-    with pytest.raises(T2IBenchError, match=r"cannot be shown.*--generate-only"):
-        pack(copy, tmp_path / "bare", SilentReporter(), thumbnails=2)
-    assert verify(bare).level == "recomputed"  # what was packed before is still there

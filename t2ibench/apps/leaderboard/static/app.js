@@ -1,10 +1,9 @@
 "use strict";
-// The tables are there without this script. It sorts, finds, filters and ticks, and keeps all of
+// The tables are there without this script. It sorts, finds and ticks, and keeps all of
 // that in the address, so that a view can be shared. Text is only ever set as text.
 const rows = [...document.querySelectorAll(".board tr[data-id]")];
 const bodies = [...document.querySelectorAll(".board tbody")].map((body) => [body, [...body.rows]]);
 const facets = document.getElementById("facets");
-const choices = [...facets.querySelectorAll("select")];
 const finder = document.getElementById("find");
 const compare = document.getElementById("compare");
 const state = { sort: "", down: false, find: "", picked: new Set() };
@@ -15,18 +14,13 @@ function read() {
   state.down = given.get("order") === "down";
   state.find = given.get("find") ?? "";
   state.picked = new Set((given.get("pick") ?? "").split(",").filter(Boolean));
-  for (const select of choices) {
-    select.value = given.get(select.name) ?? "";
-    if (select.selectedIndex < 0) select.value = "";
-    state[select.name] = select.value;
-  }
   finder.value = state.find;
   show();
 }
 
 function write() {
   const kept = new URLSearchParams();
-  for (const name of ["sort", "find", ...choices.map((one) => one.name)]) if (state[name]) kept.set(name, state[name]);
+  for (const name of ["sort", "find"]) if (state[name]) kept.set(name, state[name]);
   if (state.down) kept.set("order", "down");
   if (state.picked.size) kept.set("pick", [...state.picked].join(","));
   const text = kept.toString();
@@ -45,10 +39,8 @@ function order(first, second) {
 }
 
 function wanted(row) {
-  const part = row.closest(".stratum").dataset;
-  const data = { ...row.dataset, ...part };
   const words = state.find.toLowerCase().split(/\s+/).filter(Boolean);
-  return choices.every(({ name }) => !state[name] || data[name] === state[name]) && words.every((word) => row.dataset.name.toLowerCase().includes(word));
+  return words.every((word) => row.dataset.name.toLowerCase().includes(word));
 }
 
 function show() {
@@ -103,11 +95,10 @@ for (const row of rows) {
     changed();
   });
 }
-for (const select of choices) select.addEventListener("change", () => { state[select.name] = select.value; changed(); });
 // What a mark says to those who do not see it is its tip, too.
 document.addEventListener("pointerover", ({ target }) => {
-  const mark = target.closest?.("td.f")?.querySelector(".rail") ?? target.closest?.(".st img");
-  if (mark) mark.title ||= mark.getAttribute("aria-label") ?? mark.alt;
+  const mark = target.closest?.("td.f")?.querySelector(".rail");
+  if (mark) mark.title ||= mark.getAttribute("aria-label");
 });
 finder.addEventListener("input", () => { state.find = finder.value; changed(); });
 compare.addEventListener("click", () => { location.href = `compare.html#models=${[...state.picked].map(encodeURIComponent).join(",")}`; });

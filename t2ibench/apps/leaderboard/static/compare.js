@@ -76,7 +76,7 @@ const between = (first, second) => pairs.get(first.id)?.[second.id] ?? pairs.get
 
 // How two models differ, in a sentence, before the table says it test by test.
 function summary(first, second) {
-  const rows = (between(first, second) ?? []).filter((row) => !D.tasks[row.task] || !second.tasks[row.task]?.text_only);
+  const rows = (between(first, second) ?? []).filter((row) => !second.tasks[row.task]?.text_only);
   const count = (verdict) => rows.filter((row) => row.verdict === verdict).length;
   const turned = !pairs.get(first.id)?.[second.id];
   const [here, there] = turned ? [count("second"), count("first")] : [count("first"), count("second")];
@@ -103,67 +103,22 @@ function differenceCell(task, first, second, span) {
     make("span", { className: "num small", text: said }), found.notes ? make("span", { className: "micro faint", text: ` ${found.notes}` }) : null);
 }
 
-// Two images of one prompt and seed, one over the other.
-function swipe(models, prompts) {
-  if (!prompts.length || models.length < 2) return null;
-  const select = (items, start, label) => make("label", {}, document.createTextNode(`${label} `), make("select", { "aria-label": label, onchange: () => draw() }, ...items.map(([value, text], k) => {
-    const option = make("option", { value, text });
-    option.selected = k === start;
-    return option;
-  })));
-  const one = select(models.map((model) => [model.id, model.name]), 0, "Left");
-  const two = select(models.map((model) => [model.id, model.name]), 1, "Right");
-  const prompt = select(prompts.map((text) => [text, text]), 0, "Prompt");
-  const seed = select([["0", "first"], ["1", "second"]], 0, "Seed");
-  const box = make("div", { className: "swipe" });
-  const names = make("p", { className: "swnames" });
-  const range = make("input", { type: "range", min: "0", max: "100", value: "50", "aria-label": "Where the two images meet", oninput: () => place() });
-  const line = make("i", { className: "line" });
-  let over = null;
-  const value = (label) => label.querySelector("select").value;
-  function place() {
-    line.style.left = `${range.value}%`;
-    if (over) over.style.clipPath = `inset(0 ${100 - Number(range.value)}% 0 0)`;
-  }
-  function draw() {
-    const found = [two, one].map((label) => {
-      const model = models.find((each) => each.id === value(label));
-      const src = model.pictures[value(prompt)]?.[Number(value(seed))];
-      return src ? make("img", { src, alt: `${model.name}: ${value(prompt)}` }) : make("i", { className: "ph", role: "img", "aria-label": `${model.name}: no picture` });
-    });
-    over = found[1];
-    box.replaceChildren(...found, line);
-    names.replaceChildren(...[one, two].map((label) => make("bdi", { text: models.find((each) => each.id === value(label)).name })));
-    place();
-  }
-  draw();
-  return make("section", { id: "swipe" }, make("h2", { text: "The same prompt, the same seed" }), make("p", { className: "small muted src", text: "Thumbnails come from the submitters; their prompts were drawn by hash, not chosen." }),
-    make("div", { className: "swipers" }, make("div", {}, names, box, range), make("div", { className: "chosen" }, one, two, prompt, seed)));
-}
-
-function pictures(models, prompts) {
-  if (!prompts.length) return null;
-  const head = make("tr", {}, make("th", { scope: "col", text: "Prompt" }), ...models.map((model) => make("th", { scope: "col" }, make("bdi", { text: model.name }))));
-  const body = prompts.map((prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...models.map((model) => make("td", {}, make("span", { className: "pr2" },
-    ...(model.pictures[prompt] ?? []).map((src) => make("a", { href: src }, make("img", { src, alt: `${model.name}: ${prompt}`, width: "72", height: "72", loading: "lazy" }))))))));
-  return make("section", {}, make("h2", { text: "All pictures side by side" }), make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Pictures" }, make("table", { className: "pix", id: "pictures" }, make("thead", {}, head), make("tbody", {}, ...body))));
-}
-
 function table(models) {
-  const names = Object.keys(D.tasks).filter((name) => models.some((model) => model.tasks[name] && !model.tasks[name].text_only));
+  const names = [...new Set(models.flatMap((model) => Object.keys(model.tasks).filter((name) => !model.tasks[name].text_only)))].sort();
+  const task = (name) => models.find((model) => model.tasks[name]).tasks[name];
   const order = { clear: 0, not_clear: 1, none_above: 2, cannot_tell: 3, no_score: 4 };
   const families = Object.keys(D.families);
   names.sort((a, b) => {
-    const [x, y] = [a, b].map((name) => [families.indexOf(D.tasks[name].method), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
+    const [x, y] = [a, b].map((name) => [families.indexOf(task(name).family), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
     return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
   });
   const [first, ...rest] = models;
   const others = D.paired ? rest : [];
   const apart = others.flatMap((model) => pairs.get(first.id)?.[model.id] ?? pairs.get(model.id)?.[first.id] ?? []);
   const span = apart.some((row) => Math.abs(row.value ?? 0) > 1) ? 2 : 1;
-  const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.page}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.level }), scale())),
+  const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.id}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.verified }), scale())),
     ...others.map((model) => make("th", { scope: "col", className: "d" }, make("span", { text: `${model.name} less ${first.name}` }), scale(span)))];
-  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: models.find((model) => model.tasks[name]).tasks[name].name }), make("span", { className: "micro faint fs", text: D.families[D.tasks[name].method] })),
+  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: task(name).name }), make("span", { className: "micro faint fs", text: D.families[task(name).family] })),
     ...models.map((model) => taskCell(model, name)), ...others.map((model) => differenceCell(name, first, model, span))));
   return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
     D.paired ? null : make("p", { className: "note small", text: "There are too many models here to compare every two beforehand. With the runs at hand, t2ibench compare RUN RUN gives the differences and their intervals." }),
@@ -190,8 +145,8 @@ function load(models, then) {
 
 function pick(models) {
   const boxes = D.models.map((model) => {
-    const box = make("input", { type: "checkbox", value: model.page, onchange: () => {
-      const ids = box.checked ? [...models.map((each) => each.page), model.page] : models.map((each) => each.page).filter((page) => page !== model.page);
+    const box = make("input", { type: "checkbox", value: model.id, onchange: () => {
+      const ids = box.checked ? [...models.map((each) => each.id), model.id] : models.map((each) => each.id).filter((id) => id !== model.id);
       location.hash = `models=${ids.map(encodeURIComponent).join(",")}`;
     } });
     box.checked = models.includes(model);
@@ -205,8 +160,8 @@ function pick(models) {
 
 function route() {
   const ids = (new URLSearchParams(location.hash.slice(1)).get("models") ?? "").split(",").filter(Boolean);
-  const models = ids.map((id) => D.models.find((model) => model.page === id || model.id === id)).filter(Boolean);
-  const unknown = ids.filter((id) => !D.models.some((model) => model.page === id || model.id === id));
+  const models = ids.map((id) => D.models.find((model) => model.id === id)).filter(Boolean);
+  const unknown = ids.filter((id) => !D.models.some((model) => model.id === id));
   pick(models);
   document.getElementById("h").textContent = models.length ? models.map((model) => model.name).join(" · ") : "Compare models";
   const parts = unknown.length ? [make("p", { className: "warn", text: `Unknown: ${unknown.join(", ")}.` })] : [];
@@ -216,10 +171,8 @@ function route() {
   }
   load(models, () => {
     const note = problem(models);
-    const shown = models.filter((model) => Object.keys(model.pictures).length);
-    const prompts = Object.keys(shown[0]?.pictures ?? {}).filter((prompt) => shown.filter((model) => model.pictures[prompt]).length > 1);
     const alike = models.every((model) => model.stratum === models[0].stratum);
-    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, swipe(shown, prompts), alike ? table(models) : null, pictures(shown, prompts)].filter(Boolean));
+    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, alike ? table(models) : null].filter(Boolean));
     document.body.dataset.ready = "yes";
   });
 }
