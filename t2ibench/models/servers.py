@@ -14,14 +14,13 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from random import uniform
 from time import monotonic, time
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments, PositiveInt
@@ -34,6 +33,9 @@ from t2ibench.models.server_errors import (
     UnusableServerError,
 )
 from t2ibench.redaction import is_secret_name
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -143,9 +145,19 @@ class Server:
 
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         """What a call of the library brings, or what the server replies instead."""
+        from tenacity import (
+            AsyncRetrying,
+            retry_if_exception_type,
+            wait_exponential,
+            wait_random,
+        )
+
         failures: list[Failure] = []
+        backoff = wait_exponential(0.5, _LONGEST_WAIT) + wait_random(0, 0.25)
         ends = 0.0
-        while True:
+
+        async def attempt() -> T | Reply:
+            nonlocal ends
             try:
                 found = await self._attempt(call)
             except Failure as failure:
@@ -154,30 +166,41 @@ class Server:
                 ends = min(ends or now + _PATIENCE, self._silent_since + _PATIENCE)
                 self._answered |= failure.answered
                 failures.append(failure)
-                self.failed(failure)
-                errors = sum(not one.limited for one in failures)
-                hasty = not self._answered and len(failures) >= self._first_attempts
-                if errors >= self._attempts or hasty or now >= ends:
-                    raise self._gone(failures) from None
-                backoff = min(_LONGEST_WAIT, 0.5 * 2.0 ** (len(failures) - 1))
-                pending = max(backoff + uniform(0, 0.25), (failure.wait or 0) + uniform(0, 0.5))
-                pending = min(pending, ends - now)
-                self._announce(failure, pending)
-                await pause(pending)
-            else:
-                self._answered, self._silent_since = True, None
-                return found
+                with contextlib.suppress(Exception):
+                    self.failed(failure)
+                raise
+            self._answered, self._silent_since = True, None
+            return found
 
-    def _gone(self, failures: Sequence[Failure]) -> ServerAwayError:
-        """The error of a server that is asked no more."""
-        last = failures[-1]
-        times = "once" if len(failures) == 1 else f"{len(failures)} times"
-        hint = None
-        if last.limited:
-            hint = "Run the same command again later."
-        elif self.where.startswith("http"):
-            hint = f"Check that it is running and that base_url=… (in {_ARGUMENTS}) is its address."
-        return ServerAwayError(f"The server {self.where} {last.why}; tried {times}.", hint)
+        def delay(state: RetryCallState) -> float:
+            asked = failures[-1].wait or 0.0
+            return min(max(backoff(state), asked + wait_random(0, 0.5)(state)), ends - monotonic())
+
+        def stop(_: RetryCallState) -> bool:
+            errors = sum(not failure.limited for failure in failures)
+            hasty = not self._answered and len(failures) >= self._first_attempts
+            return errors >= self._attempts or hasty or monotonic() >= ends
+
+        try:
+            return await AsyncRetrying(
+                sleep=pause,
+                stop=stop,
+                wait=delay,
+                retry=retry_if_exception_type(Failure),
+                before_sleep=lambda state: self._announce(failures[-1], state.upcoming_sleep),
+                reraise=True,
+            )(attempt)
+        except Failure as failure:
+            times = "once" if len(failures) == 1 else f"{len(failures)} times"
+            address = (
+                f"Check that it is running and that base_url=… (in {_ARGUMENTS}) is its address."
+                if self.where.startswith("http")
+                else None
+            )
+            raise ServerAwayError(
+                f"The server {self.where} {failure.why}; tried {times}.",
+                "Run the same command again later." if failure.limited else address,
+            ) from None
 
     async def _attempt(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         task = asyncio.ensure_future(call())

@@ -168,7 +168,8 @@ def open_collection(
         if names[source.name] > 1:
             source.name += f" ({names[source.name]})"
         added = _pictures(source, number, reporter)
-        removed = source.images.removed() if source.images else 0
+        stored = source.images
+        removed = len(stored) - len(stored.attempts()) if stored else 0
         if removed:
             reporter.warn(
                 f"{removed} images of {path} have no file any more and are not shown; the run's "
