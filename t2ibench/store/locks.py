@@ -6,11 +6,14 @@ It is advisory. Where the file system knows no locks, a run goes on without.
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
-from t2ibench.errors import first_line
+from t2ibench.errors import first_line, shown
 
 FOLDER = ".locks"
 QUIET = 1.0  # seconds that a wait may take before it is spoken of
@@ -48,25 +51,33 @@ def _without_locks(folder: Path, error: Exception, notices: Notices | None) -> N
 def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> Iterator[bool]:
     """Hold one of a folder's locks; a thread that holds it already goes on at once.
 
-    The kernel releases it when its owner dies. Whoever waits is told so, once. One command works
-    on a run at a time ('run').
+    The kernel releases it when its owner dies. Whoever waits is told for whom, once. One command
+    works on a run at a time ('run').
     """
     from filelock import FileLock, Timeout
 
     # One object a file, so that a thread that holds it may enter again.
-    lock = FileLock(str(_resolved(folder) / FOLDER / f"{name}.lock"), is_singleton=True)
+    path = _resolved(folder) / FOLDER / f"{name}.lock"
+    lock, note = FileLock(str(path), is_singleton=True), path.with_suffix(".owner")
     try:
-        Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=QUIET, poll_interval=0.02)
         except Timeout:
             if notices is not None:
-                notices.say(f"{folder} is in use by another command: waiting for it.")
+                who = "its owner"
+                with contextlib.suppress(OSError, ValueError):
+                    who = shown(note.read_text(encoding="utf-8"), 200)
+                notices.say(f"{folder} is in use: waiting for {who}.")
             lock.acquire(poll_interval=0.02)
     except (OSError, ValueError, NotImplementedError) as error:  # ValueError: no name of a file
         _without_locks(folder, error, notices)
         yield False
         return
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    owner = f"process {os.getpid()} on {socket.gethostname()}, which has held it since {now}"
+    with contextlib.suppress(OSError):  # the note is for people alone
+        note.write_text(owner, encoding="utf-8")
     try:
         yield True
     finally:

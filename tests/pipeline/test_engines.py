@@ -34,12 +34,24 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     runs.equals(alone)
 
 
-def test_a_worker_that_is_ended_is_replaced(runs: Runs, alone: Runs) -> None:
-    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
+PATIENT = """
+    import t2ibench.pipeline.executors.pool as pool
+    pool.LEAST_PATIENCE = pool.FIRST_PATIENCE = 1.0
+    pool.SILENCES = 0
+    """
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_worker_that_is_ended_or_suspended_is_replaced(
+    number: signal.Signals, runs: Runs, alone: Runs
+) -> None:
+    before = PATIENT if number == signal.SIGSTOP else ""
+    process = runs.start(*TWO, before=before, T2I_MEET=2, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
-    os.kill(min(runs.marked("here")), signal.SIGKILL)
+    os.kill(min(runs.marked("here")), number)
     said = runs.end(process)
     runs.equals(alone)
+    assert ("has said nothing for" in said) == (number == signal.SIGSTOP)
     ended = r"was ended by SIGKILL.*; others do its work, and it starts again \(1 of"
     assert re.search(ended, said)
 
@@ -57,13 +69,13 @@ def test_workers_end_with_a_leader_that_is_killed(workers: int, runs: Runs, alon
     runs.equals(alone)
 
 
-def test_a_second_command_waits_and_says_so(runs: Runs, alone: Runs) -> None:
+def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> None:
     first = runs.start(T2I_MEET=1, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 4)
     second = runs.start(T2I_MEET=1)
     said = [runs.end(process) for process in (first, second)]
     runs.equals(alone)
-    assert "is in use by another command: waiting" in said[1]
+    assert f"is in use: waiting for process {first.pid} on" in said[1]
     assert "Nothing to do" in said[1] and "waiting" not in said[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ HOLD = (
 )
 
 
-def test_a_wait_is_said_once(tmp_path: Path) -> None:
+def test_a_wait_names_the_owner(tmp_path: Path) -> None:
     lines, command = Mock(), [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
@@ -31,7 +32,8 @@ def test_a_wait_is_said_once(tmp_path: Path) -> None:
             assert held
         with locked(tmp_path, "results", lines) as held:
             assert held
-    assert f"{tmp_path} is in use by another command: waiting" in str(lines.say.call_args)
+    who = f"process {holder.pid} on {socket.gethostname()}"
+    assert f"waiting for {who}, which has held it" in str(lines.say.call_args)
     assert lines.say.call_count == 1 and not lines.warn.called
 
 

@@ -38,6 +38,9 @@ from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a piece done in between
 LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is asked to stop
+# A worker that says nothing for so long, while others wait for it, is ended: at least this many
+# seconds, and this many times the longest silence that a part came after.
+LEAST_PATIENCE, FIRST_PATIENCE, SILENCES = 120.0, 600.0, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,10 @@ class Workers(Protocol):
         """What workers have said; waits for the first, so long at most."""
         ...
 
+    def end(self, number: int) -> None:
+        """End a worker at once; it is `WorkerDeath` then."""
+        ...
+
     def stop(self) -> None:
         """Have all workers end after their batch."""
         ...
@@ -215,6 +222,7 @@ class _State:
     started: bool = False
     ready: WorkerModels | None = None
     piece: int | None = None  # its number
+    heard: float = 0.0  # when
     deaths: int = 0
     lost: bool = False
 
@@ -230,6 +238,7 @@ class WorkerPool:
         self._models: WorkerModels | None = None
         self._said: set[str] = set()
         self._todo: deque[int] = deque()
+        self._longest = 0.0
         self._start(1)
         while self._models is None:
             for _ in self._hear():
@@ -239,6 +248,7 @@ class WorkerPool:
     def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
         """Do pieces, in any order; on a request to stop, what workers have in hand still comes."""
         self._todo = deque(numbers)
+        self._longest = 0.0
         self._start(len(self._todo))
         end: float | None = None
         while True:
@@ -248,6 +258,7 @@ class WorkerPool:
                 self._workers.stop()
                 end = time.monotonic() + LAST_BATCH
             self._hand_out(cut)
+            self._end_silent()
             busy = any(state.piece is not None for state in self._states)
             if not (busy or self._todo) or (end is not None and time.monotonic() > end):
                 return
@@ -270,7 +281,7 @@ class WorkerPool:
                 which = self._todo.popleft()
                 piece = cut(which)
                 if piece is not None:
-                    state.piece = which
+                    state.piece, state.heard = which, time.monotonic()
                     self._workers.send(number, self._complete(piece))
 
     def _complete(self, piece: Piece) -> Piece:
@@ -296,7 +307,7 @@ class WorkerPool:
             stop_request.ask()
             return
         for number, message in messages:
-            state = self._states[number]
+            state, now = self._states[number], time.monotonic()
             match message:
                 case UserLine(text, warning):
                     if not warning or text not in self._said:  # each of them says the same
@@ -312,7 +323,24 @@ class WorkerPool:
                 case WorkerDeath():
                     self._bury(number, state, message, stopped)
                 case _:
+                    self._longest = max(self._longest, now - state.heard)
                     yield message
+            state.heard = now
+
+    def _end_silent(self) -> None:
+        """End workers that say nothing while others have nothing left to do."""
+        if self._todo or not any(state.ready and state.piece is None for state in self._states):
+            return
+        patience = max(LEAST_PATIENCE, SILENCES * self._longest) if self._longest else None
+        now = time.monotonic()
+        for number, state in enumerate(self._states):
+            silent = now - state.heard
+            if state.piece is not None and silent > (patience or FIRST_PATIENCE):
+                self._reporter.warn(
+                    f"Worker {number + 1} has said nothing for {silent:.0f} s: it is ended."
+                )
+                state.heard = now
+                self._workers.end(number)
 
     def _agree(self, ready: WorkerModels) -> None:
         """All workers must make and see the same as the leader, or results would mix models."""

@@ -109,6 +109,10 @@ class Processes:
         # What was said by one that has been started again since belongs to nobody.
         return [(number, message) for number, line, message in found if self._lines[number] is line]
 
+    def end(self, number: int) -> None:
+        """End a worker, one that is suspended too."""
+        self._processes[number].kill()
+
     def stop(self) -> None:
         """Have all workers end after their batch."""
         for line in self._lines.values():

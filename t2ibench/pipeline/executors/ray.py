@@ -196,6 +196,10 @@ class Actors:
             found.append((number, message))
         return found
 
+    def end(self, number: int) -> None:
+        """End a worker; Ray starts it again."""
+        self._ray.kill(self._actors[number], no_restart=False)
+
     def stop(self) -> None:
         """Have all workers end after their batch."""
         for actor in self._actors.values():
