@@ -190,8 +190,8 @@ class RunSettings(Measurement):
         judge_args: Arguments of the judges, as text.
         judge_check: Files of `t2ibench check judge --output`: shares are corrected by them.
         include_path: Folders of further tasks.
-        captions: Pool of captions to its file, for tasks that ship none; 'POOL.column' names the
-            captions' column.
+        captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none;
+            'POOL.split' and 'POOL.column' choose within it.
         allow_missing: Score a task on the prompts that have images, where some have none; such a
             result is marked, and the leaderboard does not take it.
         batch_size: Images in one call of the generator; None for its own choice.
@@ -242,9 +242,9 @@ class RunSettings(Measurement):
         Names, _what("FILE,…", "checks of the judges (t2ibench check judge --output)")
     ] = ()
     include_path: Annotated[Paths, _what("DIR", "further tasks; may be repeated")] = ()
-    captions: Annotated[CaptionArgs, _what("P=FILE,…", "captions of tasks that ship none")] = (
-        _NO_ARGS
-    )
+    captions: Annotated[
+        CaptionArgs, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
+    ] = _NO_ARGS
     allow_missing: Annotated[
         bool, Field(strict=True), _what("", "score tasks without the prompts that have no image")
     ] = False

@@ -35,7 +35,7 @@ _LICENCE = "Nobody has checked it: read, correct and cite it before you publish 
 _MOST_PROBLEMS = 10
 # Flags for what is asked about.
 _SUBJECT_FLAGS = {
-    "captions": ("captions", "column", "people"),
+    "captions": ("captions", "column", "split", "people"),
     "prompts": ("prompt", "prompts"),
 }
 
@@ -71,8 +71,9 @@ def add(verbs: Any) -> None:
     )
     add_device(verb, ", for hf:")
     captions = verb.add_argument_group("for methods that start from captions")
-    add_flag(captions, "--captions FILE", "COCO, Flickr30k, CSV, folder:DIR, …")
+    add_flag(captions, "--captions FILE|ID", "COCO, Flickr30k, CSV, folder:DIR, …")
     add_flag(captions, "--column NAME", "column of the captions (caption)")
+    add_flag(captions, "--split NAME", "split of a datasets id (train)")
     add_flag(captions, "--people", "captions of one person only")
     prompts = verb.add_argument_group("for methods that start from prompts")
     add_flag(prompts, "--prompt TEXT", "may be repeated", action="append")
@@ -150,13 +151,15 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
         return _prompts(arguments)
     if not arguments.captions:
         raise T2IBenchError(
-            "Which captions? Give --captions FILE, or folder:DIR for the prompts of images."
+            "Which captions? Give --captions FILE, folder:DIR for the prompts of images, or a "
+            "datasets id."
         )
     from t2ibench.proposals.captions import read_captions
 
     return read_captions(
         arguments.captions,
         column=arguments.column,
+        split=arguments.split,
         people=arguments.people,
         clean=arguments.clean,
         limit=arguments.limit,

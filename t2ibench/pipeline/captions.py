@@ -52,16 +52,17 @@ def _filled(
     before = kept.spec.drawn_from.drawn if kept is not None and kept.spec.drawn_from else None
     if source is None:
         return kept, None
-    if before is not None and _same(before, source):
+    if before is not None and _same(before, source, pool):
         return kept, None
     found = fill(task, pool, source, kept_file(run, task.id))
     same = before is None or kept is None or kept.hash == found.hash
     return found, None if same else f"{task.id} is measured anew, with other captions."
 
 
-def _same(before: CaptionSource, source: Source) -> bool:
+def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
     """Whether a source is what a run had its captions from, or was, before it went."""
-    if before.column != source.column:
+    split = source.split_of(pool, of_file=before.of == "file")
+    if (before.split, before.column) != (split, source.column):
         return False
     if source.path.exists():
         return before.sha256 == source.sha256()
@@ -77,7 +78,8 @@ def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
     more = f" (and {others} more task{'' if others == 1 else 's'})" if others else ""
     return T2IBenchError(
         f"{task.id}{more} needs captions that cannot be shipped: {pool.title}.",
-        f"Get {pool.file} ({pool.address}; {pool.licence}) and give {_flags(tasks)}.",
+        f"Get {pool.file} ({pool.address}; {pool.licence}) and give {_flags(tasks)}, or a datasets "
+        "id instead of the file.",
     )
 
 

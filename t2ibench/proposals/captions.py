@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, shown, visible
+from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
 from t2ibench.models.generators.folder import ImageFolder, normal
 from t2ibench.store.file_errors import reading
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.tables import read_table
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")
+_SHORT = {"validation": "val", "val": "validation"}  # both are usual
 LONGEST = 200  # characters of a caption that a task takes
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
+_HUB_ID = re.compile(r"^[\w.-]+(?:/[\w.-]+)?$")
 _ONE = re.compile(
     r"\b(?:person|man|woman|boy|girl|child|kid|toddler|baby|guy|lady|gentleman|male|female|"
     r"[a-z]*(?:player|worker|officer|rider|surfer|skier|snowboarder|skateboarder))\b"
@@ -33,6 +35,7 @@ def read_captions(
     source: str,
     *,
     column: str | None = None,
+    split: str | None = None,
     people: bool = False,
     clean: bool = False,
     limit: int | None = None,
@@ -44,7 +47,9 @@ def read_captions(
     if folder is not None:
         captions = folder
     elif path.is_file():
-        captions = _from_file(path, column)
+        captions = _from_file(path, column, split)
+    elif path.is_dir() or is_id(source):
+        captions = _from_datasets(str(path) if path.is_dir() else source, column, split)
     else:
         raise T2IBenchError(f"No such file: '{shown(source)}'.", "Check --captions.")
     if clean:
@@ -72,6 +77,11 @@ def images_in(source: str) -> Counter[str] | None:
     for _, prompt in ImageFolder(Path(folder).expanduser()).existing():
         counts[spelt.setdefault(normal(prompt), prompt)] += 1
     return counts
+
+
+def is_id(source: str) -> bool:
+    """Whether a source that is no file or folder can be the id of a `datasets` data set."""
+    return bool(_HUB_ID.match(source)) and not Path(source).suffix
 
 
 def usable(captions: Iterable[str]) -> list[str]:
@@ -104,10 +114,10 @@ def cleaned(prompts: Iterable[str]) -> Iterator[str]:
         yield fragment
 
 
-def _from_file(path: Path, column: str | None) -> Iterator[str]:
+def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[str]:
     with reading(path, "Give captions as --captions describes them."):
         if path.suffix.lower() == ".json":
-            yield from _from_json(path, column)
+            yield from _from_json(path, column, split)
         elif path.suffix.lower() == ".jsonl":
             rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
             yield from _from_rows((row for _, row in rows), column, path)
@@ -119,7 +129,7 @@ def _from_file(path: Path, column: str | None) -> Iterator[str]:
             yield from (line.partition("\t")[2] if flickr else line for line in lines)
 
 
-def _from_json(path: Path, column: str | None) -> Iterator[str]:
+def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[str]:
     data = json.loads(path.read_text(encoding="utf-8-sig"))
     if isinstance(data, dict) and isinstance(data.get("annotations"), list):
         data = data["annotations"]  # COCO
@@ -131,6 +141,10 @@ def _from_json(path: Path, column: str | None) -> Iterator[str]:
             )
     elif isinstance(data, dict) and isinstance(data.get("images"), list):
         data = data["images"]  # Karpathy's dataset_flickr30k.json
+        if split is not None:
+            data = [row for row in data if isinstance(row, dict)]
+            chosen = _split(sorted({str(row.get("split")) for row in data}), split, str(path))
+            data = [row for row in data if row.get("split") == chosen]
     if not isinstance(data, list):
         raise T2IBenchError(
             f"{path}: expected COCO's captions (an object with 'annotations'), Karpathy's (an "
@@ -169,3 +183,46 @@ def _texts(value: Any) -> Iterator[str]:
         text = item.get("raw") if isinstance(item, dict) else item
         if text is not None:
             yield str(text)
+
+
+def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        raise T2IBenchError(
+            f"'{shown(source)}' is no file, and to load it as a data set needs the package "
+            "'datasets', which is not installed.",
+            "pip install datasets, or give a file.",
+        ) from None
+
+    from t2ibench.models.devices import quietly
+
+    try:
+        with quietly():
+            splits = load_dataset(source, streaming=True)
+    except Exception as error:
+        raise T2IBenchError(
+            f"datasets could not load '{shown(source)}': {first_line(error).rstrip('.')}.",
+            "Give a file, or a public data set's id.",
+        ) from error
+    names = list(splits)
+    if split is None:  # its only one, else the usual one
+        split = names[0] if len(names) == 1 else "train"
+    chosen = _split(names, split, f"'{shown(source)}'")
+    with failing(f"datasets could not read '{shown(source)}':"):
+        rows = splits[chosen]
+        if rows.column_names:  # pictures beside the captions are not decoded
+            rows = rows.select_columns([_column(rows.column_names, column, f"'{shown(source)}'")])
+        yield from _from_rows(rows, column, source)
+
+
+def _split(names: Sequence[str], wanted: str, where: str) -> str:
+    """The split that is wanted, by either of its usual names."""
+    found = next((name for name in (wanted, _SHORT.get(wanted)) if name in names), None)
+    if found is None:
+        raise T2IBenchError(
+            f"{where} has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
+            "Name one (--split of propose, --captions POOL.split=… of run): "
+            f"{', '.join(map(shown, names))}.",
+        )
+    return found

@@ -14,20 +14,22 @@ from t2ibench.errors import T2IBenchError, TaskFileError, shown
 from t2ibench.methods.core.pools import CaptionPool, CaptionSource
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.models.proposers import create_proposer
-from t2ibench.proposals.captions import read_captions
+from t2ibench.proposals.captions import is_id, read_captions
 from t2ibench.proposals.proposal import proposal_of, propose
 from t2ibench.store.file_errors import reading
 from t2ibench.tasks.loader import LoadedTask, check_task, task_hash
 from t2ibench.tasks.source import Document
 
+_PARTS = ("split", "column")
 _BLOCK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where captions are: a file, as given, and the column of them."""
+    """Where captions are: a file, folder or `datasets` id, as given, its split and column."""
 
     place: str
+    split: str | None = None
     column: str | None = None
 
     @property
@@ -38,7 +40,12 @@ class Source:
     @property
     def name(self) -> str:
         """What records call it: without the way to it."""
-        return self.path.name or self.place
+        remote = not self.path.exists() and is_id(self.place)
+        return self.place if remote else self.path.name or self.place
+
+    def split_of(self, pool: CaptionPool, *, of_file: bool) -> str | None:
+        """The split that is read."""
+        return self.split or (None if of_file else pool.split)
 
     def sha256(self) -> str | None:
         """What identifies it without reading any caption."""
@@ -55,19 +62,19 @@ def sources(given: Mapping[str, str]) -> dict[str, Source]:
     """What --captions says.
 
     Examples:
-        >>> sources({"mine": "texts.csv", "mine.column": "text"})
-        {'mine': Source(place='texts.csv', column='text')}
+        >>> sources({"coco": "phiyodr/coco2017", "coco.split": "validation"})
+        {'coco': Source(place='phiyodr/coco2017', split='validation', column=None)}
     """
     parts: dict[str, dict[str, str]] = {}
     for key, value in given.items():
         pool, dot, part = key.partition(".")
-        if dot and part != "column":
+        if dot and part not in _PARTS:
             raise T2IBenchError(
                 f"--captions: '{shown(key)}' is unknown.",
-                f"A pool takes {pool}=FILE and {pool}.column=NAME.",
+                f"A pool takes {pool}=FILE, {' and '.join(f'{pool}.{name}=…' for name in _PARTS)}.",
             )
         if not value.strip():
-            raise T2IBenchError(f"--captions {shown(key)}=: expected a file.")
+            raise T2IBenchError(f"--captions {shown(key)}=: expected a file or a datasets id.")
         parts.setdefault(pool, {})[part or "place"] = value
     for pool, found in parts.items():
         if "place" not in found:
@@ -82,7 +89,8 @@ def sources(given: Mapping[str, str]) -> dict[str, Source]:
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
     """A task with its captions."""
     sha256 = source.sha256()
-    captions = read_captions(source.place, column=source.column, people=pool.people)
+    split = source.split_of(pool, of_file=sha256 is not None)
+    captions = read_captions(source.place, column=source.column, split=split, people=pool.people)
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)
@@ -96,6 +104,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     texts = "".join(f"{text}\n" for text in captions)
     drawn = CaptionSource(
         source=source.name,
+        split=split,
         column=source.column,
         sha256=sha256 or hashlib.sha256(texts.encode()).hexdigest(),
         of="file" if sha256 is not None else "texts",

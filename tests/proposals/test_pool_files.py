@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from t2ibench.proposals.pools import Source, fill, sources, task_text
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import kept_file, kept_task
-from tests.proposals.pool_files import captions, coco, karpathy, token
+from tests.proposals.pool_files import captions, coco, karpathy, parquet, token
 
 TEXTS = captions()
 DOTTED = [f"{text} ." for text in TEXTS]
@@ -39,8 +40,24 @@ def asked_about(task: LoadedTask) -> dict[str, set[str]]:
 def test_every_format_gives_the_same_captions(tmp_path: Path) -> None:
     assert read_captions(str(coco(tmp_path / "captions_val2017.json", DOTTED))) == DOTTED
     assert read_captions(str(token(tmp_path / "results_20130124.token", TEXTS))) == DOTTED
-    file = karpathy(tmp_path / "dataset_flickr30k.json", DOTTED)
+    file = karpathy(tmp_path / "dataset_flickr30k.json", DOTTED, ("train", "val", "test"))
     assert read_captions(str(file)) == DOTTED
+    assert read_captions(str(file), split="val") == DOTTED[1::3]
+
+
+@pytest.mark.slow
+def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
+    folder = str(parquet(tmp_path / "flickr30k", DOTTED))
+    assert read_captions(folder) == DOTTED  # its only split
+    parquet(tmp_path / "flickr30k_val", DOTTED[:5], "val")
+    (tmp_path / "flickr30k_val" / "data").rename(tmp_path / "moved")
+    for file in (tmp_path / "moved").iterdir():
+        file.rename(tmp_path / "flickr30k" / "data" / file.name)
+    assert read_captions(folder, split="validation") == DOTTED[:5]
+    with pytest.raises(T2IBenchError, match=r"no split 'train'.*: test, val\."):
+        read_captions(folder)
+    with pytest.raises(T2IBenchError, match=r"no column 'text'.*image, caption, filename"):
+        read_captions(folder, split="test", column="text")
 
 
 def test_the_file_decides_nothing_but_the_record(task: LoadedTask, tmp_path: Path) -> None:
@@ -116,14 +133,24 @@ def test_wrong_files(text: str, said: str, task: LoadedTask, tmp_path: Path) -> 
         filled(task, Source(str(file)), tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"coco.colunm": "x"}, "'coco.colunm' is unknown"),
-        ({"coco.column": "x"}, "which captions"),
-        ({"coco": " "}, "expected a file"),
-    ],
-)
-def test_wrong_sources(given: dict[str, str], said: str) -> None:
-    with pytest.raises(T2IBenchError, match=said):
-        sources(given)
+def test_wrong_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = karpathy(tmp_path / "a.json", TEXTS, ("train", "val"))
+    with pytest.raises(T2IBenchError, match=r"no split 'vall'\. Did you mean 'val'"):
+        read_captions(str(file), split="vall")
+    for given, said in (
+        ({"coco.spilt": "x"}, "'coco.spilt' is unknown"),
+        ({"coco.split": "x"}, "which captions"),
+        ({"coco": " "}, "expected a file or a datasets id"),
+    ):
+        with pytest.raises(T2IBenchError, match=said):
+            sources(given)
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(T2IBenchError, match=r"'datasets', which is not installed.*pip install"):
+        read_captions("some/captions")
+
+
+@pytest.mark.slow
+def test_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(T2IBenchError, match="could not load 'nobody/captions'") as caught:
+        read_captions("nobody/captions")
+    assert "\n" not in str(caught.value)

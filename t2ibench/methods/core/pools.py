@@ -16,8 +16,8 @@ class CaptionSource(Strict):
     """The captions that a task was given; a task that has them needs no file any more.
 
     Attributes:
-        source: Name of the file or folder, without the way to it.
-        split: Split of it, in runs of earlier versions.
+        source: Name of the file or folder, without the way to it, or a `datasets` id.
+        split: Split of it that was asked for.
         column: Column of it that was asked for.
         sha256: What identifies the source.
         of: Whether that is the SHA-256 of the file, or of the texts that were read, a line each.
@@ -36,7 +36,8 @@ class CaptionSource(Strict):
     @property
     def said(self) -> str:
         """One line: what was read."""
-        return f"{self.source}, SHA-256 {self.sha256[:12]}"
+        split = f" ({self.split})" if self.split else ""
+        return f"{self.source}{split}, SHA-256 {self.sha256[:12]}"
 
 
 class CaptionPool(Strict):
@@ -48,7 +49,7 @@ class CaptionPool(Strict):
         file: The usual name of its file.
         address: Where it comes from.
         licence: Under which terms.
-        split: Which split of the data set the file is; a part of the task's hash.
+        split: The split of a `datasets` id that has several.
         people: Keep captions of one person only.
         proposer: Who says which biases a caption leaves open. A proposal of a language model is
             made and pinned by `t2ibench propose` instead.
