@@ -38,7 +38,7 @@ from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
-from t2ibench.results.run import RunFolder, run_folder
+from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
@@ -113,6 +113,7 @@ class Prepared:
                 self.folder.database.end_run()
 
 
+@mending()
 def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
     """Plan a run."""
     objects = objects or Objects()

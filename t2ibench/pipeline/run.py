@@ -33,7 +33,7 @@ from t2ibench.results.record import (
     GeneratorRecord,
     HistoryEntry,
 )
-from t2ibench.results.run import versions
+from t2ibench.results.run import mending, versions
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.database import mend
@@ -85,6 +85,7 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     stop_request.check()
 
 
+@mending()
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,9 +14,10 @@ from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.record import RunRecord
-from t2ibench.store.database import NAME, Database
+from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
 from t2ibench.store.evidence import slug
 from t2ibench.store.images import ImageStore
+from t2ibench.store.locks import locked
 from t2ibench.store.schema import of_text, to_text
 
 
@@ -133,6 +135,22 @@ def _refuse_older(path: Path) -> None:
             "Choose another --output-dir. Its results.json can still be given to report and "
             "compare, and --model folder: reads its images.",
         )
+
+
+@contextmanager
+def mending() -> Iterator[None]:
+    """A run.db that turns out to be damaged in here is copied, as far as it can be read."""
+    try:
+        yield
+    except BrokenDatabaseError as error:
+        aside = error.path.with_name(f"{error.path.name}.broken")
+        with locked(error.path.parent):
+            rows = sum(repair(error.path, aside).values())
+        raise T2IBenchError(
+            f"{error.message} {rows:,} rows of it are kept, and the damaged file is {aside.name}; "
+            "labels of people that are lost have to be imported again.",
+            "Run the same command again: it makes the rest again.",
+        ) from error
 
 
 def run_folder(

@@ -8,6 +8,7 @@ and on network disks, where such a log loses data, it is a rollback journal and 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import sys
 import threading
@@ -55,8 +56,7 @@ class BrokenDatabaseError(T2IBenchError):
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
             f"{shown(path, 400)} is damaged: {why}.",
-            "Begin anew without it, or put what is whole in its place: "
-            f"sqlite3 {path.name} .recover | sqlite3 new.db",
+            "Run the original command again: it keeps what is whole and makes the rest again.",
         )
         self.path, self.why = path, str(why)
 
@@ -390,6 +390,54 @@ def is_on_network(folder: Path) -> bool:
             if where.startswith(mount) and len(mount) >= len(best):
                 best, kind = mount, after.split()[0]
     return kind in _NETWORK or kind.startswith("fuse.")
+
+
+def repair(path: Path, aside: Path) -> dict[str, int]:
+    """Copy what can be read of a database into a new one; table to the number of its rows."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    _pad(path)
+    kept: dict[str, int] = {}
+    _create(new)
+    with closing(_connection(new, "mode=rw")) as target:
+        for table in TABLES:
+            target.execute("BEGIN")
+            kept[table] = sum(_copy(path, target, table, order) for order in ("ASC", "DESC"))
+            target.execute("COMMIT")
+    with suppress(sqlite3.Error), closing(_connection(path, "mode=rw")) as old:
+        old.execute("PRAGMA journal_mode = DELETE").fetchall()
+    aside.unlink(missing_ok=True)
+    try:
+        aside.hardlink_to(path)
+    except OSError:  # a disk without such links
+        shutil.copyfile(path, aside)
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    new.replace(path)
+    return kept
+
+
+def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int:
+    """Copy rows from one end on until a page cannot be read."""
+    names = ", ".join(f"{name} {order}" for name in key_columns(table))
+    copied = 0
+    damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+    with suppress(*damaged), closing(_connection(path, "mode=rw")) as source:
+        for row in source.execute(f"SELECT * FROM {table} ORDER BY {names}"):
+            insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})"
+            copied += target.execute(insert, row).rowcount
+    return copied
+
+
+def _pad(path: Path) -> None:
+    """Give a file that was cut off the size that its first page names; SQLite refuses it else."""
+    with suppress(OSError), path.open("r+b") as file:
+        header = file.read(100)
+        if len(header) == 100:
+            page = int.from_bytes(header[16:18], "big")
+            size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+            if path.stat().st_size < size <= path.stat().st_size * 1000:
+                file.truncate(size)
 
 
 class Mendable:

@@ -15,6 +15,7 @@ import pytest
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.results.run import mending
 from t2ibench.store import database as module
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import BrokenDatabaseError, Database, is_on_network
@@ -160,20 +161,44 @@ def test_a_bit_flipped_anywhere_never_changes_what_is_read(tmp_path: Path) -> No
             database.close()
 
 
+def mended(error: BrokenDatabaseError) -> str:
+    """What a run says that meets a damaged database, and copies it."""
+    with pytest.raises(T2IBenchError) as said, mending():
+        raise error
+    return str(said.value)
+
+
 @pytest.mark.parametrize("page", range(1, 12))
-def test_a_page_of_zeros_costs_its_own_table(page: int, tmp_path: Path) -> None:
+def test_a_page_of_zeros_is_mended_and_costs_its_own_table(page: int, tmp_path: Path) -> None:
     whole, file = content(filled(tmp_path)), tmp_path / "run.db"
     data = file.read_bytes()
     size = int.from_bytes(data[16:18], "big")
     file.write_bytes(data[: page * size] + bytes(size) + data[(page + 1) * size :])
-    database, lost = Database(tmp_path), []
+    database, lost = Database(tmp_path), {}
     for table in TABLES:
         try:
             assert database.read(f"SELECT * FROM {table}") == whole[table]
         except BrokenDatabaseError as error:
-            assert "is damaged: " in str(error) and "run.db .recover | sqlite3" in str(error)
-            lost.append(table)
+            lost[table] = error
+    database.close()
     assert len(lost) <= 1
+    for table, error in lost.items():
+        assert "run.db.broken" in mended(error)
+        assert (tmp_path / "run.db.broken").exists()
+        assert content(Database(tmp_path)) == whole | {table: []}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9])
+def test_a_file_that_was_cut_off_keeps_what_is_before(share: float, tmp_path: Path) -> None:
+    whole, file = content(filled(tmp_path)), tmp_path / "run.db"
+    with file.open("r+b") as stream:
+        stream.truncate(int(file.stat().st_size * share))
+    with pytest.raises(BrokenDatabaseError) as raised:
+        content(Database(tmp_path))
+    assert "rows of it are kept" in mended(raised.value)
+    found = content(Database(tmp_path))
+    assert all(set(found[table]) <= set(whole[table]) for table in TABLES)
+    assert any(found.values()) == (share >= 0.3)
 
 
 def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:

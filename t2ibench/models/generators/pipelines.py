@@ -99,7 +99,8 @@ def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str
 
 def _compile(pipeline: Any) -> None:
     """Have torch compile the denoiser: faster, and images other ones, if only by rounding."""
-    for part in (getattr(pipeline, name, None) for name in _DENOISERS):
+    for name in _DENOISERS:
+        part: Any = getattr(pipeline, name, None)
         if getattr(part, "_repeated_blocks", None):
             part.compile_repeated_blocks()  # a fraction of the time that all of it takes
         elif hasattr(part, "parameters"):
