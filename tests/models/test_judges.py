@@ -18,7 +18,6 @@ from t2ibench.models.judges import create_judges
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Judge, LooksUp, Query
 from t2ibench.store.images import StoredImage
-from t2ibench.store.labels import item_id
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, posted_text, serving
@@ -186,18 +185,6 @@ def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(tmp_path
         found.append(judge(f"answers:{path},by=anna"))
     assert {one.name for one in found} == {"answers by anna"}
     assert len({one.fingerprint for one in found}) == 2
-
-
-def test_a_filled_sheet_is_a_judge(tmp_path: Path) -> None:
-    asked = query("a photo of a man", "Which?", "male", "female")
-    key = item_id(asked.sha256, asked.question, asked.classes)
-    sheet = tmp_path / "sheet.csv"
-    sheet.write_text(
-        f"id,file,question,classes,answer\n{key},images/0.jpg,Which?,male | female | unknown,male\n"
-    )
-    one = judge(f"answers:{sheet}")
-    assert one.answer([asked])[0].answer == "male"
-    assert one.answer([query("a rose", "Which?", "male", "female")])[0].answer is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from t2ibench.store.answers import ANSWERS_BY
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import StoredImage
 from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.labels import item_id, labeller_name
+from t2ibench.store.labels import labeller_name
 from t2ibench.store.tables import read_table
 
 _DIGITS = 9  # of an index
@@ -31,7 +31,7 @@ _HASH = "SHA-256"
 _SHA256 = re.compile("[0-9a-f]{64}")
 _NAMED = ("image", "sha256", "file", "file_name", "path")
 _NOT_ASKED = {"id", "prompt", "index", "classes", *_NAMED}
-_Key = tuple[str, str]  # 'id', 'SHA-256', 'file' or 'prompt', and its value
+_Key = tuple[str, str]  # 'SHA-256', 'file' or 'prompt', and its value
 
 
 @dataclass(slots=True)
@@ -45,11 +45,10 @@ class _Given:
 class AnswersJudge:
     """Looks answers up in CSV with a header or JSON Lines (see models.protocols.Judge and LooksUp).
 
-    Each row names its image by 'file' (relative to the file of answers), by 'sha256', by 'prompt'
-    and 'index', or by the 'id' of a sheet of `t2ibench label export`. It holds an 'answer', with
-    its 'question' where several are asked; or each question has a column of its own, headed by the
-    question or by a word of it ('gender'). Runs that the same people, `by`, answered about can be
-    compared.
+    Each row names its image by 'file' (relative to the file of answers), by 'sha256', or by
+    'prompt' and 'index'. It holds an 'answer', with its 'question' where several are asked; or each
+    question has a column of its own, headed by the question or by a word of it ('gender'). Runs
+    that the same people, `by`, answered about can be compared.
     """
 
     def __init__(self, path: Path, by: str = "") -> None:
@@ -89,8 +88,6 @@ class AnswersJudge:
 
     def _key(self, row: Mapping[str, Any], line: int) -> _Key:
         """How a row names its image."""
-        if row.get("id"):
-            return "id", str(row["id"]).strip()
         name = next((str(row[key]).strip() for key in _NAMED if row.get(key)), "")
         if name:
             sha256 = name.lower()
@@ -134,12 +131,13 @@ class AnswersJudge:
         return [self._answer_query(query) for query in queries]
 
     def _answer_query(self, query: Query) -> Answer:
-        asked = (query.question, query.classes)
-        for key in _keys(query.sha256, query.prompt, query.index, [asked]):
+        for key in _keys(query):
             given = self._by_image.get(key)
             if given is not None:
                 answers = given.answers
-                column = self._column_of(*asked) if self._wide else query.question
+                column = (
+                    self._column_of(query.question, query.classes) if self._wide else query.question
+                )
                 text = answers.get(column or "") or answers.get("")
                 if text is not None:
                     by_lower = {name.lower(): name for name in query.classes}
@@ -170,11 +168,11 @@ class AnswersJudge:
         self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
     ) -> str | None:
         """Compare the rows with the images of a run (see models.protocols.LooksUp)."""
-        images = list(asked)
+        images = [image for image, _ in asked]
         matched = {
             line
-            for image, questions in images
-            for key in _keys(image.sha256, image.prompt, image.index, questions)
+            for image in images
+            for key in _keys(image)
             if key in self._by_image
             for line in self._by_image[key].lines
         }
@@ -187,7 +185,7 @@ class AnswersJudge:
         if matched:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {said}."
-        image = images[0][0]
+        image = images[0]
         seen = shown(os.path.relpath(image.path, self._path.parent), 400)
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {said}.",
@@ -220,14 +218,9 @@ def _prompt_key(prompt: str, index: int) -> _Key:
     return "prompt", f"{index}\0{' '.join(prompt.split()).casefold()}"
 
 
-def _keys(
-    sha256: str, prompt: str, index: int, asked: Iterable[tuple[str, tuple[str, ...]]]
-) -> Iterator[_Key]:
-    """Every way in which a row may name an image."""
-    yield _HASH, sha256
-    yield _prompt_key(prompt, index)
-    for question, classes in asked:
-        yield "id", item_id(sha256, question, classes)
+def _keys(image: Query | StoredImage) -> tuple[_Key, _Key]:
+    """Both ways in which a row may name an image."""
+    return (_HASH, image.sha256), _prompt_key(image.prompt, image.index)
 
 
 def _file_named(path: Path, folders: dict[Path, dict[str, Path]]) -> Path | None:
