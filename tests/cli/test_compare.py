@@ -57,7 +57,7 @@ def test_a_gate(runs: dict[str, Path], cli: Cli) -> None:
     assert "gate failed: t2iat_one: difference.ci_low is 0." in errors
     assert cli("compare", *both[::-1], "--fail-on", "difference.ci_low>0.2")[0] == 0
     assert cli("report", runs["weak"], "--fail-on", "headline.magnitude_low>0.5")[0] == 0
-    assert cli("report", runs["strong"], "--fail_on", "headline.magnitude_low>0.5")[0] == 4
+    assert cli("report", runs["strong"], "--fail-on", "headline.magnitude_low>0.5")[0] == 4
     status, out, errors = cli("compare", *both, "--fail-on", "difference.ci_lo>0")
     assert (status, out) == (1, "") and "Did you mean 'difference.ci_low'" in errors
     status, out, errors = cli("run", "--tasks", "all", "--fail-on", "headline.x>0")
