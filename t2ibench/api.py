@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.arguments import names_of
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.models.resolution import checked
-from t2ibench.pipeline.preparation import Objects, Prepared, prepare
+from t2ibench.pipeline.api_arguments import given_by, warn_of
+from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescoring import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
@@ -181,60 +180,3 @@ def _prepare(
         named = objects.generator is None
         read = with_preset(PAPERS.get(preset), values, names_model=named)
     return prepare(read, objects, call)
-
-
-def given_by(
-    model: str | Path | Generator | None,
-    encoder: str | Encoder | Sequence[str | Encoder],
-    judge: str | Judge | Sequence[str | Judge],
-    rewriter: str | Rewriter | None,
-    settings: Mapping[str, Any],
-) -> tuple[dict[str, Any], Objects]:
-    """Settings by name, only those that were given, and adapters that are objects."""
-    encoders, encoder_names = _split(encoder, Encoder, "encoder")
-    judges, judge_names = _split(judge, Judge, "judge")
-    generator, model_name = _one(model, Generator, "generator")
-    other, rewriter_name = _one(rewriter, Rewriter, "rewriter")
-    names = {
-        "model": model_name,
-        "encoder": encoder_names or None,
-        "judge": judge_names or None,
-        "rewriter": rewriter_name,
-    }
-    named = {name: value for name, value in names.items() if value is not None}
-    return {**named, **settings}, Objects(generator, encoders, judges, other)
-
-
-def warn_of(
-    prepared: Prepared,
-    reporter: ConsoleReporter | SilentReporter,
-    further: Sequence[str] = (),
-) -> None:
-    """What a caller must know, as warnings; a reporter on the console has told the rest."""
-    lines = list(prepared.warnings)
-    lines += prepared.exclusions
-    lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
-    for line in dict.fromkeys([*lines, *further]):
-        warnings.warn(line, stacklevel=3)
-
-
-def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
-    """An object, or its name."""
-    if value is None or isinstance(value, (str, Path)):
-        return None, None if value is None else str(value)
-    return checked(value, protocol, kind, type(value).__name__), None
-
-
-def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Objects by name, and the names of all in their order."""
-    several = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
-    objects: dict[str, Any] = {}
-    names: list[str] = []
-    for item in several:
-        if isinstance(item, str):
-            names += names_of(item)
-            continue
-        name = str(checked(item, protocol, kind, type(item).__name__).name)
-        objects[name] = item
-        names.append(name)
-    return objects, names

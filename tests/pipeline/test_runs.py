@@ -201,8 +201,8 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     architecture, weights = open_clip_model(tmp_path / "open_clip")
     status, _, err = cli(
         *("--model", folder, "--encoder", f"open_clip:{architecture}/{weights}"),
-        *("--tasks", "t2iat_science_arts", "--model_args", "steps=1,size=32", "--limit", "1"),
-        *("--images_per_prompt", "1", "--output-dir", tmp_path / "runs"),
+        *("--tasks", "t2iat_science_arts", "--model-args", "steps=1,size=32", "--limit", "1"),
+        *("--images-per-prompt", "1", "--output-dir", tmp_path / "runs"),
         *("--permutations", "200", "--bootstrap", "100"),
     )
     assert status == 0, err

@@ -115,8 +115,6 @@ def test_objects_run_like_names(tmp_path: Path) -> None:
     assert by_object.tasks[TASK] == by_name.tasks[TASK]
     assert by_object.command == []
     assert by_name.command[:4] == ["t2ibench", "run", "--model", "toyland"]
-    flag = evaluate("toyland", TASK, output_dir=tmp_path, limit=1, permutations=100, bootstrap=50)
-    assert flag.tasks[TASK].settings.n_bootstrap == 50
     text = (tmp_path / "grey" / "results.md").read_text()
     assert "Repeat this run" not in text
     assert score(tmp_path / "grey") == by_object

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.api import given_by, warn_of
 from t2ibench.apps.papers.pages import write_pages
 from t2ibench.apps.papers.paper import PAPERS, Paper
 from t2ibench.apps.papers.preset import with_preset
@@ -14,6 +13,7 @@ from t2ibench.apps.papers.reproduction import Reproduction, build, choose
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.pipeline.api_arguments import given_by, warn_of
 from t2ibench.pipeline.engines import check_engine
 from t2ibench.pipeline.preparation import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
