@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from t2ibench.apps.leaderboard.claims import settings_of
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.files import read_results
 from t2ibench.settings import RunSettings
 
 SETTINGS = (
@@ -46,10 +43,3 @@ def test_a_command_is_read_back(settings: RunSettings) -> None:
 def test_a_command_that_t2ibench_does_not_write(command: str) -> None:
     with pytest.raises(T2IBenchError, match="its command is not one that t2ibench writes"):
         settings_of(command.split())
-
-
-def test_the_command_is_the_one_of_the_run(packed: Path) -> None:
-    results = read_results(packed)
-    settings = settings_of(results.command)
-    assert settings.model == "toyland" and settings.images_per_prompt == 3
-    assert settings.command() == results.command

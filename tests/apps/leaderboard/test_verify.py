@@ -75,6 +75,7 @@ RESULTS: list[tuple[Change, str]] = [
     (task("n_images", value=9999), "n_images"),
     (set_in("tasks", "openbias_examples", "excluded", "unknown", value=0), "excluded.unknown"),
     (contradict, "controls.shuffled.contradicts"),
+    (task("text_image_alignment", "toyland", 0, "value", value=0.999), "text_image_alignment"),
     (set_in("limited", value=True), "--limit"),
     (task("settings", "limit", value=2), "--limit"),
     (task("settings", "n_permutations", value=99), "permutations"),
@@ -97,10 +98,7 @@ RESULTS: list[tuple[Change, str]] = [
     (set_in("t2ibench", value="9.9"), "different versions of t2ibench"),
     (set_in("environment", "x", value="y" * 9000), "environment is too long"),
     (set_in("schema", value=99), "reads 1 to 3"),
-    # Numbers that are none, or beyond their scale.
-    (task("headline", "value", value=1e300), "headline.value says 1e+300"),
-    (task("headline", "square", value=-9.0), "headline.square says -9.0"),
-    (task("n_images", value=10**400), "n_images says 1000"),
+    # Numbers that are none.
     (task("excluded", value={"refused": 10**4000}), "excluded.refused says 1000"),
     (task("headline", "ci_high", value=float("inf")), "ci_high says Infinity"),
     (task("headline", "fair_low", value=float("nan")), "fair_low says NaN"),
@@ -211,15 +209,6 @@ def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path
     assert verify(submission).problems == []
     edit(submission, "results.json", task("headline", "value", value=value + 1e-5))
     assert "headline.value" in refusal(submission)
-
-
-def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission: Path) -> None:
-    tasks = read_results(submission).tasks
-    name = next(name for name, task in tasks.items() if task.text_image_alignment)
-    (encoder,) = tasks[name].text_image_alignment
-    place = ("tasks", name, "text_image_alignment", encoder, 0, "value")
-    edit(submission, "results.json", set_in(*place, value=0.999))
-    assert "text_image_alignment" in refusal(submission)
 
 
 def test_a_changed_answer_is_refused(submission: Path) -> None:
