@@ -1,6 +1,6 @@
 """All settings of a run, in one model.
 
-The flags of `t2ibench run`, the keywords of `evaluate()`, the settings in
+The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
 run.db and results.json and the stored command are all derived from `RunSettings`. A new setting is
 one field here.
 """
@@ -340,6 +340,13 @@ def flags() -> list[tuple[str, Any, Flag]]:
 def flag_name(name: str) -> str:
     """The flag of a setting."""
     return "--" + name.removeprefix("n_").replace("_", "-")
+
+
+def field_of(key: str) -> str | None:
+    """The setting that a key of a file means: the name of a field, or of its flag."""
+    wanted = key.replace("-", "_")
+    names = (name for name, _, _ in flags())
+    return next((one for one in names if wanted in (one, one.removeprefix("n_"))), None)
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:

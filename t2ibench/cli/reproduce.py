@@ -73,6 +73,7 @@ def _one(arguments: argparse.Namespace, paper: Paper) -> int:
     if arguments.run is None:
         return _measured(arguments, paper, chosen)
     names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
+    names += ["config"] if arguments.config else []
     further = [flag_name(name) for name in names]
     return _show(of_run(paper, chosen, arguments.run, further))
 

@@ -17,8 +17,8 @@ from t2ibench.cli.usage import (
     share,
     tell_some,
 )
-from t2ibench.errors import T2IBenchError, visible
-from t2ibench.settings import RunSettings, flag_name, flags, read_settings
+from t2ibench.errors import T2IBenchError, TaskFileError, visible
+from t2ibench.settings import RunSettings, field_of, flag_name, flags, read_settings
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -34,6 +34,7 @@ _EXAMPLES = """examples:
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
+  t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
@@ -90,6 +91,7 @@ def add_settings(verb: Any) -> list[Any]:
             kind = {"metavar": flag.metavar, "action": "append"}
         groups[flag.group].add_argument(flag_name(name), dest=name, help=flag.help, **kind)
     where = groups["where and how"]
+    add_flag(where, "--config FILE", "YAML with any of these flags as keys")
     add_flag(where, "--dry-run", "print prompts, images and time; generate nothing")
     return [*groups.values()]
 
@@ -177,7 +179,7 @@ def send_results(destinations: list[Chosen], results: Results, folder: Path, rep
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """The settings of a command line, completed by those of its --preset."""
+    """The settings of a command line, completed by those of its --config and --preset."""
     values = settings_given(arguments)
     if arguments.preset is None:
         return read_settings(values)
@@ -188,9 +190,24 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
 
 
 def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What a command line says, setting by setting."""
+    """What a command line and its --config say, setting by setting."""
+    values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
-    return {name: value for name, value in given.items() if value is not None}
+    return values | {name: value for name, value in given.items() if value is not None}
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    """Settings of a YAML file."""
+    from t2ibench.tasks.source import read_yaml
+
+    document = read_yaml(path)
+    if document.problems:
+        raise TaskFileError(map(str, document.problems))
+    if not isinstance(document.data, dict):
+        raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
+    values = {field_of(str(key)) or str(key): value for key, value in document.data.items()}
+    read_settings(values, f"{path}: ")
+    return values
 
 
 def announce(prepared: Prepared, reporter: Any) -> None:

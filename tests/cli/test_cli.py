@@ -110,6 +110,28 @@ def test_the_stored_command_repeats_a_run(cli: Cli, tmp_path: Path) -> None:
     assert status == 0 and again == out and "Nothing to do" in err
 
 
+def test_a_config_file(cli: Cli, tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "model: toyland\ntasks: [occupations_t2iat]\nmodel_args: {nurse.gender.female: 0.5}\n"
+        f"output-dir: {tmp_path / 'runs'}\nlimit: 1\npermutations: 98\n"
+    )
+    sizes = ("--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
+    status, _, err = cli("--config", config, *sizes)
+    assert status == 0, err
+    command = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())["command"]
+    assert {"nurse.gender.female=0.5", "99"} < set(command) and "--config" not in command
+    for text, message in (
+        ("modle: toyland", "run.yaml: unknown setting 'modle'. Did you mean 'model'?"),
+        ("limit: 0", "run.yaml: limit: expected"),
+        ("- a", "expected a mapping"),
+        ("a: 1\na: 2", "run.yaml:2"),
+    ):
+        config.write_text(text)
+        status, _, err = cli("--config", config)
+        assert status == 1 and message in err, err
+
+
 def test_a_device_that_is_not_here_is_said_before_a_run(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
