@@ -352,7 +352,7 @@ def field_of(key: str) -> str | None:
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
     """Check settings, from whatever source."""
     try:
-        return RunSettings(**values)
+        return RunSettings(**{field_of(name) or name: value for name, value in values.items()})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""

@@ -205,9 +205,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise TaskFileError(map(str, document.problems))
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
-    values = {field_of(str(key)) or str(key): value for key, value in document.data.items()}
-    read_settings(values, f"{path}: ")
-    return values
+    given = {str(key): value for key, value in document.data.items()}
+    read_settings(given, f"{path}: ")
+    return {field_of(name) or name: value for name, value in given.items()}
 
 
 def announce(prepared: Prepared, reporter: Any) -> None:

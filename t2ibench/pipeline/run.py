@@ -85,7 +85,6 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     stop_request.check()
 
 
-@mending()
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results.
 
@@ -93,7 +92,11 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """
     settings, folder = prepared.settings, prepared.folder
     observing = not settings.generate_only
-    with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
+    with (
+        mending(),
+        executor_of(prepared, reporter, observing) as executor,
+        prepared.alone(reporter),
+    ):
         started = _now()
         job = open_job(prepared, executor.observers)
         _check_names(job)

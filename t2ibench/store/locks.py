@@ -74,13 +74,18 @@ def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> I
         _without_locks(folder, error, notices)
         yield False
         return
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    owner = f"process {os.getpid()} on {socket.gethostname()}, which has held it since {now}"
+    outermost = lock.lock_counter == 1
     with contextlib.suppress(OSError):  # the note is for people alone
-        note.write_text(owner, encoding="utf-8")
+        if outermost:
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            who = f"process {os.getpid()} on {socket.gethostname()}, which has held it since {now}"
+            note.write_text(who, encoding="utf-8")
     try:
         yield True
     finally:
+        with contextlib.suppress(OSError):
+            if outermost:
+                note.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             lock.release()
 

@@ -131,18 +131,12 @@ def test_what_cannot_be_run(
     assert said in caught.value.message
 
 
-def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
+def test_what_lists_tasks_needs_no_captions(cli: Cli) -> None:
     status, out, _ = cli("ls", "tasks")
     assert status == 0 and "[--captions coco=captions_val2017.json]" in out
     listed = {one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])}
     assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
     assert sum(map(bool, listed.values())) == 2
-    words = ("export", "--tasks", f"{TASK},openbias_examples", "--output", tmp_path / "set")
-    assert cli(*words)[0] == 0
-    text = (tmp_path / f"set/tasks/extended/openbias/{TASK}.yaml").read_text(encoding="utf-8")
-    assert "licence: Creative Commons" in text and "biases:" not in text
-    status, _, err = cli("power", "--tasks", TASK)
-    assert status == 1 and f"How large {TASK} is depends on its captions" in err
 
 
 def test_own_captions_are_no_submission(planted: Path, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_prompt_that_fails_for_good(
         assert task.excluded["failed"] == 1
     run, board = tmp_path / "toyland", tmp_path / "board"
     status, _, err = cli("leaderboard", "add", run, "--to", board)
-    assert status == 1 and "images are missing, for example of 'a photo of ant'" in err
+    assert status == 1 and "Images are missing, for example of 'a photo of ant'" in err
     results = read_results(run)
     manifest = SimpleNamespace(
         **{"name": "toyland", "model": "toyland", "model_args": {}, "judges": {}},

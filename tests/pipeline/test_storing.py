@@ -77,15 +77,11 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
     assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
 
 
-def test_the_batch_may_grow_and_the_generator_knows_what_comes(store: ImageStore) -> None:
+def test_the_batch_may_grow(store: ImageStore) -> None:
     class Growing(Painter):
         def __init__(self) -> None:
             super().__init__()
             self.sizes: list[int] = []
-            self.expected: list[Sequence[str]] = []
-
-        def expect(self, prompts: Sequence[str]) -> None:
-            self.expected.append(prompts)
 
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             self.sizes.append(len(requests))
@@ -95,7 +91,6 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(store: ImageStore
     generator = Growing()
     assert keys(generate_images(REQUESTS, generator, store)) == list(range(12))
     assert generator.sizes == [2, 4, 6]
-    assert generator.expected == [[f"prompt {number}" for number in range(6)]]
 
 
 def test_an_image_that_cannot_be_stored_is_lost_alone(store: ImageStore) -> None:

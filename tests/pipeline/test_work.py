@@ -142,7 +142,7 @@ OKAY = [GeneratedImage("okay", Image.new("RGB", (8, 8), (9, 9, 9)))]  # type: ig
 @pytest.mark.parametrize(
     ("member", "value", "message"),
     [
-        ("name", "", "has the name ''; expected text"),
+        ("name", "", "has the name ''. A name goes into files and terminals"),
         ("available", lambda: None, "failed in available(prompt) with TypeError"),
         ("generate", lambda requests: OKAY * len(requests), "generator gave the status 'okay'"),
     ],

@@ -225,7 +225,7 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
     sizes = ("--permutations", "200", "--bootstrap", "100", "--output-dir", tmp_path / "runs")
     _, _, errors = cli(*flags, *sizes, "--judge", f"answers:{answers}")
     assert "person gender" in (tmp_path / "runs" / "images" / "results.md").read_text(), errors
-    assert "6 readable" in errors
+    assert "6 ok (of 6 images)" in errors
     gender = read_results(tmp_path / "runs" / "images").tasks["mine"].by
     assert next(row for row in gender if row.name == "person gender").n_images == 5
 

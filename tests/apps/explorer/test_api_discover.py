@@ -36,17 +36,17 @@ def found(client: Client) -> Any:
 
 
 def test_a_thousand_words_are_ranked(found: Any) -> None:
-    assert len(found["rows"]) == found["tested"] > 900
+    assert len(found["rows"]) == found["tested"] > 800
     assert len({row["text"].casefold() for row in found["rows"]}) == len(found["rows"])
     assert found["anchors"] == [20, 20] and found["reference"] > 2000
     keys = [(row["q"], -abs(row["effect"])) for row in found["rows"]]
     assert keys == sorted(keys)
     # What is planted comes first.
     first = found["rows"][0]
-    assert (first["text"], first["side"], first["verdict"]) == ("elderly", 0, "leans")
+    assert (first["text"], first["side"], first["verdict"]) == ("grandmother", 0, "leans")
     assert first["low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
     assert found["found"] == sum(row["verdict"] == "leans" for row in found["rows"]) > 0
-    # As many words have to lie beyond the reference as the adjustment asks for, here five.
+    # As many words have to lie beyond the reference as the adjustment asks for.
     assert found["together"] == math.ceil(found["tested"] / (found["reference"] + 1) / 0.05)
     # What the word itself says is no finding.
     (she,) = (row for row in found["rows"] if row["text"] == "she")

@@ -97,7 +97,7 @@ RESULTS: list[tuple[Change, str]] = [
     (word("--judge", None), "names other judges"),
     (set_in("t2ibench", value="9.9"), "different versions of t2ibench"),
     (set_in("environment", "x", value="y" * 9000), "environment is too long"),
-    (set_in("schema", value=99), "reads 1 to 3"),
+    (set_in("schema", value=99), "reads 2 to 3"),
     # Numbers that are none.
     (task("excluded", value={"refused": 10**4000}), "excluded.refused says 1000"),
     (task("headline", "ci_high", value=float("inf")), "ci_high says Infinity"),
