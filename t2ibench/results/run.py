@@ -107,6 +107,7 @@ def is_run(path: Path) -> bool:
 def open_run(path: Path) -> RunFolder:
     """Read a run folder; BrokenDatabaseError or BrokenRecordError where it cannot be read."""
     folder = RunFolder(folder_of(path))
+    _refuse_older(folder.path)
     if not folder.database.exists():
         raise T2IBenchError(
             f"'{folder.path}' is not a run folder: it has no {NAME}.",
@@ -178,6 +179,7 @@ def run_folder(
 
 
 def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
+    _refuse_older(path)
     folder = RunFolder(path)
     folder.reread()
     if folder.damaged:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.results.record import GeneratorRecord, HistoryEntry, RunRecord
 from t2ibench.results.run import BrokenRecordError, RunFolder, open_run, run_folder
 from t2ibench.settings import RunSettings
@@ -27,6 +28,15 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     written = record().model_copy(update=changes)
     RunFolder(tmp_path, written).save()
     assert open_run(tmp_path).record == written
+
+
+def test_a_folder_of_an_older_version_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"schema": 2}')
+    line = r"was made by an earlier t2ibench, which kept a run in many files\. Choose another"
+    with pytest.raises(T2IBenchError, match=line):
+        open_run(tmp_path)
+    with pytest.raises(T2IBenchError, match=line):
+        run_folder(tmp_path.parent, tmp_path.name, "a" * 64, plain=True)
 
 
 def test_a_value_of_another_form_is_one_line(tmp_path: Path) -> None:
