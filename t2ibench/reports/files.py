@@ -47,7 +47,7 @@ def digest(results: Results) -> str:
 
 
 def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
-    """Write report.html, results.md, and every figure as figures/NAME.svg, .png and .csv.
+    """Write report.html, results.md, and every figure as figures/NAME.svg, .png, .csv and .pdf.
 
     With a target the page goes there, and the folder's own files stay as they are.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
@@ -31,7 +32,7 @@ from t2ibench.methods.tibet.describe import concept_figures
 from t2ibench.reports.figures.axes import spanning
 from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.figure import Figure, draw
-from t2ibench.reports.figures.files import SCALE, png, write_figure
+from t2ibench.reports.figures.files import SCALE, pdf, png, write_figure
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.page import environment, fragment, style
@@ -144,6 +145,21 @@ def test_a_figure_is_drawn_again_only_where_it_changed(tmp_path: Path) -> None:
     assert (tmp_path / "one.png").stat().st_ino == before.st_ino
     write_figure(figure, "\x1b[2J another title \ud800 \uffff", tmp_path, "one")  # no XML as it is
     assert (tmp_path / "one.png").stat().st_ino != before.st_ino
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".pdf", ".png", ".svg"]
+
+
+def test_a_pdf_has_the_figures_text_and_font(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
+    data = pdf(figure.canvas, "A title")
+    assert b"/FontFile2" in data and data == pdf(figure.canvas, "A title")
+    streams = re.findall(rb"stream\n(.*?)\nendstream", data, re.DOTALL)
+    shown = b"".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
+    texts = [mark.text for mark in figure.canvas.marks if isinstance(mark, Text) and mark.text]
+    assert shown.count(b" Tj") == len(texts) + 1
+    monkeypatch.setattr("t2ibench.reports.figures.files.find_spec", lambda name: None)
+    write_figure(figure, "A title", tmp_path, "one")
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
 
 

@@ -34,7 +34,7 @@ class Exhibit:
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
         complete: Whether every task that it needs has a score, and it could be built.
-        paths: Its files: CSV, and SVG and PNG of a figure.
+        paths: Its files: CSV, and SVG, PNG and PDF of a figure.
     """
 
     name: str

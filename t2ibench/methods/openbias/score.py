@@ -349,6 +349,20 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     return scores
 
 
+def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
+    """A bias's squared lean as people would have answered (Rogan and Gladen 1978)."""
+    k = len(answers.bias.classes)
+    judged, confusions = [], []
+    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
+        both = [index for index in people if index in given]
+        confusions.append(
+            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
+        )
+        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
+    found = corrected_mean_square(judged, np.stack(confusions), level)
+    return Estimate(found.value, interval=found.interval, reason=found.reason)
+
+
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
     """What a check of the judge says of a bias: of its attribute, with its very classes."""
     check = evidence.judge_check() if isinstance(evidence, Checked) else None

@@ -17,7 +17,6 @@ SIZE = 12.0  # of text, in CSS pixels
 LETTER = 5.9  # of a letter, on the safe side
 LINE = 12.5  # from one line of a name to the next
 MARGIN = 14.0  # around a figure that is a file of its own
-_SHEET = "static/figure.css"
 _LINES = 5  # of a name; what is longer yet ends in dots
 
 
@@ -155,7 +154,7 @@ class Canvas:
     def file_svg(self, title: str) -> Markup:
         """The figure as a file of its own: with its colours, a margin, and a title above it."""
         head = MARGIN + 2 * SIZE
-        rules = "".join(files("t2ibench.reports").joinpath(_SHEET).read_text("utf-8").splitlines())
+        rules = "".join(sheet().splitlines())
         parts = [
             Markup("<style>{}</style>").format(Markup(rules)),
             Text(MARGIN, MARGIN + SIZE - 2, title, "start", "strong").svg(),
@@ -175,6 +174,11 @@ class Canvas:
 
 _DISCS = {"pt", "low", "high", "plain", "hollow", "mean"}
 _BOXES = {"bar", "soft", "band"}
+
+
+def sheet() -> str:
+    """The colours of files."""
+    return (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
 
 
 def wrapped(text: str, width: float) -> list[str]:

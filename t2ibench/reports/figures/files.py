@@ -1,38 +1,58 @@
-"""A figure as files: SVG, PNG and its numbers."""
+"""A figure as files: SVG, PNG, PDF and its numbers."""
 
 from __future__ import annotations
 
+import functools
 import io
+import logging
+import re
+from datetime import datetime, timezone
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PIL import Image
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER
+from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text, sheet
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
 
+if TYPE_CHECKING:
+    from fpdf import FPDF
+
 SCALE = 2  # pixels of the PNG for a CSS pixel
+_POINT = 0.75  # points of a CSS pixel
 _COLOURS = 128
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
 def write_figure(
     figure: Figure, about: str, folder: Path, name: str, numbers: str = ""
-) -> tuple[Path, Path, Path]:
-    """Write a figure as NAME.svg and NAME.png, with its numbers as NAME.csv."""
-    vector, picture = folder / f"{name}.svg", folder / f"{name}.png"
+) -> tuple[Path, ...]:
+    """Write a figure as NAME.svg, .png and, with fpdf2, .pdf, and its numbers as NAME.csv."""
+    vector, picture, page = (folder / f"{name}.{kind}" for kind in ("svg", "png", "pdf"))
     table = folder / f"{numbers or name}.csv"
-    # What a terminal would obey is no XML either, nor are the last two characters.
-    svg = visible_lines(figure.canvas.file_svg(about)).translate(_NO_XML) + "\n"
-    if not (picture.is_file() and vector.is_file() and vector.read_bytes() == svg.encode()):
+    written = [vector, picture, table] + ([page] if find_spec("fpdf") else [])
+    svg = _shown(figure.canvas.file_svg(about)) + "\n"
+    there = all(path.is_file() for path in written if path != table)
+    if not (there and vector.read_bytes() == svg.encode()):
+        page.unlink(missing_ok=True)  # of what it was before, if fpdf2 is gone
+        if page in written:
+            write_bytes(page, pdf(figure.canvas, about))
         write_bytes(picture, png(svg))  # takes longer than all else
         write_text(vector, svg)
     rows = [[str(cell) for cell in row] for row in figure.rows]
     write_text(table, WRITER.table(Table(figure.head, rows)))
-    return vector, picture, table
+    return tuple(written)
+
+
+def _shown(text: str) -> str:
+    """Text without what a terminal would obey, which is no XML either, nor are two characters."""
+    return visible_lines(text).translate(_NO_XML)
 
 
 def png(svg: str) -> bytes:
@@ -57,3 +77,69 @@ def png(svg: str) -> bytes:
     small = image.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(buffer, format="PNG", dpi=(96 * SCALE, 96 * SCALE))
     return buffer.getvalue()
+
+
+def pdf(canvas: Canvas, title: str) -> bytes:
+    """A figure as PDF, with its title above it and the package's font within."""
+    from fpdf import FPDF
+
+    logging.getLogger("fpdf").setLevel(logging.ERROR)  # a letter that the font lacks is no news
+    left, top = MARGIN, MARGIN + 2 * SIZE
+    size = _POINT * (canvas.width + 2 * left), _POINT * (canvas.height + top + MARGIN)
+    page = FPDF(unit="pt", format=size)
+    page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))  # the same bytes every time
+    page.set_title(_shown(canvas.title))
+    page.set_auto_page_break(False)
+    fonts = files("t2ibench.reports") / "static" / "fonts"
+    for style, name in (("", "regular"), ("B", "bold")):
+        with as_file(fonts / f"figure-sans-{name}.ttf") as font:
+            page.add_font("figure", style, font)
+    page.add_page()
+    _draw(page, Text(0, SIZE - 2 - 2 * SIZE, title, "start", "strong"), left, top)
+    for mark in canvas.marks:
+        _draw(page, mark, left, top)
+    return bytes(page.output())
+
+
+def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -> None:
+    """Draw a mark as the style sheet says; `left` and `top` are where the figure begins."""
+    from fpdf.enums import RenderStyle
+
+    look, unit = _style(mark), _POINT
+    page.set_line_width(unit * float(look.get("stroke-width", 1)))
+    if stroke := look.get("stroke"):
+        page.set_draw_color(stroke)
+    if (fill := look.get("fill", "none")) != "none":
+        page.set_fill_color(fill)
+        page.set_text_color(fill)
+    if isinstance(mark, Line):
+        dash, gap = map(float, look.get("stroke-dasharray", "0 0").split())
+        page.set_dash_pattern(unit * dash, unit * gap)
+        page.polyline([(unit * (x + left), unit * (y + top)) for x, y in mark.points])
+        page.set_dash_pattern()
+        return
+    x, y = unit * (mark.x + left), unit * (mark.y + top)
+    if isinstance(mark, Disc):
+        with page.local_context(fill_opacity=float(look.get("opacity", 1))):
+            how = RenderStyle.DF if stroke else RenderStyle.F
+            page.circle(x, y, unit * mark.radius, how)
+    elif isinstance(mark, Box):
+        page.rect(x, y, unit * mark.width, unit * mark.height, "F")
+    else:
+        page.set_font("figure", "B" if "font-weight" in look else "", unit * SIZE)
+        words = _shown(mark.text)
+        back = {"start": 0.0, "middle": 0.5, "end": 1.0}[mark.anchor]
+        page.text(x - back * page.get_string_width(words), y, words)
+
+
+@functools.cache
+def _styles() -> dict[str, dict[str, str]]:
+    """Selector to what the style sheet of files says of it."""
+    rules = re.findall(r"^([\w.]+)\{([^}]*)\}", sheet(), re.MULTILINE)
+    return {name: dict(one.split(":", 1) for one in body.split(";") if one) for name, body in rules}
+
+
+def _style(mark: Line | Disc | Box | Text) -> dict[str, str]:
+    element = {Line: "", Disc: "circle", Box: "rect", Text: "text"}[type(mark)]
+    name = f"{element}.{mark.name.replace(' ', '.')}" if mark.name else element
+    return _styles().get(name, {})

@@ -61,7 +61,7 @@ def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
         assert not any("could not be built" in note for note in one.notes)
         assert one.lines or one.figure
         assert (folder / f"{name}.csv").is_file() == bool(one.rows)
-        for kind in ("svg", "png") if one.figure is not None else ():
+        for kind in ("svg", "png", "pdf") if one.figure is not None else ():
             assert (folder / f"{name}.{kind}").stat().st_size > 1000
 
 
