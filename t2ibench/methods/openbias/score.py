@@ -293,20 +293,6 @@ _FEWEST = 20  # labels, for a corrected share
 _FEWEST_UNKNOWN = 3  # labels that stand for all images without a class
 
 
-def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
-    """The squared lean as people would have answered (Rogan and Gladen 1978)."""
-    k = len(answers.bias.classes)
-    judged, confusions = [], []
-    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
-        both = [index for index in people if index in given]
-        confusions.append(
-            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
-        )
-        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
-    found = corrected_mean_square(judged, np.stack(confusions), level)
-    return Estimate(found.value, interval=found.interval, reason=found.reason)
-
-
 def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     """A bias's shares as people would have answered; none without labels.
 
