@@ -248,4 +248,16 @@ class Pages:
             clear = sum(task.mark.state == "clear" for task in ran)
             row = (name, ran[0].name, spec.description, len(ran), clear)
             families.setdefault(self._titles[spec.method], []).append(row)
-        return self.render("tasks.html", "", "tasks.html", families=sorted(families.items()))
+        return self.render(
+            "tasks.html", "", "tasks.html", families=sorted(families.items()), items=self._words()
+        )
+
+    def _words(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Every item of every test, with the rows of the tests' pages that show it."""
+        found: dict[str, dict[str, tuple[str, str]]] = {}
+        for name in self._tasks:
+            for k, table in enumerate(item_tables(self.models, name)):
+                for row, item in enumerate(table.items):
+                    place = (f"{name}.html#item-{k}-{row}", table.test)
+                    found.setdefault(item.name.casefold(), {}).setdefault(name, place)
+        return [(word, list(found[word].values())) for word in sorted(found)]

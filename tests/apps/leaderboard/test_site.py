@@ -171,6 +171,20 @@ def test_differences_have_the_sign_of_their_heading(page: Any) -> None:
     assert values[0][1:] == values[1][1:]
 
 
+def test_a_word_is_found_with_the_numbers_of_every_model(page: Any, folder: Path) -> None:
+    opened(page, folder / "tasks.html")
+    page.locator("#find").fill("X")
+    expect(page).to_have_url(re.compile("find=X"))
+    page.reload()
+    page.wait_for_selector("body[data-ready=yes]")
+    found = page.locator("#words li:visible", has=page.locator("b", has_text=re.compile("^x$")))
+    expect(found).to_have_count(1)
+    found.locator("a").first.click()
+    item = page.locator("tr:target")
+    expect(item.locator("th")).to_have_text("x")
+    expect(item.locator("td")).to_have_count(len(SHARES))
+
+
 def test_downloads(folder: Path) -> None:
     rows = list(csv.DictReader((folder / "leaderboard.csv").read_text().splitlines()))
     assert {row["model"] for row in rows} == {"toy", "toy-fair", "toyland-fair"}
