@@ -56,10 +56,11 @@ def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> I
     """
     from filelock import FileLock, Timeout
 
-    # One object a file, so that a thread that holds it may enter again.
     path = _resolved(folder) / FOLDER / f"{name}.lock"
-    lock, note = FileLock(str(path), is_singleton=True), path.with_suffix(".owner")
+    note = path.with_suffix(".owner")
     try:
+        # One object a file, so that a thread that holds it may enter again.
+        lock = FileLock(str(path), is_singleton=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=QUIET, poll_interval=0.02)

@@ -210,7 +210,9 @@ def test_submissions(tries: Tries, here: Path, cli: Cli) -> None:
             assert verdict.problems or verdict.level == "recomputed" or same
             status, out, errors = cli("leaderboard", "verify", folder)
             assert status in {0, 1} and "fault of t2ibench" not in errors + out
-            one_line(*cli("leaderboard", "table", "--submissions", "packed", "--format", "md")[::2])
+            one_line(
+                *cli("leaderboard", "build", "--submissions", "packed", "--output", "site")[::2]
+            )
         finally:
             for path, content in kept.items():
                 path.write_bytes(content)
