@@ -59,7 +59,7 @@ def test_a_submission_has_what_tells_its_repeats(tmp_path: Path) -> None:
             f"{__name__}:Forgetful", "occupations_t2iat,openbias_examples",
             encoder="toyland", judge="toyland", images_per_prompt=8, output_dir=tmp_path,
         )  # fmt: skip
-    packed = pack(made.folder, tmp_path / "submissions", SilentReporter(), thumbnails=3)
+    packed = pack(made.folder, tmp_path / "submissions", SilentReporter())
     verdict = verify(packed)
     assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 2)
     for name, task in read_results(packed).tasks.items():
