@@ -1,5 +1,5 @@
 // Loads the data, ties the views together, and talks to the server.
-import { S, ask, changed, commit, json, onChange, relabel, say, step } from "./store.js";
+import { S, changed, commit, json, onChange, relabel, say, step } from "./store.js";
 import { byId, el } from "./dom.js";
 import * as anchors from "./anchors.js";
 import * as concept from "./concept.js";
