@@ -45,15 +45,15 @@ class Series:
     named: bool = False
 
 
-def scatter(series: Sequence[Series], words: Words, width: float = WIDTH) -> Figure | None:
+def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     """Points of a plane, up to four kinds of them."""
     places = [(x, y) for one in series for _, x, y in one.points]
     if len(places) < 2:
         return None
-    canvas = _canvas(words, width)
+    canvas = _canvas(words)
     top = canvas.key(8, [(mark, one.name) for mark, one in zip(MARKS, series, strict=False)]) + 24
     height = canvas.height = top + 296
-    across = spanning([x for x, _ in places], LEFT, width - RIGHT)
+    across = spanning([x for x, _ in places], LEFT, WIDTH - RIGHT)
     up = spanning([y for _, y in places], height - 40, top)
     draw_axes(canvas, across, up, words.x, words.y)
     for mark, one in zip(MARKS, series, strict=False):
@@ -63,31 +63,29 @@ def scatter(series: Sequence[Series], words: Words, width: float = WIDTH) -> Fig
     names = [name for one in series for name, _, _ in one.points]
     named = [one.named for one in series for _ in one.points]
     order = [number for number in farthest(drawn) if named[number]]
-    for label in labels(drawn, names, order, (LEFT, width), _LABELLED):
+    for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
     return Figure(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
 
 
-def arrows(rows: Sequence[Point], words: Words, width: float = WIDTH) -> Figure | None:
+def arrows(rows: Sequence[Point], words: Words) -> Figure | None:
     """Rows as arrows from one number to another, on one axis around 0; the lowest head first."""
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: (row[2], row[0]))
-    canvas, key = _canvas(words, width), (("hollow", "tail"), ("plain", "head"))
+    canvas, key = _canvas(words), (("hollow", "tail"), ("plain", "head"))
     axis = Axis(words.x, words.y)
     draw_arrows(canvas, [(*row, None, None) for row in rows], axis, key, least=0.0)
     return Figure(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
 
 
-def distributions(
-    groups: Mapping[str, Sequence[float]], words: Words, width: float = WIDTH
-) -> Figure | None:
+def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure | None:
     """One number of every image, group by group, with the quartiles of each group."""
     known = {name: list(values) for name, values in groups.items() if len(values)}
     if not known:
         return None
-    canvas = _canvas(words, width)
+    canvas = _canvas(words)
     draw_groups(canvas, known, Axis(words.x, words.y), _DOTS, {}, least=0.0)
     rows: list[tuple[object, ...]] = [
         (name, len(values), *map(float, np.percentile(values, [25, 50, 75])),
@@ -98,16 +96,16 @@ def distributions(
     return Figure(canvas, words.title, words.caption, head, rows)
 
 
-def grouped_bars(groups: Sequence[Group], words: Words, width: float = WIDTH) -> Figure | None:
+def grouped_bars(groups: Sequence[Group], words: Words) -> Figure | None:
     """Bars in groups, one scale for all."""
     known = [group for group in groups if group[1]]
     if not known:
         return None
-    canvas = _canvas(words, width)
+    canvas = _canvas(words)
     draw_bars(canvas, known)
     rows = [(name, label, value) for name, bars, _ in known for label, value in bars]
     return Figure(canvas, words.title, words.caption, ("group", "bar", words.x), [*rows])
 
 
-def _canvas(words: Words, width: float) -> Canvas:
-    return Canvas(width, 0.0, f"{words.title}. {words.caption}")
+def _canvas(words: Words) -> Canvas:
+    return Canvas(WIDTH, 0.0, f"{words.title}. {words.caption}")

@@ -6,6 +6,8 @@ import functools
 import io
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from importlib.resources import as_file, files
 from importlib.util import find_spec
@@ -55,21 +57,28 @@ def _shown(text: str) -> str:
     return visible_lines(text).translate(_NO_XML)
 
 
+@contextmanager
+def _fonts() -> Iterator[tuple[str, str]]:
+    """The package's font, regular and bold, as files."""
+    folder = files("t2ibench.reports") / "static" / "fonts"
+    with (
+        as_file(folder / "figure-sans-regular.ttf") as regular,
+        as_file(folder / "figure-sans-bold.ttf") as bold,
+    ):
+        yield str(regular), str(bold)
+
+
 def png(svg: str) -> bytes:
     """A figure as PNG, for what takes no SVG; with the package's font, the same everywhere."""
     import resvg_py
 
-    fonts = files("t2ibench.reports") / "static" / "fonts"
-    with (
-        as_file(fonts / "figure-sans-regular.ttf") as regular,
-        as_file(fonts / "figure-sans-bold.ttf") as bold,
-    ):
+    with _fonts() as fonts:
         data = resvg_py.svg_to_bytes(
             svg_string=svg,
             background="#ffffff",
             zoom=SCALE,
             skip_system_fonts=True,
-            font_files=[str(regular), str(bold)],
+            font_files=list(fonts),
             sans_serif_family="Figure Sans",
         )
     image = Image.open(io.BytesIO(bytes(data))).convert("RGB")
@@ -90,9 +99,8 @@ def pdf(canvas: Canvas, title: str) -> bytes:
     page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))  # the same bytes every time
     page.set_title(_shown(canvas.title))
     page.set_auto_page_break(False)
-    fonts = files("t2ibench.reports") / "static" / "fonts"
-    for style, name in (("", "regular"), ("B", "bold")):
-        with as_file(fonts / f"figure-sans-{name}.ttf") as font:
+    with _fonts() as fonts:
+        for style, font in zip(("", "B"), fonts, strict=True):
             page.add_font("figure", style, font)
     page.add_page()
     _draw(page, Text(0, SIZE - 2 - 2 * SIZE, title, "start", "strong"), left, top)
