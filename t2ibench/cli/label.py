@@ -103,8 +103,8 @@ def run_import(arguments: argparse.Namespace) -> int:
         raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
     store = LabelStore(folder.database)
     before = len(store)
-    if store.damage:
-        print(store.damage.found())
+    if damage := folder.database.damage():
+        print(damage)
     store.add(labels)
     print(f"{len(labels)} answers of {name}, {len(store) - before} of them new.")
     print("They correct the judge, and stand alone where no judge has named a class. Now:")

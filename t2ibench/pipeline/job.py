@@ -48,8 +48,6 @@ from t2ibench.pipeline.work import (
 )
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.run import RunFolder
-from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore, StoredImage
 
 Stage = Literal["generate", "texts", "embed", "ask"]
@@ -172,10 +170,6 @@ class Job:
                 "Fix the cause and re-run the same command.",
             )
         return len(batch)
-
-    def stores(self) -> list[EvidenceStore | AnswerStore]:
-        """What its encoders, controls and judges have observed."""
-        return [*(run.store for run in self._runs()), *(run.store for run in self.judges)]
 
     def names(self) -> list[str]:
         """Names of the encoders."""

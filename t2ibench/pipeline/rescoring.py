@@ -69,9 +69,9 @@ def score_stored(
     record = folder.record
     stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
     stores = replace(stores, people=_people(folder.database), checks=record.judge_checks)
-    damages = [*([images.damage] if images else []), *stores.damages()]
-    for damage in filter(None, damages):
-        reporter.warn(damage.found())
+    damage = folder.database.damage()
+    if damage:
+        reporter.warn(damage)
     scored = score_plan(plan, images, stores, reporter, kept=cache)
     used = [one.result.settings.judges for one in scored.values()]
     judges = {name: one for name, one in record.judges.items() if not name.startswith(LABELS_BY)}
@@ -89,7 +89,7 @@ def score_stored(
     )
     if kept is not None:
         reporter.warn(kept)
-    return results, scored, bool(any(damages) or kept)
+    return results, scored, bool(damage or kept)
 
 
 def _people(database: Database) -> dict[str, AnswerStore]:

@@ -115,15 +115,11 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
         return
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
-    if store.damage:
-        reporter.warn(store.damage.mended())
-        store.mend()
-    if todo := to_rewrite(prepared):
-        try:
-            _rewrite(todo, rewriter, store, reporter)
-        finally:
-            if isinstance(rewriter, Releasable):
-                rewriter.release()
+    try:
+        _rewrite(to_rewrite(prepared), rewriter, store, reporter)
+    finally:
+        if isinstance(rewriter, Releasable):
+            rewriter.release()
     _tell(generator, store, reporter)
 
 

@@ -100,8 +100,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         started = _now()
         job = open_job(prepared, executor.observers)
         _check_names(job)
-        looks = None if prepared.images is None else prepared.images.looks
-        mend(folder.path, [prepared.images, looks, *job.stores()], reporter)
+        _ = prepared.images and prepared.images.looks  # read, so that what is damaged is said
+        mend(folder.database, reporter)
         _save_record(prepared, job if observing else None)
         _check_access(job)
         with _generation(job, prepared, executor, reporter) as generating:

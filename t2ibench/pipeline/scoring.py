@@ -41,7 +41,6 @@ from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
@@ -70,11 +69,6 @@ class Stores:
         """The check of this very judge."""
         by = (judge.name, judge.fingerprint)
         return next((one for one in self.checks if (one.judge, one.fingerprint) == by), None)
-
-    def damages(self) -> list[Damage]:
-        """What is damaged of each store."""
-        stores = [*self.encoders.values(), *self.controls.values(), *self.judges.values()]
-        return [one.damage for one in stores] + ([self.labels.damage] if self.labels else [])
 
 
 def open_stores(

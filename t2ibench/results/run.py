@@ -42,10 +42,9 @@ class RunFolder:
 
     def reread(self) -> None:
         """Take over what other commands have stored; what is damaged keeps its value."""
-        found: list[tuple[str]] = []
-        rows = self.database.read_checked("run", found)
+        rows = self.database.read_checked("run")
         stored = {key: of_text(value) for key, value in rows if key in RunRecord.model_fields}
-        lost = found or "generator" not in stored
+        lost = self.database.damaged.pop("run", None) or "generator" not in stored
         names = RunRecord.model_fields if lost and self.database.exists() else ()
         self.damaged = [name for name in names if name not in stored]
         known = self.record.model_dump(mode="json")

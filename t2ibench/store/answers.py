@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from t2ibench.store.checksums import Damage
-from t2ibench.store.database import Database, Mendable
+from t2ibench.store.database import Database
 from t2ibench.store.schema import content_id, of_text, to_text
 
 Key = tuple[str, str, tuple[str, ...]]
@@ -72,32 +71,30 @@ def add_questions(database: Database, asked: Iterable[tuple[str, tuple[str, ...]
     database.write("questions", rows)
 
 
-def read_questions(rows: Iterable[tuple[int, str, str]]) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Questions by their identifiers, from rows of their table."""
+def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Questions by their identifiers."""
     found = {}
-    for number, question, text in rows:
+    for number, question, text in database.read_checked("questions"):
         try:
             asked = of_text(question), tuple(json.loads(text))
             if question_id(*asked) == number:
                 found[number] = asked
         except (ValueError, TypeError, RecursionError):  # somebody else wrote it
             continue
+    database.damaged.pop("questions", None)  # what is answered is looked up without them
     return found
 
 
-class AnswerStore(Mendable):
+class AnswerStore:
     """The answers one judge gave. An answer is stored once and never changed."""
 
     def __init__(self, database: Database, name: str, fingerprint: str) -> None:
-        super().__init__(
-            database, Damage(f"line of answers by {name}", f"lines of answers by {name}")
-        )
-        self.name, self.fingerprint = name, fingerprint
+        self.database, self.name, self.fingerprint = database, name, fingerprint
         self.by_labels = name.startswith(LABELS_BY)
         self._model = ("judge", name, fingerprint)
         self._judge = content_id(*self._model)
         self._known: set[int] = set()  # questions that are stored
-        rows = self._read("answers", "WHERE judge = ?", self._judge)
+        rows = database.read_checked("answers", "WHERE judge = ?", self._judge)
         self._rows: dict[tuple[int, str], tuple[str, str]] = {
             (question, image): (of_text(answer), of_text(raw))
             for _, question, image, answer, raw in rows
@@ -106,7 +103,7 @@ class AnswerStore(Mendable):
 
     def __iter__(self) -> Iterator[StoredAnswer]:
         """The answers to questions that are known."""
-        asked = read_questions(self.database.read_checked("questions", []))
+        asked = read_questions(self.database)
         for (number, image), (answer, raw) in self._rows.items():
             if number in asked:
                 yield StoredAnswer(image, *asked[number], answer, raw)

@@ -1,4 +1,4 @@
-"""Checksums, by which stored records show that they are damaged, and what to say then.
+"""Checksums, by which stored records show that they are damaged.
 
 They guard against accidents (a torn write, a bad disk, an edited file), never against a forger.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,32 +59,3 @@ def unsealed(content: dict[str, Any]) -> bool:
         return found is None or found == _sum_of(content)
     except RecursionError:
         return False
-
-
-@dataclass(slots=True)
-class Damage:
-    """What of a store was found damaged; it counts as missing."""
-
-    one: str  # what one piece is called: 'embedding by toy-clip'
-    many: str
-    again: str = "Run the original command again to make what is missing."
-    made_again: bool = True  # by a run
-    pieces: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.pieces)
-
-    def __str__(self) -> str:
-        return f"{self.pieces} {self.one if self.pieces == 1 else self.many}"
-
-    def found(self) -> str:
-        """What is damaged, for a command that makes nothing again."""
-        verb = "is" if self.pieces == 1 else "are"
-        return f"{self} {verb} damaged and left out. {self.again}"
-
-    def mended(self) -> str:
-        """What is damaged, for a run."""
-        if not self.made_again:
-            return self.found()
-        past, now = ("was", "is") if self.pieces == 1 else ("were", "are")
-        return f"{self} {past} damaged and {now} made again."

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -21,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import remove_abandoned, temporary_beside
 from t2ibench.store.locks import Notices
@@ -68,7 +68,8 @@ class Database:
     """The database of a run.
 
     Nothing is created before something is written; without a file, nothing is stored. It may be
-    used by several threads, and by a process that it is sent to.
+    used by several threads, and by a process that it is sent to. `damaged` has the keys of rows
+    that were read and are damaged, by table.
     """
 
     def __init__(self, folder: Path, name: str = NAME, *, trusted: bool = True) -> None:
@@ -81,6 +82,7 @@ class Database:
         self._synced = 0.0
         self._journal: str | None = None  # None: what the file has
         self._models: set[int] = set()
+        self.damaged: defaultdict[str, set[tuple[Any, ...]]] = defaultdict(set)
 
     def __reduce__(self) -> tuple[Callable[..., Database], tuple[Path, str]]:
         return partial(Database, trusted=self._trusted), (self.folder, self.path.name)
@@ -95,9 +97,7 @@ class Database:
             connection = self._open(create=False)
             return [] if connection is None else connection.execute(query, values).fetchall()
 
-    def read_checked(
-        self, table: str, damaged: list[tuple[Any, ...]], where: str = "", *values: Any
-    ) -> list[tuple[Any, ...]]:
+    def read_checked(self, table: str, where: str = "", *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a table whose checksums and types hold, without the checksums."""
         names = columns(table)
         query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
@@ -108,8 +108,23 @@ class Database:
             if row[-1] and row_checksum(found) == row[-2]:
                 whole.append(found)
             else:
-                damaged.append(tuple(found[place] for place in places))
+                self.damaged[table].add(tuple(found[place] for place in places))
         return whole
+
+    def texts(self, where: str, *values: Any) -> dict[int, str]:
+        """Texts by their identifiers."""
+        texts = {row[0]: of_text(row[1]) for row in self.read_checked("texts", where, *values)}
+        return {number: text for number, text in texts.items() if content_id(text) == number}
+
+    def damage(self) -> str:
+        """What was found damaged, in words; it counts as missing. Empty where nothing was."""
+        counts = [f"{table} {len(keys)}" for table, keys in sorted(self.damaged.items()) if keys]
+        but = ", but for labels: import their sheets" if self.damaged["labels"] else ""
+        line = (
+            f"{shown(self.path, 400)} has damaged rows ({', '.join(counts)}), which count as "
+            f"missing. The original command makes again what scores need{but}."
+        )
+        return line if counts else ""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -194,6 +209,7 @@ class Database:
                 self._connection.close()
             self._connection = self._identity = None
             self._models.clear()
+            self.damaged.clear()
 
     def _open(self, *, create: bool) -> sqlite3.Connection | None:
         """The connection; None where there is no file and none is to be made."""
@@ -440,38 +456,11 @@ def _pad(path: Path) -> None:
                 file.truncate(size)
 
 
-class Mendable:
-    """What a store knows of its damaged rows."""
-
-    def __init__(self, database: Database, damage: Damage) -> None:
-        self.database = database
-        self.damage = damage
-        self._damaged: dict[str, list[tuple[Any, ...]]] = {}
-
-    def _read(self, table: str, where: str = "", *values: Any) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
-        rows = self.database.read_checked(table, found, where, *values)
-        self._damaged[table] = found
-        self.damage.pieces = sum(map(len, self._damaged.values()))
-        return rows
-
-    def _texts(self, where: str, *values: Any) -> dict[int, str]:
-        """Texts by their identifiers."""
-        texts = {number: of_text(text) for number, text in self._read("texts", where, *values)}
-        return {number: text for number, text in texts.items() if content_id(text) == number}
-
-    def mend(self) -> None:
-        """Remove what is damaged, so that it is made again and nobody is told of it any more."""
-        for table, names in self._damaged.items():
-            self.database.remove(table, names)
-        self._damaged = {}
-        self.damage.pieces = 0
-
-
-def mend(folder: Path, stores: Iterable[Mendable | None], notices: Notices) -> None:
-    """Begin to work on a run folder: say what is damaged, and remove what killed writers left."""
-    remove_abandoned(folder)
-    for store in stores:
-        if store is not None and store.damage:
-            notices.warn(store.damage.mended())
-            store.mend()
+def mend(database: Database, notices: Notices) -> None:
+    """Begin to work on a run: say what is damaged, and remove it and what killed writers left."""
+    remove_abandoned(database.folder)
+    if line := database.damage():
+        notices.warn(line)
+        for table, keys in database.damaged.items():
+            database.remove(table, keys)
+        database.damaged.clear()

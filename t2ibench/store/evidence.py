@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.checksums import Damage, row_checksums
-from t2ibench.store.database import BrokenDatabaseError, Database, Mendable
+from t2ibench.store.checksums import row_checksums
+from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.schema import blob_checksum, content_id
 
 Kind = Literal["images", "texts"]
@@ -78,20 +78,20 @@ class _Held:
                 self._bytes -= self._rows.popitem(last=False)[1].nbytes
 
 
-class EvidenceStore(Mendable):
+class EvidenceStore:
     """The embeddings one encoder made.
 
     What is where is kept in memory, and the rows used last (see `_HELD_BYTES`); the others stay on
     disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes. A part
-    is what was embedded together. A row that is damaged counts as missing: one that does not match
-    its checksum, has another width than the rest, or is not of unit length (a text's may be all
-    NaN).
+    is what was embedded together. One that is damaged counts as missing: it does not match its
+    checksum, has another width than the rest, or a row that is not of unit length (a text's may be
+    all NaN).
     """
 
     def __init__(
         self, database: Database, name: str, fingerprint: str, embeds_images: bool = True
     ) -> None:
-        super().__init__(database, Damage(f"embedding by {name}", f"embeddings by {name}"))
+        self.database, self.name = database, name
         self.fingerprint, self.embeds_images = fingerprint, embeds_images
         self._model = ("encoder", name, fingerprint)
         self._id = content_id(*self._model)
@@ -99,7 +99,6 @@ class EvidenceStore(Mendable):
         self._sums: dict[int, npt.NDArray[np.uint32]] = {}
         self._held = _Held()
         self._width: int | None = None
-        self._bad: list[int] = []  # parts with damaged rows
         self._load()
 
     def _load(self) -> None:
@@ -116,7 +115,7 @@ class EvidenceStore(Mendable):
             self._index(part)
 
     def _index(self, part: int) -> None:
-        """Make the whole rows of a part known, and count the others as damaged."""
+        """Make a part known, or note that it is damaged."""
         found = self.database.read(
             "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
         )
@@ -126,49 +125,28 @@ class EvidenceStore(Mendable):
         types = (type(keys), type(data), type(sums), type(width))
         n = len(keys) // _KEY if types == (bytes, bytes, bytes, int) else 0
         size = _TYPES[dtype].itemsize if dtype in _TYPES else 0
-        sound = kind in self._places and n and size and width == self._width
-        if not sound or len(data) != n * width * size or len(sums) != 4 * n:
-            self.damage.pieces += max(n, 1)
-            self._bad.append(part)
-            return
-        rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(n, width)
-        stored = np.frombuffer(sums, dtype="<u4").astype(np.uint32)
-        good = ~off_length(rows, may_lack=kind == "texts")
-        if crc != blob_checksum(keys, data, sums):
-            raw = np.frombuffer(keys[: n * _KEY], dtype=np.uint8).reshape(n, _KEY)
-            good &= stored == row_checksums(raw, rows)
-        if not good.all():
-            self._bad.append(part)
-            self.damage.pieces += int((~good).sum())
-        self._add(part, kind, keys.hex(), rows, stored, np.flatnonzero(good).tolist())
+        if (
+            kind in self._places and n and size and width == self._width
+            and (len(data), len(sums)) == (n * width * size, 4 * n)
+            and crc == blob_checksum(keys, data, sums)
+        ):  # fmt: skip
+            rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(n, width)
+            if not off_length(rows, may_lack=kind == "texts").any():
+                self._add(part, kind, keys, rows, np.frombuffer(sums, dtype="<u4"))
+                return
+        self.database.damaged["embeddings"].add((part,))
 
     def _add(
-        self, part: int, kind: Kind, names: str, rows: _Rows, sums: npt.NDArray[np.uint32],
-        good: Iterable[int],
-    ) -> None:  # fmt: skip
-        """Make rows of a part known; what is embedded again replaces what was there."""
+        self, part: int, kind: Kind, keys: bytes, rows: _Rows, sums: npt.NDArray[np.uint32]
+    ) -> None:
+        """Make a part known; what is embedded again replaces what was there."""
         self._sums[part] = sums
         self._held.keep(part, rows)
-        known, step = self._places[kind], 2 * _KEY
-        known.update(
-            (names[row * step : (row + 1) * step], part << _ROW_BITS | row) for row in good
+        names, step = keys.hex(), 2 * _KEY
+        self._places[kind].update(
+            (names[row * step : (row + 1) * step], part << _ROW_BITS | row)
+            for row in range(len(rows))
         )
-
-    def mend(self) -> None:
-        """Store the whole rows of damaged parts anew, so that nobody is told of them any more."""
-        for part in self._bad:
-            found = [
-                (kind, key) for kind, known in self._places.items()
-                for key, place in known.items() if place >> _ROW_BITS == part
-            ]  # fmt: skip
-            rows = np.stack([self.get(kind, key) for kind, key in found]) if found else None
-            with self.database.writing():
-                self.database.remove("embeddings", [(part,)])
-                self._held = _Held()  # its number may be given again
-                if rows is not None:
-                    self.add(found[0][0], [key for _, key in found], rows.astype(np.float32))
-        self._bad = []
-        self.damage.pieces = 0
 
     def keys(self, kind: Kind) -> list[str]:
         """What has an embedding."""
@@ -242,4 +220,4 @@ class EvidenceStore(Mendable):
             )  # fmt: skip
             ((part,),) = self.database.read("SELECT last_insert_rowid()")
         self._width = rows.shape[1]
-        self._add(part, kind, blobs[0].hex(), rows, sums, range(len(keys)))
+        self._add(part, kind, blobs[0], rows, sums)

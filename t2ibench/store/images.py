@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.checksums import Damage
-from t2ibench.store.database import Database, Mendable
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.files import write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
@@ -136,16 +135,14 @@ _STATUS, _SHA256, _FILE = map(columns("attempts").index, ("status", "sha256", "f
 _Row = tuple[Any, ...]
 
 
-class ImageStore(Mendable):
+class ImageStore:
     """The images of one generator: rows of attempts, and files in images/ beside run.db.
 
     Which files are there is looked up once, folder by folder, when it is first asked.
     """
 
     def __init__(self, database: Database, fingerprint: str) -> None:
-        super().__init__(
-            database, Damage("line of the record of images", "lines of the record of images")
-        )
+        self.database = database
         self.root = database.folder / "images"
         self._base = str(self.root)
         self.fingerprint = fingerprint
@@ -162,7 +159,7 @@ class ImageStore(Mendable):
         self.__dict__.pop("looks", None)
         best: dict[tuple[int, int], _Row] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
-        for row in self._read("attempts", where, self._generator):
+        for row in self.database.read_checked("attempts", where, self._generator):
             if is_sound(row[_STATUS], row[_SHA256], row[_FILE]):
                 known = best.get(row[1:3])
                 if known is None or RANK[row[_STATUS]] >= RANK[known[_STATUS]]:
@@ -170,16 +167,12 @@ class ImageStore(Mendable):
         # A row becomes an Attempt when it is asked for: a million are read in seconds.
         self._rows: dict[tuple[int, int], Attempt | _Row] = dict(best)
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
-        self._prompts |= self._texts(texts, self._generator)
+        self._prompts |= self.database.texts(texts, self._generator)
 
     @cached_property
     def looks(self) -> EvidenceStore:
         """What images look like from afar (`pixels.look`), by the SHA-256 of their files."""
-        looks = EvidenceStore(self.database, *LOOKS)
-        again = "Their images are compared with others by their files alone."
-        one, many = "look of an image", "looks of images"
-        looks.damage = Damage(one, many, again, made_again=False, pieces=looks.damage.pieces)
-        return looks
+        return EvidenceStore(self.database, *LOOKS)
 
     def _place(self, prompt: str, index: int) -> tuple[int, int]:
         found = self._ids.get(prompt)

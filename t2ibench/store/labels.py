@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from t2ibench.errors import T2IBenchError, shown, visible
 from t2ibench.store.answers import add_questions, question_id, read_questions
-from t2ibench.store.checksums import Damage
-from t2ibench.store.database import Database, Mendable
+from t2ibench.store.database import Database
 from t2ibench.store.schema import of_text, to_text
 
 _LONGEST = 80  # characters of a name
@@ -44,31 +43,22 @@ def item_id(image: str, question: str, classes: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class LabelStore(Mendable):
+class LabelStore:
     """The labels of a run."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(
-            database,
-            Damage(
-                "label",
-                "labels",
-                "Import the filled sheets again with `t2ibench label import`.",
-                made_again=False,
-            ),
-        )
+        self.database = database
         self._refresh()
 
     def _refresh(self) -> None:
-        asked = read_questions(self.database.read_checked("questions", []))
-        rows = self._read("labels")
-        labels = [
+        rows = self.database.read_checked("labels")
+        asked = read_questions(self.database)  # afterwards: a label comes with its question
+        self._labels = sorted(
             Label(*asked[number], image, of_text(labeller), of_text(answer))
             for number, image, labeller, answer in rows
             if number in asked
-        ]
-        self.damage.pieces += len(rows) - len(labels)
-        self._labels = sorted(labels)
+        )
+        self.database.damaged["labels"] |= {row[:3] for row in rows if row[0] not in asked}
         self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
         for label in self._labels:
             where = (label.question, label.classes, label.image)
@@ -91,7 +81,7 @@ class LabelStore(Mendable):
             for label in new
         ]  # fmt: skip
         with self.database.writing():
-            self.mend()
+            self.database.remove("labels", self.database.damaged.pop("labels", ()))
             add_questions(self.database, [(label.question, label.classes) for label in new])
             self.database.write("labels", rows)
         self._refresh()

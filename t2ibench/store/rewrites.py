@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from t2ibench.store.checksums import Damage
-from t2ibench.store.database import Database, Mendable
+from t2ibench.store.database import Database
 from t2ibench.store.schema import content_id, of_text, to_text
 
 _STATUSES = ("ok", "refused", "failed")
@@ -24,14 +23,13 @@ class StoredRewriting:
     reason: str | None = None
 
 
-class RewriteStore(Mendable):
+class RewriteStore:
     """The rewritings of a run. What is 'ok' or 'refused' stays; what failed may be replaced."""
 
     def __init__(self, database: Database, fingerprint: str) -> None:
-        super().__init__(database, Damage("rewriting", "rewritings"))
-        self._fingerprint = fingerprint
+        self.database, self._fingerprint = database, fingerprint
         self._rewriter = content_id("rewriter", "", fingerprint)
-        rows = self._read("rewrites", "WHERE rewriter = ?", self._rewriter)
+        rows = database.read_checked("rewrites", "WHERE rewriter = ?", self._rewriter)
         self._rows: dict[tuple[int, int], tuple[str, str | None, str | None]] = {
             (text, number): (status, *(None if one is None else of_text(one) for one in texts))
             for _, text, number, status, *texts in rows
@@ -41,7 +39,7 @@ class RewriteStore(Mendable):
     def __iter__(self) -> Iterator[StoredRewriting]:
         """The rewritings of prompts that are known, by prompt and number."""
         where = "WHERE id IN (SELECT text FROM rewrites WHERE rewriter = ?)"
-        prompts = self._texts(where, self._rewriter)
+        prompts = self.database.texts(where, self._rewriter)
         known = [(prompts[text], number) for text, number in self._rows if text in prompts]
         for prompt, number in sorted(known):
             yield self._stored(prompt, number)

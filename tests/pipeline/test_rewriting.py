@@ -148,7 +148,7 @@ def test_lost_rewritings_are_asked_for_again_where_images_are_missing(tmp_path: 
         "UPDATE rewrites SET rewritten = 'x' WHERE text = (SELECT min(text) FROM rewrites)",
     )
     again = Counts()
-    with pytest.warns(UserWarning, match="1 rewriting was damaged"):
+    with pytest.warns(UserWarning, match=r"damaged rows \(rewrites 1\)"):
         run(tmp_path, again, images_per_prompt=3)
     assert len(again.asked) == 1 and texts_of(results.folder) == before
 

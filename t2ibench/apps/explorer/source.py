@@ -264,7 +264,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
     """Embed what has no embedding; images that cannot be read are excluded."""
-    mend(source.evidence.database.folder, [source.evidence], reporter)
+    mend(source.evidence.database, reporter)
     run = EncoderRun(encoder, source.evidence)
     todo = missing_embeddings(pictures, [run])
     if not todo:

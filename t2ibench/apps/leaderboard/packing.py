@@ -193,7 +193,7 @@ def _pack_evidence(
 def _pack_embeddings(store: EvidenceStore, target: EvidenceStore, kind: Kind, of: set[str]) -> None:
     keys = sorted(of)
     if lacking := store.missing(kind, keys):
-        raise _incomplete(f"{len(lacking)} {kind} have no {store.damage.one}.")
+        raise _incomplete(f"{len(lacking)} {kind} have no embedding by {store.name}.")
     for start in range(0, len(keys), _PART):
         part = keys[start : start + _PART]
         target.add(kind, part, store.rows(kind, part).astype(np.float32), dtype="float16")
