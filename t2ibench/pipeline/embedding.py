@@ -17,7 +17,8 @@ from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.pieces import Damaged, Embedded, ImageToEmbed
-from t2ibench.store.evidence import off_length, text_key
+from t2ibench.store.evidence import EvidenceStore, off_length, text_key
+from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
 _T = TypeVar("_T")
@@ -25,6 +26,27 @@ _R = TypeVar("_R")
 _THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
 PART = 256  # embeddings that are stored together: what a kill can cost, and what memory holds
+
+
+def missing_embeddings(
+    images: Iterable[StoredImage], stores: Sequence[EvidenceStore]
+) -> list[ImageToEmbed]:
+    """The images that an encoder has not embedded yet, each file once, with who has not."""
+    seen: set[str] = set()
+    missing: list[ImageToEmbed] = []
+    for image in images:
+        if image.sha256 not in seen:
+            names = [store.name for store in stores if not store.has("images", image.sha256)]
+            if names:
+                missing.append((image, names))
+        seen.add(image.sha256)
+    return missing
+
+
+def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:
+    """The texts that have no embedding yet, each once."""
+    by_key = {text_key(text): text for text in texts}
+    return [by_key[key] for key in store.missing("texts", by_key)]
 
 
 def embedded_images(

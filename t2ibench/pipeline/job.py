@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import ImageRequest, LooksUp
+from t2ibench.models.protocols import Encoder, ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
+from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
+from t2ibench.pipeline.generation import ImageFile
 from t2ibench.pipeline.generator_record import record_generator, settle
 from t2ibench.pipeline.judging import unanswered
 from t2ibench.pipeline.pieces import (
@@ -35,20 +38,11 @@ from t2ibench.pipeline.pieces import (
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import open_rewritings
-from t2ibench.pipeline.work import (
-    EncoderRun,
-    JudgeRun,
-    missing_embeddings,
-    missing_texts,
-    open_encoder,
-    open_judge,
-    store_answers,
-    store_images,
-    store_rows,
-)
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.run import RunFolder
-from t2ibench.store.images import ImageStore, StoredImage
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 Stage = Literal["generate", "texts", "embed", "ask"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
@@ -62,10 +56,11 @@ class Job:
     plan: Plan
     folder: RunFolder
     images: ImageStore | None  # None without a generator
-    encoders: Sequence[EncoderRun] = ()
-    judges: Sequence[JudgeRun] = ()
+    observers: Observers
+    encoders: Sequence[EvidenceStore] = ()
+    judges: Sequence[AnswerStore] = ()
     # By the encoder that they are held against; they embed what that one is scored on.
-    controls: Mapping[str, EncoderRun] = field(default_factory=dict)
+    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)
     generates: bool = False  # else only what is stored counts
     from_object: bool = False
     gives_up: bool = True  # where all fail from the start on
@@ -83,17 +78,16 @@ class Job:
     def piece(self, stage: Stage, number: int) -> Piece | None:
         """What is missing of one piece; None where nothing is."""
         if stage == "texts":
-            run, texts = self._texts()[number]
-            name = run.encoder.name
-            missing = [] if name in self.stopped else missing_texts(texts, run.store)
-            return TextsToEmbed(name, tuple(missing), run.store.width) if missing else None
+            store, texts = self._texts()[number]
+            missing = [] if store.name in self.stopped else missing_texts(texts, store)
+            return TextsToEmbed(store.name, tuple(missing), store.width) if missing else None
         if self.images is None:
             return None
         if stage == "ask":
             return self._questions(number)
         if stage == "embed":
             images = self._images_to_embed(number)
-            widths = {run.encoder.name: run.store.width for run in self._runs()}
+            widths = {store.name: store.width for store in self._embeddings()}
             return ImagesToEmbed(tuple(images), widths) if images else None
         requests = self._to_generate(number) if self.generates else []
         requests = [one for one in requests if _place(one) not in self._tried]
@@ -117,13 +111,15 @@ class Job:
         if isinstance(part, ImageFiles):
             return self._store_images(part)
         if isinstance(part, AskReport):
-            run = next(run for run in self.judges if run.judge.name == part.judge)
-            store_answers(part, run, self.reports.setdefault(part.judge, AskReport()))
+            next(store for store in self.judges if store.name == part.judge).add(part.answers)
+            self.reports.setdefault(part.judge, AskReport()).add(part)
             if part.stopped is not None:
                 self.stopped[part.judge] = part.stopped
             self._remove(part.damaged)
             return part.questions
-        store_rows(part, {run.encoder.name: run.store for run in self._runs()})
+        for store in self._embeddings():
+            if store.name in part.rows:
+                store.add(part.kind, *part.rows[store.name])
         self.embedded += part.embedded
         self._remove(part.damaged)
         self.stopped |= part.failures
@@ -171,25 +167,17 @@ class Job:
             )
         return len(batch)
 
-    def names(self) -> list[str]:
-        """Names of the encoders."""
-        return [run.encoder.name for run in self.encoders]
-
-    def _runs(self) -> list[EncoderRun]:
+    def _embeddings(self) -> list[EvidenceStore]:
         return [*self.encoders, *self.controls.values()]
 
-    def _texts(self) -> list[tuple[EncoderRun, Sequence[str]]]:
+    def _texts(self) -> list[tuple[EvidenceStore, Sequence[str]]]:
         """What each encoder and each control has to embed of the plan's texts."""
         plan = self.plan
-        pairs = [(run, plan.texts_for(run.encoder.embeds_images)) for run in self.encoders]
-        return [*pairs, *((run, plan.controlled_texts) for run in self.controls.values())]
+        pairs = [(store, plan.texts_for(store.embeds_images)) for store in self.encoders]
+        return [*pairs, *((store, plan.controlled_texts) for store in self.controls.values())]
 
-    def _working(self, runs: Iterable[EncoderRun]) -> list[EncoderRun]:
-        return [
-            run
-            for run in runs
-            if run.encoder.embeds_images and run.encoder.name not in self.stopped
-        ]
+    def _working(self, stores: Iterable[EvidenceStore]) -> list[EvidenceStore]:
+        return [one for one in stores if one.embeds_images and one.name not in self.stopped]
 
     def _stored(self, shard: int) -> Iterator[StoredImage]:
         assert self.images is not None
@@ -212,7 +200,7 @@ class Job:
             return requests
         needed = {_place(image) for image, _ in self._images_to_embed(shard)}
         for judge in self.judges:
-            needed |= {_place(image) for image, _ in unanswered(self.questions(shard), judge.store)}
+            needed |= {_place(image) for image, _ in unanswered(self.questions(shard), judge)}
         removed -= needed
         return [one for one in requests if _place(one) not in removed]
 
@@ -246,18 +234,18 @@ class Job:
         if not self.judges:
             return None
         shard, which = divmod(number, len(self.judges))
-        run = self.judges[which]
-        name = run.judge.name
-        missing = [] if name in self.stopped else unanswered(self.questions(shard), run.store)
+        name = self.judges[which].name
+        stopped = name in self.stopped
+        missing = [] if stopped else unanswered(self.questions(shard), self.judges[which])
         streak = self.reports[name].streak if name in self.reports else 0
         return QuestionsToAsk(name, tuple(missing), streak) if missing else None
 
     def check_looked_up(self, warn: Callable[[str], None]) -> None:
         """Warn of answers that judges look up and that are about no image of this run."""
-        for run in self.judges:
-            if isinstance(run.judge, LooksUp) and self.images is not None:
+        for judge in self.observers.judges:
+            if isinstance(judge, LooksUp) and self.images is not None:
                 shards = range(self.plan.n_shards)
-                line = run.judge.check_images(one for k in shards for one in self.questions(k))
+                line = judge.check_images(one for k in shards for one in self.questions(k))
                 if line is not None:
                     warn(line)
 
@@ -284,19 +272,48 @@ def open_job(prepared: Prepared, observers: Observers) -> Job:
     """Open the stores of a run."""
     database = prepared.folder.database
     open_rewritings(prepared.generator, database)
+
+    def embeddings(one: Encoder) -> EvidenceStore:
+        return EvidenceStore(database, one.name, one.fingerprint, one.embeds_images)
+
     return Job(
         prepared.plan,
         prepared.folder,
         prepared.images,
-        [open_encoder(encoder, database) for encoder in observers.encoders],
-        [open_judge(judge, database) for judge in observers.judges],
-        {name: open_encoder(control, database) for name, control in observers.controls.items()},
+        observers,
+        [embeddings(encoder) for encoder in observers.encoders],
+        [AnswerStore(database, judge.name, judge.fingerprint) for judge in observers.judges],
+        {name: embeddings(control) for name, control in observers.controls.items()},
         generates=prepared.generator is not None,
         from_object=prepared.objects.generator is not None,
         # Failures alone, from the start on, are the set-up's fault; files fail one by one.
         gives_up=not (prepared.settings.allow_missing or prepared.from_folder),
         settle=partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost),
     )
+
+
+def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:
+    """Write the files of images, then their rows: a row without its file never exists."""
+    attempts: list[Attempt] = []
+    looks: dict[str, Float32Array] = {}
+    failure: T2IBenchError | None = None
+    for one in files:
+        at = one.request.prompt, one.request.index, one.request.seed
+        if one.data is None:
+            attempt = store.add_missing(*at, one.status, one.reason)
+        else:
+            try:
+                attempt = store.add_image(*at, one.data, one.suffix)
+            except T2IBenchError as error:  # of the disk; the others of the batch are recorded
+                failure = failure or error
+                continue
+            if one.look is not None:
+                looks[attempt.sha256 or ""] = one.look
+        attempts.append(replace(attempt, revised_prompt=one.revised_prompt))
+    store.record(attempts, looks)
+    if failure is not None:
+        raise failure
+    return attempts
 
 
 def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:

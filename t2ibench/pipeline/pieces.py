@@ -105,7 +105,7 @@ class AskReport:
     judge: str = ""
     answers: list[StoredAnswer] = field(default_factory=list)
     questions: int = 0
-    answered: int = 0  # answers that were stored
+    answered: int = 0
     reasons: dict[str, int] = field(default_factory=dict)  # why there is no answer
     damaged: list[Damaged] = field(default_factory=list)
     streak: int = 0  # questions without an answer at the end, one after another
@@ -117,9 +117,9 @@ class AskReport:
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:
-        """Add the outcome of further questions to the same judge, once it is stored."""
+        """Add the outcome of further questions to the same judge."""
         self.questions += other.questions
-        self.answered += other.answered
+        self.answered += len(other.answers)
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
         self.damaged += other.damaged

@@ -26,6 +26,7 @@ from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.scoring import TaskScored
+from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import (
     ControlRecord,
@@ -98,11 +99,11 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         prepared.alone(reporter),
     ):
         started = _now()
+        _check_names(executor.observers)
         job = open_job(prepared, executor.observers)
-        _check_names(job)
         _ = prepared.images and prepared.images.looks  # read, so that what is damaged is said
         mend(folder.database, reporter)
-        _save_record(prepared, job if observing else None)
+        _save_record(prepared, executor.observers if observing else None)
         _check_access(job)
         with _generation(job, prepared, executor, reporter) as generating:
             run_stage(job, "generate", generating, reporter)
@@ -159,27 +160,28 @@ def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporte
     job.check_looked_up(reporter.warn)
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
-    if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
+    working = {store.name for store in job.encoders} - job.stopped.keys()
+    if job.encoders and not job.judges and not working:
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", executor, reporter)
 
 
 def _check_access(job: Job) -> None:
     """Stop before images are made that a judge could not be asked about."""
-    for run in job.judges:
-        if isinstance(run.judge, ChecksAccess):
+    for judge in job.observers.judges:
+        if isinstance(judge, ChecksAccess):
             try:
-                run.judge.check_access()
+                judge.check_access()
             except T2IBenchError as error:
                 if job.pending("generate") or job.pending("ask"):
-                    raise T2IBenchError(f"{run.judge.name}: {error.message}", error.hint) from None
+                    raise T2IBenchError(f"{judge.name}: {error.message}", error.hint) from None
 
 
-def _check_names(job: Job) -> None:
+def _check_names(observers: Observers) -> None:
     """Results are told apart by name, so no two encoders and no two judges may share one."""
-    encoders = [*job.names(), *(run.encoder.name for run in job.controls.values())]
-    for kind, names in (("encoder", encoders), ("judge", [r.judge.name for r in job.judges])):
-        for name, count in Counter(names).items():
+    encoders = [*observers.encoders, *observers.controls.values()]
+    for kind, models in (("encoder", encoders), ("judge", observers.judges)):
+        for name, count in Counter(one.name for one in models).items():
             if count > 1:
                 raise T2IBenchError(
                     f"{count} {kind}s have the name '{name}'.", "Give each its own name."
@@ -222,7 +224,7 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
     outcome.complete = complete and not (job.damaged or lost or failed or prepared.skipped)
 
 
-def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
+def _save_record(prepared: Prepared, observing: Observers | None = None) -> None:
     """Store the record before the work starts, so that a killed run can be scored and resumed.
 
     A call that only generates leaves what the record says of encoders and judges.
@@ -233,17 +235,15 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
         prepared.images.name(prepared.plan.prompts)
     observers: dict[str, object] = {}
     if observing is not None:
-        encoders = [run.encoder for run in observing.encoders]
-        controls = {name: run.encoder for name, run in observing.controls.items()}
         observers["encoders"] = {
             one.name: EncoderRecord(fingerprint=one.fingerprint, embeds_images=one.embeds_images)
-            for one in encoders
+            for one in observing.encoders
         }
         observers["controls"] = {
             name: ControlRecord(name=one.name, fingerprint=one.fingerprint)
-            for name, one in controls.items()
+            for name, one in observing.controls.items()
         }
-        observers["judges"] = {run.judge.name: run.judge.fingerprint for run in observing.judges}
+        observers["judges"] = {judge.name: judge.fingerprint for judge in observing.judges}
     record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
     if observing is None and (record.encoders or record.judges):
         names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder")

@@ -27,13 +27,13 @@ from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.models.servers import submit
 from t2ibench.pipeline.generator_record import settle
-from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
 from tests import hand
 from tests.models.chat import Said, json_reply, speaking, without_waiting
 from tests.models.images_api import Faults, images_server, running
+from tests.pipeline.storing import generate_images
 
 PROMPTS = [f"a photo of a {word}" for word in ("nurse", "rose", "chef", "wasp")]
 KEY = "sk-very-secret-0123456789"

@@ -18,11 +18,11 @@ from t2ibench.models.chat_server import ChatServer
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.pipeline.pieces import Question
-from t2ibench.pipeline.work import ask, open_judge
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage
 from tests import hand
 from tests.models.chat import serving
+from tests.pipeline.storing import ask, open_judge
 
 CLASSES = ("red", "green")
 

@@ -16,10 +16,10 @@ from PIL import Image
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.embedding import in_order
-from t2ibench.pipeline.work import embed, generate_images, open_encoder
 from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from tests.models import parts
+from tests.pipeline.storing import embed, generate_images, open_encoder
 
 REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
 
@@ -159,9 +159,8 @@ def test_encoders_get_full_batches_and_the_same_rows(
 ) -> None:
     encoders = [Colours(5), Colours(1), Colours(100)]
     runs = [open_encoder(encoder, Database(tmp_path)) for encoder in encoders]
-    told: list[int] = []
-    report = embed(images, runs, told.append)
-    assert report.embedded == sum(told) == 12 and not report.failures
+    report = embed(images, runs)
+    assert report.embedded == report.tried == 12 and not report.failures
     assert [encoder.batches for encoder in encoders] == [[5, 5, 2], [1] * 12, [12]]
     for image in images:
         rows = [run.store.get("images", image.sha256) for run in runs]

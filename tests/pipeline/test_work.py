@@ -20,7 +20,6 @@ from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest, Query
 from t2ibench.pipeline.executors import Cut, InProcess
 from t2ibench.pipeline.pieces import Part
-from t2ibench.pipeline.work import ask, embed, generate_images, open_encoder, open_judge
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
@@ -31,6 +30,7 @@ from tests.conftest import Cli
 from tests.hand import damage, edit, edit_record
 from tests.models import parts
 from tests.pipeline.engines import SMALL, SMALL_FLAGS
+from tests.pipeline.storing import ask, embed, generate_images, open_encoder, open_judge
 from tests.tasks.files import TEA
 
 TASK = "t2iat_flowers_insects"

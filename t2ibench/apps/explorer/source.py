@@ -20,9 +20,8 @@ from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_en
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
 from t2ibench.models.protocols import Encoder
-from t2ibench.pipeline.embedding import naming
+from t2ibench.pipeline.embedding import embedded_images, missing_embeddings, naming
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.work import EncoderRun, embed, missing_embeddings
 from t2ibench.results.run import RunFolder, is_run, open_run
 from t2ibench.store.database import Database, mend
 from t2ibench.store.distinct import DistinctImages
@@ -265,14 +264,18 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
     """Embed what has no embedding; images that cannot be read are excluded."""
     mend(source.evidence.database, reporter)
-    run = EncoderRun(encoder, source.evidence)
-    todo = missing_embeddings(pictures, [run])
+    store = source.evidence
+    todo = missing_embeddings(pictures, [store])
     if not todo:
         return
     with reporter.stage("Embedding images", len(todo), "images") as ticker:
-        report = embed(pictures, [run], ticker.advance)
-    report.check()
-    for damage in report.damaged:
-        reporter.warn(f"{damage}; it is excluded.")
-    broken = {damage.image.sha256 for damage in report.damaged}
+        broken = set[str]()
+        for part in embedded_images(todo, {store.name: encoder}, {store.name: store.width}):
+            for keys, rows in part.rows.values():
+                store.add("images", keys, rows)
+            ticker.advance(part.tried)
+            part.check()
+            for damage in part.damaged:
+                reporter.warn(f"{damage}; it is excluded.")
+                broken.add(damage.image.sha256)
     pictures[:] = [picture for picture in pictures if picture.sha256 not in broken]

@@ -1,0 +1,76 @@
+"""Generating, embedding and asking in this process, each part stored as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from t2ibench.models.protocols import Encoder, Generator, ImageRequest, Judge
+from t2ibench.pipeline.embedding import embedded_images, missing_embeddings
+from t2ibench.pipeline.generation import generated
+from t2ibench.pipeline.job import store_images
+from t2ibench.pipeline.judging import answered, unanswered
+from t2ibench.pipeline.pieces import AskReport, Embedded, ImageQuestions
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
+
+
+class EncoderRun(NamedTuple):
+    encoder: Encoder
+    store: EvidenceStore
+
+
+class JudgeRun(NamedTuple):
+    judge: Judge
+    store: AnswerStore
+
+
+def open_encoder(encoder: Encoder, database: Database) -> EncoderRun:
+    return EncoderRun(encoder, EvidenceStore(database, encoder.name, encoder.fingerprint))
+
+
+def open_judge(judge: Judge, database: Database) -> JudgeRun:
+    return JudgeRun(judge, AnswerStore(database, judge.name, judge.fingerprint))
+
+
+def generate_images(
+    requests: Iterable[ImageRequest],
+    generator: Generator,
+    store: ImageStore,
+    on_batch: Callable[[list[Attempt]], object] = lambda _: None,
+) -> list[Attempt]:
+    todo = [request for request in requests if not store.is_done(request.prompt, request.index)]
+    attempts: list[Attempt] = []
+    with closing(generated(todo, generator)) as parts:
+        for files in parts:
+            stored = store_images(files, store)
+            attempts += stored
+            on_batch(stored)
+    return attempts
+
+
+def embed(images: Iterable[StoredImage], runs: Sequence[EncoderRun]) -> Embedded:
+    report = Embedded("images", 0)
+    stores = {run.store.name: run.store for run in runs}
+    encoders = {run.store.name: run.encoder for run in runs}
+    widths = {name: store.width for name, store in stores.items()}
+    missing = missing_embeddings(images, list(stores.values()))
+    for part in embedded_images(missing, encoders, widths):
+        for name, (keys, rows) in part.rows.items():
+            stores[name].add(part.kind, keys, rows)
+        report.tried += part.tried
+        report.damaged += part.damaged
+        report.failures |= part.failures
+    return report
+
+
+def ask(questions: Iterable[ImageQuestions], run: JudgeRun) -> AskReport:
+    report = AskReport()
+    with closing(answered(unanswered(questions, run.store), run.judge)) as parts:
+        for part in parts:
+            run.store.add(part.answers)
+            report.add(part)
+    return report
