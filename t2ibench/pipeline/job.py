@@ -300,7 +300,7 @@ def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]
     for one in files:
         at = one.request.prompt, one.request.index, one.request.seed
         if one.data is None:
-            attempt = store.add_missing(*at, one.status, one.reason)
+            attempt = Attempt(*at, one.status, reason=one.reason)
         else:
             try:
                 attempt = store.add_image(*at, one.data, one.suffix)

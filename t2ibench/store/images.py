@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.files import write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
-from t2ibench.store.schema import columns, content_id, of_text, to_text
+from t2ibench.store.schema import content_id, of_text, to_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,11 +28,10 @@ RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
 _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a million are read in seconds
 class Attempt:
     """One attempt at one image."""
 
-    key: str
     prompt: str
     index: int
     seed: int
@@ -42,6 +41,11 @@ class Attempt:
     reason: str | None = None
     tries: int = 0  # attempts before this one
     revised_prompt: str | None = None  # that the model says it used instead
+
+    @property
+    def key(self) -> str:
+        """What tells it from the others of its generator; in the name of its file."""
+        return self.file[3:67] if self.file else f"{self.index} {self.prompt}"
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
@@ -131,8 +135,6 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
 
 
 LOOKS = ("look", "1")  # what `pixels.look` gives of images is stored like embeddings by it
-_STATUS, _SHA256, _FILE = map(columns("attempts").index, ("status", "sha256", "file"))
-_Row = tuple[Any, ...]
 
 
 class ImageStore:
@@ -157,17 +159,21 @@ class ImageStore:
         """Read what is stored; an image outranks a failed attempt at it."""
         self._absent = None
         self.__dict__.pop("looks", None)
-        best: dict[tuple[int, int], _Row] = {}
-        where = "WHERE generator = ? ORDER BY text, number, try"
-        for row in self.database.read_checked("attempts", where, self._generator):
-            if is_sound(row[_STATUS], row[_SHA256], row[_FILE]):
-                known = best.get(row[1:3])
-                if known is None or RANK[row[_STATUS]] >= RANK[known[_STATUS]]:
-                    best[row[1:3]] = row
-        # A row becomes an Attempt when it is asked for: a million are read in seconds.
-        self._rows: dict[tuple[int, int], Attempt | _Row] = dict(best)
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         self._prompts |= self.database.texts(texts, self._generator)
+        self._rows: dict[tuple[int, int], Attempt] = {}
+        where = "WHERE generator = ? ORDER BY text, number, try"
+        for row in self.database.read_checked("attempts", where, self._generator):
+            _, text, index, tries, seed, status, sha256, file, reason, revised = row
+            known = self._rows.get((text, index))
+            if not is_sound(status, sha256, file) or (known and RANK[status] < RANK[known.status]):
+                continue
+            reason = None if reason is None else of_text(reason)
+            revised = None if revised is None else of_text(revised)
+            prompt = self._prompts.get(text, "")
+            self._rows[text, index] = Attempt(
+                prompt, index, seed, status, file, sha256, reason, tries, revised
+            )
 
     @cached_property
     def looks(self) -> EvidenceStore:
@@ -190,40 +196,18 @@ class ImageStore:
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
         """
-        place = self._place(prompt, index)
-        found = self._rows.get(place)
-        if isinstance(found, tuple):
-            found = self._rows[place] = self._attempt(prompt, found)
-        return found
-
-    def _attempt(self, prompt: str, row: _Row) -> Attempt:
-        _, _, index, tries, seed, status, sha256, file, reason, revised = row
-        return Attempt(
-            image_key(self.fingerprint, prompt, index) if file is None else file[3:67],
-            prompt,
-            index,
-            seed,
-            status,
-            file,
-            sha256,
-            None if reason is None else of_text(reason),
-            tries,
-            None if revised is None else of_text(revised),
-        )
+        found = self._rows.get(self._place(prompt, index))
+        # The row of its prompt may be damaged.
+        return found if found is None or found.prompt else replace(found, prompt=prompt)
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
-        return self._has_file(attempt.status, attempt.file)
-
-    def _has_file(self, status: str, file: str | None) -> bool:
-        if file is None:
-            return status != "ok"
+        if attempt.file is None:
+            return attempt.status != "ok"
         if self._absent is None:
-            files = (
-                row[_FILE] if isinstance(row, tuple) else row.file for row in self._rows.values()
-            )
-            self._absent = absent_files(self.root, (one for one in files if one is not None))
-        return file not in self._absent
+            files = (one.file for one in self._rows.values() if one.file is not None)
+            self._absent = absent_files(self.root, files)
+        return attempt.file not in self._absent
 
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index."""
@@ -246,13 +230,7 @@ class ImageStore:
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
         found = self._rows.get(self._place(prompt, index))
-        if found is None:
-            return False
-        if isinstance(found, tuple):
-            status, file = found[_STATUS], found[_FILE]
-        else:
-            status, file = found.status, found.file
-        return status != "failed" and self._has_file(status, file)
+        return found is not None and found.status != "failed" and self.has_file(found)
 
     def path(self, attempt: Attempt) -> Path:
         """The file of an image."""
@@ -272,12 +250,7 @@ class ImageStore:
         # Not durable: after a loss of power the hash in its row tells that the file is damaged.
         write_bytes(self.root / file, data, durable=False)
         digest = hashlib.sha256(data).hexdigest()
-        return Attempt(key, prompt, index, seed, "ok", file=file, sha256=digest)
-
-    def add_missing(self, prompt: str, index: int, seed: int, status: str, reason: str) -> Attempt:
-        """Describe an attempt that gave no image; `record` makes it known."""
-        key = image_key(self.fingerprint, prompt, index)
-        return Attempt(key, prompt, index, seed, status, reason=reason)
+        return Attempt(prompt, index, seed, "ok", file=file, sha256=digest)
 
     def name(self, prompts: Iterable[str]) -> None:
         """Store prompts, so that each row's is known by more than its identifier."""

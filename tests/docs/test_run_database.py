@@ -14,7 +14,7 @@ import pytest
 
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import Label, LabelStore
 from tests import hand
 from tests.conftest import copied
@@ -37,7 +37,7 @@ def run(shared_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert generator is not None
     images = ImageStore(Database(run), generator.fingerprint)
     first = next(one for one in images.attempts() if one.status == "ok")
-    refused = images.add_missing(first.prompt, 98, 1, "refused", "it is a person")
+    refused = Attempt(first.prompt, 98, 1, "refused", reason="it is a person")
     images.record([refused, images.add_image("a", 0, 1, images.image(first).data(), ".png")])
     images.record([replace(first, revised_prompt="other words")])
     answer = hand.stored(run, "answers")[0]

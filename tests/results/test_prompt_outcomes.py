@@ -9,7 +9,7 @@ from t2ibench.store.images import Attempt
 
 
 def attempt(prompt: str, index: int, status: str = "ok", revised: str | None = None) -> Attempt:
-    return Attempt("k", prompt, index, 0, status, revised_prompt=revised)
+    return Attempt(prompt, index, 0, status, revised_prompt=revised)
 
 
 def test_shares_are_those_of_the_counts() -> None:

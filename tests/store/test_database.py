@@ -21,7 +21,7 @@ from t2ibench.store import database as module
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import BrokenDatabaseError, Database, is_on_network, mend
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import Label, LabelStore
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 from t2ibench.store.schema import TABLES, key_columns
@@ -49,9 +49,7 @@ def filled(folder: Path) -> Database:
     """A database with rows in every table."""
     database = Database(folder)
     images = ImageStore(database, "f")
-    images.record(
-        [images.add_missing(f"a nurse {n}", n, 2**63 - 1, "refused", ODD) for n in range(4)]
-    )
+    images.record([Attempt(f"a nurse {n}", n, 2**63 - 1, "refused", reason=ODD) for n in range(4)])
     EvidenceStore(database, "e", "f" * 64).add("images", KEYS, unit(4))
     AnswerStore(database, "j", "f" * 64).add([answer(number) for number in range(3)])
     LabelStore(database).add(

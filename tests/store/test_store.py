@@ -17,7 +17,7 @@ from PIL import Image
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.database import Database
 from t2ibench.store.files import remove_abandoned, write_atomically, write_text
-from t2ibench.store.images import ImageStore, image_key, image_seed
+from t2ibench.store.images import Attempt, ImageStore, image_key, image_seed
 from t2ibench.store.jsonl import append_rows, dump_rows, read_rows
 
 
@@ -48,13 +48,13 @@ def test_an_image_without_its_row_or_without_its_file_is_drawn_again(tmp_path: P
 
 def test_a_failed_attempt_is_tried_again_a_filtered_one_is_not(tmp_path: Path) -> None:
     store = ImageStore(Database(tmp_path), "f")
-    store.record([store.add_missing("a", 0, 1, "failed", "out of memory")])
-    store.record([store.add_missing("a", 1, 1, "filtered", "black")])
+    store.record([Attempt("a", 0, 1, "failed", reason="out of memory")])
+    store.record([Attempt("a", 1, 1, "filtered", reason="black")])
     again = ImageStore(Database(tmp_path), "f")
     assert not again.is_done("a", 0)
     assert again.is_done("a", 1)
     again.record([again.add_image("a", 0, 1, picture(), ".png")])
-    again.record([again.add_missing("a", 0, 1, "failed", "a slower worker")])
+    again.record([Attempt("a", 0, 1, "failed", reason="a slower worker")])
     assert ImageStore(Database(tmp_path), "f").get("a", 0).status == "ok"
 
 

@@ -55,7 +55,7 @@ def _stored(evidence: WorldEvidence, distinct: int) -> StoredEvidence:
         with database.writing():
             images = ImageStore(database, "repeats")
             images.record(
-                Attempt("", prompt, k, k, "ok", sha256=_file(prompt, k % distinct))
+                Attempt(prompt, k, k, "ok", sha256=_file(prompt, k % distinct))
                 for prompt, size in sizes.items()
                 for k in range(size)
             )
