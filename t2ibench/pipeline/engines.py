@@ -10,11 +10,11 @@ from t2ibench.errors import T2IBenchError, check_installed
 from t2ibench.models.protocols import GeneratesInParts
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor, InProcess
-from t2ibench.pipeline.executors.pool import Order, WorkerPool, Workers
+from t2ibench.pipeline.executors.pool import WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.worker import Worker, make_worker
+from t2ibench.pipeline.worker import Order, UserLine
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 
@@ -37,7 +37,7 @@ def executor_of(prepared: Prepared, reporter: Reporter, observing: bool) -> Iter
     check_engine(prepared.settings)
     workers = _workers(prepared, reporter, observing)
     if workers is None:
-        yield InProcess(own_worker(prepared, reporter, observing))
+        yield _own_process(prepared, reporter, observing)
         return
     try:
         yield WorkerPool(workers, prepared.generator, reporter)
@@ -45,38 +45,39 @@ def executor_of(prepared: Prepared, reporter: Reporter, observing: bool) -> Iter
         workers.close()
 
 
-def own_worker(prepared: Prepared, reporter: Reporter, observing: bool) -> Worker:
-    """A worker in this process."""
-    return make_worker(
-        prepared.settings,
-        prepared.objects,
-        prepared.generator,
-        reporter,
-        stop_request.asked,
-        embeds=observing and prepared.plan.needs_encoder,
-        asks=observing and bool(prepared.plan.questions),
-    )
+def _own_process(prepared: Prepared, reporter: Reporter, observing: bool) -> InProcess:
+    def tell(line: UserLine) -> None:
+        (reporter.warn if line.warning else reporter.say)(line.text)
+
+    order = Order.of(prepared, observing)
+    return InProcess(order.worker(prepared.generator, prepared.objects, tell, stop_request.asked))
 
 
 def generating_executor(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:
     """Who generates: a model on a server is asked from here, so that one limit of cost holds."""
     if isinstance(executor, WorkerPool) and isinstance(prepared.generator, GeneratesInParts):
-        return InProcess(own_worker(prepared, reporter, observing=False))
+        return _own_process(prepared, reporter, observing=False)
     return executor
 
 
 def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers | None:
     """The workers that were asked for; None where this process works alone."""
-    settings = prepared.settings
-    if settings.engine == "ray":
+    settings, order = prepared.settings, Order.of(prepared, observing)
+    local = settings.engine == "local"
+    gpus = visible_gpus() if local and settings.device in {None, "auto", "cuda"} else []
+    count = settings.workers or max(len(gpus), 1)
+    if local and count == 1:
+        return None
+    if prepared.objects:
+        raise T2IBenchError(
+            "Workers make their own models, and cannot take Python objects.",
+            "Name each as package.module:factory, or leave workers and engine out.",
+        )
+    if not local:
         from t2ibench.pipeline.executors.ray import actors
 
-        return actors(Order.of(prepared, observing), settings, reporter)
-    gpus = visible_gpus() if settings.device in {None, "auto", "cuda"} else []
-    count = settings.workers or max(len(gpus), 1)
-    if count == 1:
-        return None
+        return actors(order, settings, reporter)
     threads = max(1, cores() // count)
     each = "1 thread" if threads == 1 else f"{threads} threads"
     reporter.say(f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}.")
-    return Processes(Order.of(prepared, observing), count, gpus, threads)
+    return Processes(order, count, gpus, threads)

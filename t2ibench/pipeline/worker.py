@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -22,7 +25,7 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.resolution import checked
-from t2ibench.models.rewritten_generator import Rewritten
+from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
@@ -35,10 +38,9 @@ from t2ibench.pipeline.pieces import (
     QuestionsToAsk,
     TextsToEmbed,
 )
-from t2ibench.pipeline.preparation import Objects
+from t2ibench.pipeline.preparation import Objects, Prepared, create_model
 from t2ibench.results.run import versions
 from t2ibench.settings import RunSettings
-from t2ibench.store.locks import Notices
 
 _Model = TypeVar("_Model")
 _JUDGES = "Without a download: --judge answers:FILE (people's answers)."
@@ -108,28 +110,70 @@ class Worker:
         return {encoder.name: encoder for encoder in known}
 
 
-def make_worker(
-    settings: RunSettings,
-    objects: Objects,
-    generator: Generator | None,
-    reporter: Notices,
-    stopping: Callable[[], bool],
-    *,
-    embeds: bool,
-    asks: bool,
-) -> Worker:
-    """A worker with its models; encoders and judges where anything is embedded or asked."""
-    judges = _here(partial(_judges, settings, objects), _JUDGES) if asks else []
-    create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
-    names = settings.encoder if embeds else ()
-    encoders = _here(lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS)
-    for judge in judges:
-        if isinstance(judge, ReportsWaits):
-            judge.report_waits(reporter.say)
-    controls = {} if settings.control_encoder == "none" else _controls(encoders, reporter.warn)
-    observers = Observers(encoders, controls, judges)
-    model = settings.model if objects.generator is None else None
-    return Worker(generator, observers, model, settings.batch_size, stopping)
+@dataclass(frozen=True, slots=True)
+class UserLine:
+    """A line that a worker elsewhere has for the user."""
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """All that a worker has to know of a run; encoders and judges where there is work for them."""
+
+    settings: RunSettings
+    embeds: bool
+    asks: bool
+    rewriter: RewriterInfo | None
+    cwd: str  # that relative paths of models are read from
+    path: tuple[str, ...]  # sys.path, for models of the user's own
+
+    @classmethod
+    def of(cls, prepared: Prepared, observing: bool) -> Order:
+        """What a prepared run is to its workers."""
+        here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
+        return cls(
+            prepared.settings,
+            observing and prepared.plan.needs_encoder,
+            observing and bool(prepared.plan.questions),
+            generator.info if isinstance(generator, Rewritten) else None,
+            here,
+            tuple(item or here for item in sys.path),
+        )
+
+    def worker(
+        self,
+        generator: Generator | None,
+        objects: Objects,
+        tell: Callable[[UserLine], None],
+        stopping: Callable[[], bool],
+    ) -> Worker:
+        """A worker with its models."""
+        settings = self.settings
+        judges = _here(partial(_judges, settings, objects), _JUDGES) if self.asks else []
+        create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
+        names = settings.encoder if self.embeds else ()
+        encoders = _here(lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS)
+        for judge in judges:
+            if isinstance(judge, ReportsWaits):
+                judge.report_waits(lambda text: tell(UserLine(text)))
+        controls = {} if settings.control_encoder == "none" else _controls(encoders, tell)
+        observers = Observers(encoders, controls, judges)
+        model = settings.model if objects.generator is None else None
+        return Worker(generator, observers, model, settings.batch_size, stopping)
+
+    def worker_elsewhere(
+        self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
+    ) -> Worker:
+        """In another process: a worker that makes its generator, too."""
+        with suppress(OSError):
+            os.chdir(self.cwd)
+        sys.path += [item for item in self.path if item not in sys.path]
+        generator = create_model(self.settings, Objects())
+        if generator is not None and self.rewriter is not None:
+            generator = rewritten(generator, self.rewriter)
+        return self.worker(generator, Objects(), tell, stopping)
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
@@ -140,7 +184,7 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
         raise T2IBenchError(error.message, f"{error.hint} {otherwise}") from error
 
 
-def _controls(encoders: Sequence[Encoder], warn: Callable[[str], None]) -> dict[str, Encoder]:
+def _controls(encoders: Sequence[Encoder], tell: Callable[[UserLine], None]) -> dict[str, Encoder]:
     """Encoders of random weights, which have learnt nothing."""
     controls: dict[str, Encoder] = {}
     for encoder in encoders:
@@ -152,7 +196,8 @@ def _controls(encoders: Sequence[Encoder], warn: Callable[[str], None]) -> dict[
                     encoder.untrained(), Encoder, "encoder", f"{encoder.name}, untrained"
                 )
         except T2IBenchError as error:
-            warn(f"{str(error).rstrip('.')}. There is no control of random weights.")
+            line = f"{str(error).rstrip('.')}. There is no control of random weights."
+            tell(UserLine(line, warning=True))
     return controls
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline import stop_request
-from t2ibench.pipeline.executors.pool import MOST_RESTARTS, WorkerError
+from t2ibench.pipeline.executors.pool import MOST_RESTARTS, sendable
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from tests.conftest import Cli
 from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs, alive
@@ -178,12 +179,11 @@ def test_errors_of_any_kind_come_back() -> None:
     class Local(Exception):
         pass
 
-    with pytest.raises(RuntimeError, match="Local: no") as found:
-        WorkerError.because(Local("no")).reraise()
-    assert "in a worker" in str(found.value.__cause__)
-    with pytest.raises(T2IBenchError) as known:
-        WorkerError.because(T2IBenchError("What.", "Then.")).reraise()
-    assert (known.value.message, known.value.hint) == ("What.", "Then.")
+    found = pickle.loads(pickle.dumps(sendable(Local("no"))))
+    assert isinstance(found, RuntimeError) and str(found) == "Local: no"
+    assert "Local: no" in str(found.__cause__)
+    known = pickle.loads(pickle.dumps(sendable(T2IBenchError("What.", "Then."))))
+    assert (known.message, known.hint) == ("What.", "Then.")
 
 
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:

@@ -7,33 +7,24 @@ is missing, and goes to whoever is free.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import socket
-import sys
 import time
-import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from multiprocessing.pool import ExceptionWithTraceback  # type: ignore[attr-defined]
+from typing import Any, NamedTuple, Protocol
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator
-from t2ibench.models.rewritten_generator import (
-    FoundRewritings,
-    RewriterInfo,
-    Rewritten,
-    rewritten,
-)
+from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Cut
 from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
-from t2ibench.pipeline.preparation import Objects, Prepared, create_model
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.worker import Observers, Worker, make_worker
-from t2ibench.settings import RunSettings
+from t2ibench.pipeline.worker import Observers, UserLine, Worker
 from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a piece done in between
@@ -43,63 +34,7 @@ LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is a
 LEAST_PATIENCE, FIRST_PATIENCE, SILENCES = 120.0, 600.0, 10
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """All that a worker has to know of a run."""
-
-    settings: RunSettings
-    embeds: bool
-    asks: bool
-    rewriter: RewriterInfo | None
-    cwd: str  # that relative paths of models are read from
-    path: tuple[str, ...]  # sys.path, for models of the user's own
-
-    def worker(self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]) -> Worker:
-        """In the other process: a worker that makes its own models."""
-        with contextlib.suppress(OSError):
-            os.chdir(self.cwd)
-        sys.path += [item for item in self.path if item not in sys.path]
-        generator = create_model(self.settings, Objects())
-        if generator is not None and self.rewriter is not None:
-            generator = rewritten(generator, self.rewriter)
-        needed = {"embeds": self.embeds, "asks": self.asks}
-        lines = _Lines(tell)
-        return make_worker(self.settings, Objects(), generator, lines, stopping, **needed)
-
-    @classmethod
-    def of(cls, prepared: Prepared, observing: bool) -> Order:
-        """What a prepared run is to its workers."""
-        if prepared.objects:
-            raise T2IBenchError(
-                "Workers make their own models, and cannot take Python objects.",
-                "Name each as package.module:factory, or leave workers and engine out.",
-            )
-        here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
-        return cls(
-            prepared.settings,
-            observing and prepared.plan.needs_encoder,
-            observing and bool(prepared.plan.questions),
-            generator.info if isinstance(generator, Rewritten) else None,
-            here,
-            tuple(item or here for item in sys.path),
-        )
-
-
-class _Lines:
-    """What a worker says goes to the leader."""
-
-    def __init__(self, tell: Callable[[UserLine], None]) -> None:
-        self._tell = tell
-
-    def say(self, text: str) -> None:
-        self._tell(UserLine(text))
-
-    def warn(self, text: str) -> None:
-        self._tell(UserLine(text, warning=True))
-
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(NamedTuple):
     """An encoder or judge that is loaded elsewhere: what the stores have to know of it."""
 
     name: str
@@ -136,44 +71,6 @@ class WorkerModels:
 
 
 @dataclass(frozen=True, slots=True)
-class UserLine:
-    """A line for the user."""
-
-    text: str
-    warning: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PieceEnd:
-    """A worker has given all parts of its piece."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerError:
-    """A worker cannot go on, and neither can another."""
-
-    error: BaseException
-    trace: str
-
-    @classmethod
-    def because(cls, error: BaseException) -> WorkerError:
-        """What can be sent of an error."""
-        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        try:
-            error.__traceback__ = None
-            pickle.loads(pickle.dumps(error))
-        except Exception:  # whatever an exception of other people's code does when it is copied
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-        return cls(error, trace)
-
-    def reraise(self) -> None:
-        """Raise it where the run is led."""
-        if isinstance(self.error, T2IBenchError):
-            raise self.error
-        raise self.error from RuntimeError(f"in a worker:\n{self.trace}")
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerDeath:
     """A worker has died."""
 
@@ -181,7 +78,18 @@ class WorkerDeath:
     restarted: bool = False  # it comes back by itself
 
 
-Message = WorkerModels | UserLine | Part | PieceEnd | WorkerError | WorkerDeath
+# An exception: the worker cannot go on, and neither can another. None: its piece is done.
+Message = WorkerModels | UserLine | Part | BaseException | WorkerDeath | None
+
+
+def sendable(error: BaseException) -> Any:
+    """An error that arrives as itself, with its traceback here as its cause."""
+    try:
+        pickle.loads(pickle.dumps(error))
+        sent = error
+    except Exception:  # whatever an exception of other people's code does when it is copied
+        sent = RuntimeError(f"{type(error).__name__}: {error}")
+    return ExceptionWithTraceback(sent, error.__traceback__)
 
 
 class Workers(Protocol):
@@ -316,10 +224,10 @@ class WorkerPool:
                 case WorkerModels():
                     self._agree(message)
                     state.ready = message
-                case PieceEnd():
+                case None:
                     state.piece, state.deaths = None, 0
-                case WorkerError():
-                    message.reraise()
+                case BaseException():
+                    raise message
                 case WorkerDeath():
                     self._bury(number, state, message, stopped)
                 case _:

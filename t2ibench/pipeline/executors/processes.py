@@ -19,15 +19,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from t2ibench.pipeline.executors.pool import (
-    Message,
-    Order,
-    PieceEnd,
-    WorkerDeath,
-    WorkerError,
-    WorkerModels,
-)
+from t2ibench.pipeline.executors.pool import Message, WorkerDeath, WorkerModels, sendable
 from t2ibench.pipeline.pieces import Piece
+from t2ibench.pipeline.worker import Order
 from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
@@ -156,16 +150,16 @@ def _main(line: Connection, order: bytes) -> None:
             line.send(message)
 
     try:
-        worker = pickle.loads(order).worker(tell, line.poll)
+        worker = pickle.loads(order).worker_elsewhere(tell, line.poll)
         tell(WorkerModels.of(worker))
         while (piece := line.recv()) is not None:
             for part in worker.do(piece):
                 tell(part)
-            tell(PieceEnd())
+            tell(None)
     except (EOFError, BrokenPipeError):
         pass
     except BaseException as error:  # libraries written in Rust raise kinds of their own
         with contextlib.suppress(OSError):
-            tell(WorkerError.because(error))
+            tell(sendable(error))
     # Not through the interpreter's own end: threads of libraries may hang in it.
     os._exit(0)

@@ -23,16 +23,14 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.pipeline.executors.pool import (
     MOST_RESTARTS,
     Message,
-    Order,
-    PieceEnd,
-    UserLine,
     WorkerDeath,
-    WorkerError,
     WorkerModels,
+    sendable,
 )
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import heard_again
+from t2ibench.pipeline.worker import Order, UserLine
 from t2ibench.settings import RunSettings
 
 _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
@@ -112,11 +110,12 @@ class _Actor:
     def ready(self, order: Order) -> Iterator[Message]:
         try:
             if self._worker is None:
-                self._worker = order.worker(self._lines.append, lambda: self._stopping)
+                stopping = lambda: self._stopping  # noqa: E731
+                self._worker = order.worker_elsewhere(self._lines.append, stopping)
             yield from self._said()
             yield WorkerModels.of(self._worker)
         except Exception as error:
-            yield WorkerError.because(error)
+            yield sendable(error)
 
     def do(self, piece: Piece) -> Iterator[Message]:
         if self._worker is None:
@@ -126,9 +125,9 @@ class _Actor:
             for part in self._worker.do(piece):
                 yield from self._said()
                 yield part
-            yield PieceEnd()
+            yield None
         except Exception as error:
-            yield WorkerError.because(error)
+            yield sendable(error)
 
     def stop(self) -> None:
         self._stopping = True
