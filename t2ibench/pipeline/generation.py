@@ -68,14 +68,10 @@ def generated(
                 start += size
                 parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
                 if at_once:
-                    parts = _parts(generator, batch, True)
+                    parts = _in_parts(generator, batch)
                 else:
-                    try:
-                        parts = [_pairs(batch, generator.generate(batch))]
-                    except T2IBenchError:
-                        raise
-                    except (Exception, SystemExit) as error:
-                        parts = _one_by_one(generator, batch, error)
+                    drawn = generate_batch(generator, batch)
+                    parts = [list(zip(batch, drawn, strict=True))]
                 for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
@@ -97,48 +93,36 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
-    return [outcome for part in _parts(generator, batch, False) for _, outcome in part]
+    try:
+        drawn = generator.generate(batch)
+        if len(drawn) != len(batch):
+            raise ValueError(f"{len(drawn)} images for {len(batch)} requests")
+        return [_checked(one) for one in drawn]
+    except T2IBenchError:
+        raise
+    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
+        if len(batch) > 1:
+            return [one for request in batch for one in generate_batch(generator, [request])]
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        return [GeneratedImage("failed", reason=reason)]
 
 
-def _parts(
-    generator: Generator, batch: Sequence[ImageRequest], in_parts: bool
+def _in_parts(
+    generator: Generator, batch: Sequence[ImageRequest]
 ) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
+    assert isinstance(generator, GeneratesInParts)
     waiting = dict(enumerate(batch))
     try:
-        if not (in_parts and isinstance(generator, GeneratesInParts)):
-            yield _pairs(batch, generator.generate(batch))
-            return
         for part in generator.generate_in_parts(batch):
             new = [(number, outcome) for number, outcome in part if number in waiting]
             yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
     except T2IBenchError:
         raise
-    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        if not in_parts:
-            yield from _one_by_one(generator, batch, error)
-            return
+    except (Exception, SystemExit):
+        pass
     for request in waiting.values():
-        yield from _parts(generator, [request], False)
-
-
-def _one_by_one(
-    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
-) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
-    if len(batch) == 1:
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        yield [(batch[0], GeneratedImage("failed", reason=reason))]
-        return
-    for request in batch:
-        yield from _parts(generator, [request], False)
-
-
-def _pairs(
-    batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]
-) -> list[tuple[ImageRequest, GeneratedImage]]:
-    if len(outcomes) != len(batch):
-        raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
-    return [(request, _checked(one)) for request, one in zip(batch, outcomes, strict=True)]
+        yield [(request, one) for one in generate_batch(generator, [request])]
 
 
 def _checked(outcome: GeneratedImage) -> GeneratedImage:
