@@ -7,6 +7,7 @@ and on network disks, where such a log loses data, it is a rollback journal and 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -360,37 +361,24 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-# A word of what SQLite says, what it means for a file, and what to do then.
-_SAID = (
-    (
-        "full",
-        "The disk is full: {} could not be written.",
-        "Everything before it is kept; free some space and run the same command again.",
-    ),
-    ("locked", "{} is in use by another program.", "Close it, then run the command again."),
-    (
-        "readonly",
-        "{} cannot be written: permission denied.",
-        "Choose another place, or change its permissions.",
-    ),
-)
-
-
 def _line(path: Path, error: sqlite3.OperationalError) -> T2IBenchError:
-    """An error of the disk or of another process."""
-    text, where = str(error), shown(path, 400)
-    for word, line, hint in _SAID:
-        if word in text:
-            return T2IBenchError(line.format(where), hint)
-    if "unable to open" in text:
-        try:
-            with disk_errors(path), path.open("r+b" if path.exists() else "ab"):
-                pass
-        except T2IBenchError as known:
-            return known
+    """An error of the disk or of another process, as that of any file where there is such a one."""
+    text = str(error)
+    try:
+        with disk_errors(path):
+            for word, number in (("full", errno.ENOSPC), ("readonly", errno.EACCES)):
+                if word in text:
+                    raise OSError(number, os.strerror(number))
+            if "unable to open" in text:
+                path.open("r+b" if path.exists() else "ab").close()
+    except T2IBenchError as known:
+        return known
     if "could not decode" in text.lower():
         return BrokenDatabaseError(path, error)
-    return T2IBenchError(f"{where} cannot be used: {text}.", "Look after the disk, then try again.")
+    return T2IBenchError(
+        f"{shown(path, 400)} cannot be used: {text}.",
+        "Close other programs that use it, look after the disk, and run the command again.",
+    )
 
 
 def is_on_network(folder: Path) -> bool:

@@ -19,19 +19,6 @@ _UNREADABLE = (
     *(OSError, ValueError, OverflowError, EOFError, csv.Error, zlib.error),
     *(RecursionError, MemoryError),
 )
-_OTHER_PLACE = "Choose another place, or change its permissions."
-# Number of an error to what it means and what can be done; the system's own words otherwise.
-_KNOWN: dict[int, tuple[str, str | None]] = {
-    errno.ENOSPC: ("the disk is full", "Free some space."),
-    errno.EDQUOT: ("your share of the disk is full", "Free some space."),
-    errno.EACCES: ("permission denied", _OTHER_PLACE),
-    errno.EPERM: ("permission denied", _OTHER_PLACE),
-    errno.EROFS: ("the disk is read-only", "Choose a place that can be written to."),
-    errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter one."),
-    errno.EISDIR: ("it is a folder, where a file is expected", "Move the folder away."),
-    errno.ENOENT: ("it does not exist, and cannot be made there", "Choose another place."),
-    errno.EMFILE: ("too many files are open", "Raise the limit: ulimit -n 4096"),
-}
 
 
 def why(error: OSError, path: Path) -> tuple[str, str | None]:
@@ -39,8 +26,12 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
     culprit = _in_the_way(path)
     if culprit is not None:
         return culprit
-    reason, advice = _KNOWN.get(error.errno or 0, (None, None))
-    return reason or error.strerror or first_line(error), advice
+    if error.errno in _FULL:
+        return "the disk is full", "Free some space."
+    if error.errno == errno.EISDIR:
+        return "it is a folder, where a file is expected", "Move the folder away."
+    words = error.strerror or first_line(error)
+    return f"{words[:1].lower()}{words[1:]}", "Choose another place, or change its permissions."
 
 
 def _in_the_way(path: Path) -> tuple[str, str] | None:

@@ -73,7 +73,7 @@ def process(cwd: Path, *argv: str, **options: Any) -> Any:
 # --- where results go ---------------------------------------------------------------------------
 
 PLACES = {
-    "nothing can be made there": ("/proc/nothere", "does not exist, and cannot be made there"),
+    "nothing can be made there": ("/proc/nothere", "no such file or directory"),
     "a name of 300 characters": ("n" * 300, "too long"),
     "a broken link": ("broken", "'broken' is a link that leads nowhere"),
     "a link to itself": ("loop", "'loop' is a link that leads nowhere"),

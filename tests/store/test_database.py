@@ -341,7 +341,7 @@ def test_a_database_that_cannot_be_written_is_one_line(
     monkeypatch.setattr(module, "_WAIT", 0.1)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(T2IBenchError, match="is in use by another program"):
+        with pytest.raises(T2IBenchError, match="database is locked"):
             Database(tmp_path).execute("DELETE FROM run")
     monkeypatch.setattr(module, "_connection", lambda path, _: whole(path, "mode=ro"))
     with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):

@@ -21,14 +21,11 @@ WRITING = {
     errno.ENOSPC: "disk is full",
     errno.EDQUOT: "disk is full",
     errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
     errno.EROFS: "read-only",
     errno.ENAMETOOLONG: "too long",
     errno.EISDIR: "is a folder",
-    errno.ENOENT: "does not exist",
-    errno.EMFILE: "ulimit -n",
-    errno.ETXTBSY: os.strerror(errno.ETXTBSY),
-    errno.ENOTSUP: os.strerror(errno.ENOTSUP),
+    errno.ENOENT: "no such file",
+    errno.EMFILE: "too many open files",
 }
 
 
@@ -63,7 +60,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
         ("gone/x", "'{root}/gone' is a link that leads nowhere"),
         ("loop/x", "'{root}/loop' is a link that leads nowhere"),
         ("folder", "it is a folder, where a file is expected"),
-        ("n" * 300, "the name is too long"),
+        ("n" * 300, "file name too long"),
         ("a\0b", "no file of this system has such a name"),
     ],
 )
