@@ -32,7 +32,6 @@ from t2ibench.store.scores import ScoreStore, StoredScore
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.evidence import Needs, QuestionNeed
     from t2ibench.pipeline.plan import Plan
     from t2ibench.pipeline.scoring import Stores
     from t2ibench.tasks.loader import LoadedTask
@@ -68,47 +67,33 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
     def add(*values: object) -> None:
         digest.update(json.dumps(values, default=str, ensure_ascii=True).encode() + b"\n")
 
-    needs = plan.needs[task.id]
+    needs, images = plan.needs[task.id], stores.images
     add(code, task.hash, task.spec.model_dump(mode="json"), plan.settings.model_dump(mode="json"))
-    for kind, named in (("encoder", stores.encoders), ("control", stores.controls)):
-        for name, encoder in named.items():
-            add(kind, name, encoder.fingerprint, encoder.embeds_images)
-            for text in dict.fromkeys([*needs.texts, *needs.images_by_prompt]):
-                key = text_key(text)
-                add(text, encoder.checksum("texts", key) if encoder.has("texts", key) else None)
-    for name, judge in (*stores.judges.items(), *stores.people.items()):
+    encoders = [*stores.encoders.values(), *stores.controls.values()]
+    for encoder in encoders:
+        add(encoder.name, encoder.fingerprint, encoder.embeds_images)
+        for text in dict.fromkeys([*needs.texts, *needs.images_by_prompt]):
+            add(text, encoder.checksum("texts", text_key(text)))
+    for judge in (*stores.judges.values(), *stores.people.values()):
         check = stores.check_of(judge)
-        add("judge", name, judge.fingerprint, check and check.model_dump(mode="json"))
+        add("judge", judge.name, judge.fingerprint, check and check.model_dump(mode="json"))
     if any(not question.classes for question in needs.questions):
         add(synonyms().name)  # free text is read with the dictionary that is installed
-    _add_images(add, needs, stores)
-    return digest.hexdigest()
-
-
-def _add_images(add: Any, needs: Needs, stores: Stores) -> None:
-    """Every attempt with what each encoder, each judge and people made of its image."""
-    images = stores.images
-    asked: dict[str, list[QuestionNeed]] = {}
-    for question in (*needs.questions, *needs.checks):
-        asked.setdefault(question.prompt, []).append(question)
-    embeddings = (*stores.encoders.values(), *stores.controls.values())
+    hashes: dict[str, list[str]] = {}
     for prompt, count in needs.images_by_prompt.items():
         known = [images.get(prompt, index) if images else None for index in range(count)]
-        hashes = [(attempt.sha256 or "") if attempt else "" for attempt in known]
+        hashes[prompt] = [(attempt and attempt.sha256) or "" for attempt in known]
         add(prompt, [a and (a.status, a.sha256, a.file, a.reason) for a in known])
-        for store in embeddings:
-            add([store.checksum("images", h) if store.has("images", h) else None for h in hashes])
-        for question in asked.get(prompt, []):
-            add(question.question, question.classes, question.images)
-            add([_answers(question, image, stores) for image in hashes])
-
-
-def _answers(question: QuestionNeed, image: str, stores: Stores) -> list[str | None]:
-    """What each judge and people answered about an image."""
-    about = (image, question.question, question.classes)
-    found = [judge.get(*about) for judge in stores.judges.values()]
-    people = stores.labels.majority(*about) if stores.labels is not None else None
-    return [*(one.answer if one else None for one in found), people]
+        for encoder in encoders:
+            add([encoder.checksum("images", image) for image in hashes[prompt]])
+    for question in (*needs.questions, *needs.checks):
+        add(question.prompt, question.question, question.classes, question.images)
+        for image in hashes.get(question.prompt, []):
+            about = image, question.question, question.classes
+            found = [judge.get(*about) for judge in stores.judges.values()]
+            people = stores.labels.majority(*about) if stores.labels is not None else None
+            add([*(one.answer if one else None for one in found), people])
+    return digest.hexdigest()
 
 
 class ScoreCache:

@@ -127,7 +127,7 @@ class TaskScored:
     samples: list[dict[str, Any]] | None  # None where they are stored already
     paired: PairedTask  # how each image moves its scores
     lacking: bool  # some evidence is missing
-    inputs: str = ""  # what it was computed from; '' where that cannot be told
+    inputs: str = ""  # what it was computed from
 
 
 def score_plan(
@@ -149,11 +149,8 @@ def score_plan(
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
 
         def store(task: LoadedTask, one: TaskScored) -> None:
-            if kept is not None:
-                # What cannot be told by its inputs, or lacks some, is never taken for other scores.
-                one = replace(one, inputs=one.inputs or f"once {secrets.token_hex(16)}")
-                if one.samples is not None:
-                    kept.write(task.id, one.inputs, one.result, one.samples, one.paired)
+            if kept is not None and one.samples is not None:
+                kept.write(task.id, one.inputs, one.result, one.samples, one.paired)
             scored[task.id] = one
             ticker.advance(1)
 
@@ -172,8 +169,10 @@ def _scored_or_kept(
     if found is not None:
         return TaskScored(found[0], None, found[1], lacking=False, inputs=inputs)
     scored = _scored(plan, task, stores)
-    whole = not scored.lacking and scored.result.reason is None
-    return replace(scored, inputs=inputs if whole else "")
+    if not inputs or scored.lacking or scored.result.reason is not None:
+        # What cannot be told by its inputs, or lacks some, is never taken for other scores.
+        inputs = f"once {secrets.token_hex(16)}"
+    return replace(scored, inputs=inputs)
 
 
 def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:

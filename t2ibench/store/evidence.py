@@ -189,8 +189,10 @@ class EvidenceStore:
             self._held.keep(part, rows)
         return rows
 
-    def checksum(self, kind: Kind, key: str) -> int:
-        """What an embedding is known by, without reading it."""
+    def checksum(self, kind: Kind, key: str) -> int | None:
+        """What an embedding is known by, without reading it; None where there is none."""
+        if not self.has(kind, key):
+            return None
         part, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
         return int(self._sums[part][row])
 
