@@ -25,7 +25,7 @@ from t2ibench.models.protocols import (
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.stop_request import between_batches, check
+from t2ibench.pipeline.stop_request import asked, between_batches
 from t2ibench.settings import RunSettings
 from t2ibench.store.database import Database
 from t2ibench.store.images import image_seed
@@ -145,7 +145,8 @@ def _rewrite(
                     f"{(rows[-1].reason or 'unknown').rstrip('.')}.",
                     "Fix the cause and re-run the same command.",
                 )
-            check()
+            if asked():
+                break
 
 
 def parts_of(

@@ -79,11 +79,9 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
                     stored = job.store(part)
                 ticker.advance(stored)
         except KeyboardInterrupt:
-            with stop_request.asked_meanwhile():
-                for part in parts:
-                    job.store(part)
-            raise
-    stop_request.check()
+            stop_request.ask()
+            for part in parts:
+                job.store(part)
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:

@@ -10,7 +10,7 @@ from types import FrameType
 
 _asked = threading.Event()
 _handler: Callable[[int, FrameType | None], None] | None = None
-_working = 0  # stages that look for the request themselves, between two batches
+_working = False  # a stage looks for the request itself, between two batches
 
 
 def ask() -> None:
@@ -18,37 +18,23 @@ def ask() -> None:
     _asked.set()
 
 
-@contextmanager
-def asked_meanwhile() -> Iterator[None]:
-    """Inside, whoever works is asked to stop, and gives what is in hand."""
-    _asked.set()
-    try:
-        yield
-    finally:
-        _asked.clear()
-
-
 def asked() -> bool:
     """Whether the run was asked to stop."""
     return _asked.is_set()
 
 
-def check() -> None:
-    """Stop here, between two batches, if that was asked for."""
-    if _asked.is_set():
-        _asked.clear()
-        raise KeyboardInterrupt
-
-
 @contextmanager
 def between_batches() -> Iterator[None]:
-    """Inside, a request to stop waits for the next `check`."""
+    """Inside, a request to stop waits for who works; at the end it is an interruption."""
     global _working  # noqa: PLW0603
-    _working += 1
+    _working = True
     try:
         yield
+        if _asked.is_set():
+            raise KeyboardInterrupt
     finally:
-        _working -= 1
+        _working = False
+        _asked.clear()
 
 
 @contextmanager

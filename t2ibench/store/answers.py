@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from t2ibench.store.database import Database
 from t2ibench.store.schema import content_id, of_text, to_text
 
-Key = tuple[str, str, tuple[str, ...]]
 # A judge whose name begins so says who answered. What was answered is in its fingerprint.
 ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
 
@@ -50,11 +49,6 @@ class StoredAnswer:
     classes: tuple[str, ...]  # what it could be answered with; empty for free text
     answer: str  # the class, 'unknown', or the text
     raw: str = ""  # the reply, word for word, or scores
-
-    @property
-    def key(self) -> Key:
-        """What it answers. Two questions of one name never share an answer."""
-        return self.image, self.question, self.classes
 
 
 def question_id(question: str, classes: Sequence[str]) -> int:

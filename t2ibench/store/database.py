@@ -79,7 +79,7 @@ class Database:
         self._trusted = trusted
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._synced = 0.0
         self._journal: str | None = None  # None: what the file has
         self._models: set[int] = set()
@@ -94,7 +94,7 @@ class Database:
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query; none where nothing is stored."""
-        with self._lock, self._errors():
+        with self.lock, self._errors():
             connection = self._open(create=False)
             return [] if connection is None else connection.execute(query, values).fetchall()
 
@@ -130,7 +130,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Everything that is written within is stored together, or nothing of it."""
-        with self._lock, self._errors():
+        with self.lock, self._errors():
             connection = self._open(create=True)
             assert connection is not None
             if connection.in_transaction:  # the outer one stores it
@@ -186,14 +186,14 @@ class Database:
 
     def begin_run(self) -> None:
         """Have readers and the writer not wait for one another, on a local disk."""
-        with self._lock, self._errors():
+        with self.lock, self._errors():
             self.close()
             self._journal = "DELETE" if is_on_network(self.folder) else "WAL"
             self._open(create=False)
 
     def end_run(self) -> None:
         """Have everything in one file; a reader may keep it from that for now."""
-        with self._lock:
+        with self.lock:
             self._journal = None
             if self._connection is not None:
                 with suppress(sqlite3.Error):
@@ -205,7 +205,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file; it is opened again when something is asked for."""
-        with self._lock:
+        with self.lock:
             if self._connection is not None:
                 self._connection.close()
             self._connection = self._identity = None

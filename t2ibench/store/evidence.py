@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -23,7 +22,7 @@ from t2ibench.store.schema import blob_checksum, content_id
 Kind = Literal["images", "texts"]
 KINDS: tuple[Kind, ...] = ("images", "texts")
 _ROW_BITS = 32  # of a place, which is the number of a part and the number of a row in it
-_HELD_BYTES = 128 * 2**20  # of rows; a run of 40,000 images of width 768 stays in memory
+_HELD = 160  # parts; a run of 40,000 images of width 768 stays in memory
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
 _TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
@@ -51,37 +50,10 @@ def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
     return off
 
 
-class _Held:
-    """The rows of the parts used last; the others are read again when they are asked for."""
-
-    def __init__(self) -> None:
-        self._rows: OrderedDict[int, _Rows] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[type[_Held], tuple[()]]:
-        return _Held, ()  # another process reads them itself
-
-    def get(self, part: int) -> _Rows | None:
-        with self._lock:
-            rows = self._rows.get(part)
-            if rows is not None:
-                self._rows.move_to_end(part)
-            return rows
-
-    def keep(self, part: int, rows: _Rows) -> None:
-        with self._lock:
-            if part not in self._rows:
-                self._rows[part] = rows
-                self._bytes += rows.nbytes
-            while self._bytes > _HELD_BYTES and len(self._rows) > 1:
-                self._bytes -= self._rows.popitem(last=False)[1].nbytes
-
-
 class EvidenceStore:
     """The embeddings one encoder made.
 
-    What is where is kept in memory, and the rows used last (see `_HELD_BYTES`); the others stay on
+    What is where is kept in memory, and the parts used last (see `_HELD`); the others stay on
     disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes. A part
     is what was embedded together. One that is damaged counts as missing: it does not match its
     checksum, has another width than the rest, or a row that is not of unit length (a text's may be
@@ -97,7 +69,7 @@ class EvidenceStore:
         self._id = content_id(*self._model)
         self._places: dict[Kind, dict[str, int]] = {kind: {} for kind in KINDS}
         self._sums: dict[int, npt.NDArray[np.uint32]] = {}
-        self._held = _Held()
+        self._held: dict[int, _Rows] = {}  # the last one used last
         self._width: int | None = None
         self._load()
 
@@ -141,7 +113,7 @@ class EvidenceStore:
     ) -> None:
         """Make a part known; what is embedded again replaces what was there."""
         self._sums[part] = sums
-        self._held.keep(part, rows)
+        self._hold(part, rows)
         names, step = keys.hex(), 2 * _KEY
         self._places[kind].update(
             (names[row * step : (row + 1) * step], part << _ROW_BITS | row)
@@ -172,8 +144,17 @@ class EvidenceStore:
             at += len(chosen)
         return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_held": {}}  # another process reads them itself
+
+    def _hold(self, part: int, rows: _Rows) -> None:
+        with self.database.lock:
+            self._held[part] = rows
+            if len(self._held) > _HELD:
+                del self._held[next(iter(self._held))]
+
     def _part(self, part: int) -> _Rows:
-        rows = self._held.get(part)
+        rows = self._held.pop(part, None)
         if rows is None:
             found = self.database.read(
                 "SELECT width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
@@ -186,7 +167,7 @@ class EvidenceStore:
                 )
             width, dtype, _, data, _, _ = found[0]
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(-1, width)
-            self._held.keep(part, rows)
+        self._hold(part, rows)
         return rows
 
     def checksum(self, kind: Kind, key: str) -> int | None:

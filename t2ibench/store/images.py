@@ -223,10 +223,6 @@ class ImageStore:
             if attempt is not None:
                 yield attempt
 
-    def removed(self) -> int:
-        """How many images have no file any more."""
-        return len(self) - len(self.attempts())
-
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
         found = self._rows.get(self._place(prompt, index))

@@ -125,7 +125,7 @@ def test_embeddings_in_half_precision_are_read(tmp_path: Path) -> None:
 def test_rows_that_are_not_held_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("t2ibench.store.evidence._HELD_BYTES", 100)  # three rows
+    monkeypatch.setattr("t2ibench.store.evidence._HELD", 3)
     store, rows = embeddings(tmp_path), unit(4)
     for key, row in zip(KEYS, rows, strict=True):
         store.add("images", [key], row[None])
