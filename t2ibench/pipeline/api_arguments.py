@@ -50,16 +50,11 @@ def warn_of(
         warnings.warn(line, stacklevel=3)
 
 
-def _object(value: Any, protocol: Any, kind: str) -> Any:
-    """An object that a caller passed, once it has the members of its Protocol."""
-    return checked(value, protocol, kind, type(value).__name__)
-
-
 def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
     """An object, or its name."""
     if value is None or isinstance(value, (str, Path)):
         return None, None if value is None else str(value)
-    return _object(value, protocol, kind), None
+    return checked(value, protocol, kind, type(value).__name__), None
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
@@ -71,7 +66,7 @@ def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[s
         if isinstance(item, str):
             names += names_of(item)
             continue
-        name = str(_object(item, protocol, kind).name)
+        name = str(checked(item, protocol, kind, type(item).__name__).name)
         objects[name] = item
         names.append(name)
     return objects, names

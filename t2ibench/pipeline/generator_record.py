@@ -64,14 +64,9 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
         return
     now, generator.cost = generator.cost, 0.0 if generator.cost is not None else None
     if now:
-        add_cost(folder, now)
+        _update_generator(folder, cost=round(spent(folder) + now, 9))
     if most is not None:
         generator.limit_cost(most, spent(folder))
-
-
-def add_cost(folder: RunFolder, now: float) -> None:
-    """Add to what a run has cost."""
-    _update_generator(folder, cost=round(spent(folder) + now, 9))
 
 
 def tell_cost(folder: RunFolder, before: float, what: str, say: Callable[[str], None]) -> None:

@@ -20,7 +20,7 @@ from t2ibench.methods.core.text_image_alignment import PromptCosines, prompt_cos
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
-from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
+from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.untrained_control import Scores, with_untrained_control
 from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
@@ -63,7 +63,7 @@ class Stores:
     # The labels as a judge, for tasks that no other judge classified an image of.
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
-    images: Images | None = None  # None where only texts are scored
+    images: DistinctImages | None = None  # None where only texts are scored
 
     def check_of(self, judge: AnswerStore) -> JudgeCheck | None:
         """The check of this very judge."""
@@ -246,7 +246,9 @@ def _written(
     return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
 
 
-def _lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
+def _lost(
+    counts: Mapping[str, int], images: DistinctImages
+) -> tuple[list[str], dict[str, dict[str, int]]]:
     """The prompts of a task without any image, and why images of it were excluded, by status.
 
     A prompt whose images the model refused, or a filter took, is not missing: that is what the
@@ -309,7 +311,7 @@ def _judge(needs: Needs, stores: Stores) -> AnswerStore | None:
 
 
 def _classified(
-    questions: Sequence[QuestionNeed], images: Images | None, judges: Iterable[AnswerStore]
+    questions: Sequence[QuestionNeed], images: DistinctImages | None, judges: Iterable[AnswerStore]
 ) -> bool:
     """Whether a judge answered a question with more than 'unknown'."""
     for asked in questions:
@@ -323,7 +325,9 @@ def _classified(
     return False
 
 
-def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[dict[str, Any]]:
+def _sample_rows(
+    rows: Sequence[dict[str, Any]], images: DistinctImages | None
+) -> list[dict[str, Any]]:
     """Sample rows with the file of each image, and its prompt where another one was used."""
     filled = []
     for row in rows:
@@ -344,7 +348,7 @@ Found = tuple[
 
 
 def text_image_alignment(
-    needs: Needs, images: Images, encoders: Mapping[str, EvidenceStore], level: float
+    needs: Needs, images: DistinctImages, encoders: Mapping[str, EvidenceStore], level: float
 ) -> Found:
     """How well a task's images agree with their own prompts, and how much they differ.
 

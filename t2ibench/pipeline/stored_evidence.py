@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -14,17 +13,9 @@ from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import unreachable_classes
 from t2ibench.store.answers import AnswerStore
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import Attempt
 from t2ibench.store.labels import LabelStore
-
-
-class Images(Protocol):
-    """The outcome of every attempt at an image, repeats told (`DistinctImages`)."""
-
-    def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image."""
-        ...
 
 
 class StoredEvidence:
@@ -32,7 +23,7 @@ class StoredEvidence:
 
     def __init__(
         self,
-        images: Images | None,
+        images: DistinctImages | None,
         store: EvidenceStore | None,
         judged: AnswerStore | None = None,
         labels: LabelStore | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from t2ibench.store.database import Database
 from t2ibench.store.schema import content_id, of_text, to_text
@@ -53,7 +54,12 @@ class StoredAnswer:
 
 def question_id(question: str, classes: Sequence[str]) -> int:
     """The identifier of a question with what it can be answered with."""
-    return content_id(question, json.dumps(list(classes)))
+    return _question_id(question, tuple(classes))
+
+
+@lru_cache(maxsize=2**16)
+def _question_id(question: str, classes: tuple[str, ...]) -> int:
+    return content_id(question, json.dumps(classes))
 
 
 def add_questions(database: Database, asked: Iterable[tuple[str, tuple[str, ...]]]) -> None:
@@ -87,13 +93,11 @@ class AnswerStore:
         self.by_labels = name.startswith(LABELS_BY)
         self._model = ("judge", name, fingerprint)
         self._judge = content_id(*self._model)
-        self._known: set[int] = set()  # questions that are stored
         rows = database.read_checked("answers", "WHERE judge = ?", self._judge)
         self._rows: dict[tuple[int, str], tuple[str, str]] = {
             (question, image): (of_text(answer), of_text(raw))
             for _, question, image, answer, raw in rows
         }
-        self._ids: dict[tuple[str, tuple[str, ...]], int] = {}
 
     def __iter__(self) -> Iterator[StoredAnswer]:
         """The answers to questions that are known."""
@@ -102,38 +106,26 @@ class AnswerStore:
             if number in asked:
                 yield StoredAnswer(image, *asked[number], answer, raw)
 
-    def _id(self, question: str, classes: Sequence[str]) -> int:
-        asked = question, tuple(classes)
-        found = self._ids.get(asked)
-        if found is None:
-            found = self._ids[asked] = question_id(*asked)
-        return found
-
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
         """Look up one answer."""
-        found = self._rows.get((self._id(question, classes), image))
+        found = self._rows.get((question_id(question, classes), image))
         return None if found is None else StoredAnswer(image, question, tuple(classes), *found)
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
         """Store answers; those stored already are skipped."""
-        new: dict[tuple[int, str], tuple[str, str]] = {}
-        asked: dict[int, tuple[str, tuple[str, ...]]] = {}
+        new: dict[tuple[int, str], StoredAnswer] = {}
         for one in answers:
-            number = self._id(one.question, one.classes)
-            if (number, one.image) not in self._rows:
-                new.setdefault((number, one.image), (one.answer, one.raw))
-                asked[number] = one.question, one.classes
+            place = question_id(one.question, one.classes), one.image
+            if place not in self._rows:
+                new.setdefault(place, one)
         if not new:
             return
         rows = [
-            (self._judge, number, image, to_text(answer), to_text(raw))
-            for (number, image), (answer, raw) in new.items()
+            (self._judge, *place, to_text(one.answer), to_text(one.raw))
+            for place, one in new.items()
         ]
         with self.database.writing():
             self.database.add_model(*self._model)
-            unknown = asked.keys() - self._known
-            if unknown:
-                add_questions(self.database, [asked[number] for number in unknown])
+            add_questions(self.database, [(one.question, one.classes) for one in new.values()])
             self.database.write("answers", rows)
-        self._known |= unknown
-        self._rows |= new
+        self._rows |= {place: (one.answer, one.raw) for place, one in new.items()}

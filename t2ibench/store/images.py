@@ -151,7 +151,6 @@ class ImageStore:
         self._model = ("generator", "", fingerprint)
         self._generator = content_id(*self._model)
         self._prompts: dict[int, str] = {}
-        self._ids: dict[str, int] = {}
         self._absent: set[str] | None = None
         self.refresh()
 
@@ -180,12 +179,6 @@ class ImageStore:
         """What images look like from afar (`pixels.look`), by the SHA-256 of their files."""
         return EvidenceStore(self.database, *LOOKS)
 
-    def _place(self, prompt: str, index: int) -> tuple[int, int]:
-        found = self._ids.get(prompt)
-        if found is None:
-            found = self._ids[prompt] = content_id(prompt)
-        return found, index
-
     def __len__(self) -> int:
         """Images that were attempted."""
         return len(self._rows)
@@ -196,7 +189,7 @@ class ImageStore:
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
         """
-        found = self._rows.get(self._place(prompt, index))
+        found = self._rows.get((content_id(prompt), index))
         # The row of its prompt may be damaged.
         return found if found is None or found.prompt else replace(found, prompt=prompt)
 
@@ -225,7 +218,7 @@ class ImageStore:
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
-        found = self._rows.get(self._place(prompt, index))
+        found = self._rows.get((content_id(prompt), index))
         return found is not None and found.status != "failed" and self.has_file(found)
 
     def path(self, attempt: Attempt) -> Path:
@@ -263,7 +256,7 @@ class ImageStore:
         new: dict[tuple[int, int], Attempt] = {}
         rows = []
         for attempt in attempts:
-            place = self._place(attempt.prompt, attempt.index)
+            place = content_id(attempt.prompt), attempt.index
             known = new.get(place) or self.get(attempt.prompt, attempt.index)
             made = replace(attempt, tries=known.tries + 1) if known else attempt
             if known is None or RANK[made.status] >= RANK[known.status]:

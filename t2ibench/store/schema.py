@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable
 from contextlib import closing
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 APPLICATION = 0x54324942
@@ -92,6 +92,7 @@ def is_typed(table: str) -> str:
     )
 
 
+@lru_cache(maxsize=2**18)
 def content_id(*parts: str) -> int:
     """An identifier made of content: the first 63 bits of a SHA-256.
 
