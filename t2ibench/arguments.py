@@ -151,26 +151,14 @@ _KINDS = {
     "int": "a whole number", "float": "a number", "bool": "true or false", "string": "text",
     "tuple": "a list of names", "dict": "arguments: a mapping, or text of the form k=v,k=v",
 }  # fmt: skip
-_BOUNDS = {
-    "greater_than_equal": ("ge", "or more"),
-    "less_than_equal": ("le", "or less"),
-    "greater_than": ("gt", "and more"),
-    "less_than": ("lt", "and less"),
-}
 
 
 def expected(item: Any) -> str:
     """What pydantic expected instead of a value, in words."""
-    kind, context = item["type"], item.get("ctx", {})
-    if kind == "value_error":
-        return str(context["error"])
-    if kind == "literal_error":
-        return f"expected {context['expected']}"
-    if kind in _BOUNDS:
-        name, words = _BOUNDS[kind]
-        return f"expected a number of {context[name]} {words}"
-    known = _KINDS.get(kind.partition("_")[0])
-    message = str(item["msg"])
+    if item["type"] == "value_error":
+        return str(item["ctx"]["error"])
+    known = _KINDS.get(item["type"].partition("_")[0])
+    message = str(item["msg"]).replace("Input should be", "expected")
     return f"expected {known}" if known else f"{message[:1].lower()}{message[1:]}"
 
 

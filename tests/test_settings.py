@@ -120,8 +120,8 @@ def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"seed": -1}, "seed: expected a number of 0 or more, found -1"),
-        ({"images_per_prompt": 0}, "images_per_prompt: expected a number of 1 or more"),
+        ({"seed": -1}, "seed: expected greater than or equal to 0, found -1"),
+        ({"images_per_prompt": 0}, "images_per_prompt: expected greater than or equal to 1"),
         ({"images_per_prompt": "4"}, "images_per_prompt: expected a whole number"),
         ({"limit": True}, "limit: expected a whole number"),
         ({"sed": 1}, "unknown setting 'sed'. Did you mean 'seed'?"),

@@ -205,8 +205,12 @@ TYPED = [
     ("--device", "cdua", "Did you mean 'cuda'?"),
     ("--include-path", "i" * 5000, "too long"),
     ("--engine", "e" * 5000, "engine: expected 'local' or 'ray'"),
-    ("--images-per-prompt", "1000000000", "images_per_prompt: expected a number of 1000000 or"),
-    ("--permutations", "9" * 400, "n_permutations: expected a number of 10000000 or less"),
+    (
+        "--images-per-prompt",
+        "1000000000",
+        "images_per_prompt: expected less than or equal to 1000000",
+    ),
+    ("--permutations", "9" * 400, "n_permutations: expected less than or equal to 10000000"),
     ("--level", "nan", "level"),
 ]
 

@@ -54,7 +54,7 @@ def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
         (f"{PARTS}:Grey", {"valu": "9"}, "no argument 'valu'. Did you mean 'value'?"),
         (f"{PARTS}:Grey", {"value": "grey"}, "value=grey: expected a whole number"),
         (f"{PARTS}:Grey", {"seed": "9"}, "no argument 'seed'"),
-        (f"{PARTS}:ADAPTER", {"value": "0"}, "expected a number of 1 or more"),
+        (f"{PARTS}:ADAPTER", {"value": "0"}, "expected greater than or equal to 1"),
         (f"{PARTS}:Gray", {}, "has no 'Gray'. Did you mean 'Grey'?"),
         (f"{PARTS}:PARTS", {}, "has no 'PARTS'"),
         (f"{PARTS}:Grey.name", {}, "is a str, which cannot be called"),

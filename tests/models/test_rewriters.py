@@ -103,7 +103,7 @@ def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"prompt": "a", "rewritten": "b", "index": -1}',
-            "index: expected a number of 0",
+            "index: expected greater than or equal to 0",
         ),
         ("a.jsonl", '{"prompt": "a", "rewritten": ["b", "c"], "index": 1}', "takes no 'index'"),
         ("a.jsonl", '{"prompt": "a", "rewritten": "b"}\n' * 2, ":2: 'a' is there twice"),
