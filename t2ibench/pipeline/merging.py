@@ -7,24 +7,21 @@ copying what is not there yet, and the result is that of one machine, byte for b
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
-from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import KINDS, EvidenceStore
-from t2ibench.store.images import LOOKS, ImageStore
-from t2ibench.store.labels import LabelStore
+from t2ibench.store.images import LOOKS
 from t2ibench.store.locks import locked
-from t2ibench.store.rewrites import RewriteStore
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
-_Item = TypeVar("_Item")
-_PART = 256  # images or embeddings that are copied together
+_PART = 256  # embeddings that are copied together
+# Rows that are named by their content; what names them in a part names them in the run.
+_ROWS = ("texts", "models", "questions", "attempts", "answers", "labels", "rewrites")
 # What all parts share; their output, cost and history are their own.
 _SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
 
@@ -74,49 +71,29 @@ def _check(first: RunFolder, other: RunFolder) -> None:
 
 def _copy(part: RunFolder, folder: RunFolder) -> None:
     """Copy what a part has and the run does not."""
+    for table in _ROWS:
+        folder.database.write(table, part.database.read_checked(table), keep=True)
     record = part.record
-    if record.generator is not None:
-        fingerprint = record.generator.fingerprint
-        _copy_images(
-            ImageStore(part.database, fingerprint), ImageStore(folder.database, fingerprint)
-        )
-        if (info := record.generator.rewriter) is not None:
-            theirs = RewriteStore(part.database, info.fingerprint)
-            RewriteStore(folder.database, info.fingerprint).add(theirs)
     encoders = [(name, one.fingerprint) for name, one in record.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in record.controls.values()]
-    encoders.append(LOOKS)
-    for name, fingerprint in encoders:
+    for name, fingerprint in [*encoders, LOOKS]:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
         for kind in KINDS:
             keys = target.missing(kind, sorted(source.keys(kind)))
-            for some in _parts(keys):
+            for start in range(0, len(keys), _PART):
+                some = keys[start : start + _PART]
                 target.add(kind, some, source.rows(kind, some).astype("float32"))
-    for name, fingerprint in record.judges.items():
-        AnswerStore(folder.database, name, fingerprint).add(
-            AnswerStore(part.database, name, fingerprint)
-        )
-    labels = LabelStore(part.database).all()
-    if labels:
-        LabelStore(folder.database).add(labels)
-    if (part.path / TASKS).is_dir():
-        shutil.copytree(part.path / TASKS, folder.path / TASKS, dirs_exist_ok=True)
+    for files in ("images", TASKS):
+        if (part.path / files).is_dir():
+            shutil.copytree(
+                part.path / files, folder.path / files, copy_function=_copy_new, dirs_exist_ok=True
+            )
 
 
-def _copy_images(source: ImageStore, target: ImageStore) -> None:
-    attempts = [one for one in source.all_attempts() if not target.is_done(one.prompt, one.index)]
-    for some in _parts(attempts):
-        for attempt in some:
-            if attempt.file is not None and source.has_file(attempt):
-                path = target.path(attempt)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source.path(attempt), path)
-        target.record(some)
-
-
-def _parts(items: Sequence[_Item]) -> Iterable[Sequence[_Item]]:
-    return (items[start : start + _PART] for start in range(0, len(items), _PART))
+def _copy_new(source: str, target: str) -> None:
+    if not Path(target).exists():
+        shutil.copyfile(source, target)
 
 
 def _generator(records: Sequence[RunRecord]) -> GeneratorRecord | None:

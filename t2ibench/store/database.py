@@ -150,13 +150,14 @@ class Database:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = time.monotonic()
 
-    def write(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Store rows with their checksums; one of the same name is replaced."""
+    def write(self, table: str, rows: Iterable[Sequence[Any]], *, keep: bool = False) -> None:
+        """Store rows with their checksums; one of the same key is replaced, or kept."""
+        conflict = "IGNORE" if keep else "REPLACE"
         marks = ", ".join("?" * (len(columns(table)) + 1))
         with self.writing():
             assert self._connection is not None
             self._connection.executemany(
-                f"INSERT OR REPLACE INTO {table} VALUES ({marks})",
+                f"INSERT OR {conflict} INTO {table} VALUES ({marks})",
                 ((*row, row_checksum(row)) for row in rows),
             )
 
