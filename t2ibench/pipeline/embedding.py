@@ -60,7 +60,7 @@ def embedded_images(
     Threads decode and prepare images ahead of the encoders, once these are loaded.
     """
     failed: dict[str, str] = {}
-    feeds = {name: _Feed(encoder, failed, widths.get(name)) for name, encoder in encoders.items()}
+    known = dict(widths)
     _load(wanted, encoders)
     ahead = 2 * max((encoder.batch_size for encoder in encoders.values()), default=1)
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -70,16 +70,18 @@ def embedded_images(
             if stopping():
                 return
             part = Embedded("images", len(wanted[start : start + PART]))
+            waiting: dict[str, dict[str, Any]] = {name: {} for name in encoders}
             for image, _ in wanted[start : start + PART]:
                 found = next(prepared)
                 if isinstance(found, str):
                     part.damaged.append(Damaged(image, found))
                     continue
                 for name, value in found.items():
-                    feeds[name].take(image.sha256, value)
-            for name, feed in feeds.items():
-                if rows := feed.taken():
-                    part.rows[name] = list(rows), np.stack(list(rows.values()))
+                    waiting[name][image.sha256] = value
+                    if len(waiting[name]) >= encoders[name].batch_size:
+                        _encode(encoders[name], waiting[name], part, failed, known)
+            for name, encoder in encoders.items():
+                _encode(encoder, waiting[name], part, failed, known)
             part.failures = dict(failed)
             yield part
 
@@ -200,36 +202,26 @@ def _prepare(
     return inputs
 
 
-class _Feed:
-    """One encoder while it embeds: it gets a batch as soon as that is full."""
-
-    def __init__(self, encoder: Encoder, failed: dict[str, str], width: int | None) -> None:
-        self._encoder, self._failed, self._width = encoder, failed, width
-        self._waiting: dict[str, Any] = {}
-        self._rows: dict[str, Float32Array] = {}
-
-    def take(self, key: str, prepared: Any) -> None:
-        """Embed one image, with the next ones."""
-        if isinstance(prepared, T2IBenchError):
-            self._failed.setdefault(self._encoder.name, str(prepared))
-        self._waiting[key] = prepared
-        if len(self._waiting) >= self._encoder.batch_size:
-            self._encode()
-
-    def taken(self) -> dict[str, Float32Array]:
-        """Embed what waits, and give the part; what was embedded before a failure is kept."""
-        self._encode()
-        rows, self._rows = self._rows, {}
-        return rows
-
-    def _encode(self) -> None:
-        batch, self._waiting = self._waiting, {}
-        if not batch or self._encoder.name in self._failed:
-            return
-        try:
-            rows = encode(self._encoder, list(batch.values()), self._width)
-        except T2IBenchError as error:
-            self._failed[self._encoder.name] = str(error)
-        else:
-            self._width = rows.shape[1]
-            self._rows.update(zip(batch, rows, strict=True))
+def _encode(
+    encoder: Encoder,
+    waiting: dict[str, Any],
+    part: Embedded,
+    failed: dict[str, str],
+    widths: dict[str, int | None],
+) -> None:
+    """Embed a batch, by the hashes of its images; what came before a failure is kept."""
+    keys, batch, name = list(waiting), list(waiting.values()), encoder.name
+    waiting.clear()
+    if not batch or name in failed:
+        return
+    try:
+        for one in batch:
+            if isinstance(one, T2IBenchError):
+                raise one
+        rows = encode(encoder, batch, widths.get(name))
+    except T2IBenchError as error:
+        failed[name] = str(error)
+        return
+    widths[name] = rows.shape[1]
+    before, known = part.rows.get(name, ([], rows[:0]))
+    part.rows[name] = [*before, *keys], np.concatenate([known, rows])

@@ -411,11 +411,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
             target.execute("COMMIT")
     with suppress(sqlite3.Error), closing(_connection(path, "mode=rw")) as old:
         old.execute("PRAGMA journal_mode = DELETE").fetchall()
-    aside.unlink(missing_ok=True)
-    try:
-        aside.hardlink_to(path)
-    except OSError:  # a disk without such links
-        shutil.copyfile(path, aside)
+    shutil.copyfile(path, aside)
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     new.replace(path)
