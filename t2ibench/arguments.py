@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.redaction import secret_argument
@@ -213,6 +219,10 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
     return value
 
 
+def _args_of_setting(value: Any, info: ValidationInfo) -> Any:
+    return args_of(value, f"--{str(info.field_name).replace('_', '-')}")
+
+
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
     """Refuse arguments that hold a secret: they are stored with the run, shown and sent."""
     if (name := secret_argument({str(key): value for key, value in args.items()})) is not None:
@@ -231,10 +241,5 @@ def _text(value: Any) -> Any:
 
 # Settings of several names, arguments or paths, as text or as values.
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
-Args = Annotated[dict[str, str], BeforeValidator(args_of)]
-JudgeArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--judge-args"))]
-RewriterArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--rewriter-args"))]
-CaptionArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--captions"))]
-EngineArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--engine-args"))]
-LogArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--log-args"))]
+Args = Annotated[dict[str, str], BeforeValidator(_args_of_setting)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]

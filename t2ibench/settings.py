@@ -18,18 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.arguments import (
-    Args,
-    CaptionArgs,
-    EngineArgs,
-    JudgeArgs,
-    LogArgs,
-    Names,
-    Paths,
-    RewriterArgs,
-    expected,
-    format_args,
-)
+from t2ibench.arguments import Args, Names, Paths, expected, format_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -232,18 +221,18 @@ class RunSettings(Measurement):
             "rewriters)",
         ),
     ] = None
-    rewriter_args: Annotated[
-        RewriterArgs, _what("k=v,…", "template=@FILE, per=image, base_url=…")
-    ] = _NO_ARGS
+    rewriter_args: Annotated[Args, _what("k=v,…", "template=@FILE, per=image, base_url=…")] = (
+        _NO_ARGS
+    )
     encoder: Annotated[Names, _what("E,…", "see t2ibench ls encoders; several are averaged")] = ()
     judge: Annotated[Names, _what("J,…", "for tasks that ask; see t2ibench ls judges")] = ()
-    judge_args: Annotated[JudgeArgs, _what("k=v,…", "base_url=…, margin=…")] = _NO_ARGS
+    judge_args: Annotated[Args, _what("k=v,…", "base_url=…, margin=…")] = _NO_ARGS
     judge_check: Annotated[
         Names, _what("FILE,…", "checks of the judges (t2ibench check judge --output)")
     ] = ()
     include_path: Annotated[Paths, _what("DIR", "further tasks; may be repeated")] = ()
     captions: Annotated[
-        CaptionArgs, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
+        Args, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
     ] = _NO_ARGS
     allow_missing: Annotated[
         bool, Field(strict=True), _what("", "score tasks without the prompts that have no image")
@@ -271,9 +260,9 @@ class RunSettings(Measurement):
         _auto,
         _where("N|auto", "processes that work (one a GPU, else 1)", decides=False),
     ] = None
-    engine_args: Annotated[
-        EngineArgs, _where("k=v,…", "of the engine; see the docs", decides=False)
-    ] = _NO_ARGS
+    engine_args: Annotated[Args, _where("k=v,…", "of the engine; see the docs", decides=False)] = (
+        _NO_ARGS
+    )
     shard: Annotated[
         str | None,
         AfterValidator(_checked_shard),
@@ -291,9 +280,7 @@ class RunSettings(Measurement):
     log_to: Annotated[
         Names, _where("D,…", "send the results: wandb, hf-dataset:OWNER/NAME, …", decides=False)
     ] = ()
-    log_args: Annotated[LogArgs, _where("k=v,…", "of --log-to: project=…", decides=False)] = (
-        _NO_ARGS
-    )
+    log_args: Annotated[Args, _where("k=v,…", "of --log-to: project=…", decides=False)] = _NO_ARGS
 
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.
