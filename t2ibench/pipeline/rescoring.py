@@ -11,8 +11,8 @@ from t2ibench.methods.core.describe import listed
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.score_cache import ScoreCache
-from t2ibench.pipeline.scoring import TaskScored, open_stores, score_plan
+from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
+from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run

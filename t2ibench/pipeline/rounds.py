@@ -16,7 +16,7 @@ from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
-from t2ibench.pipeline.scoring import TaskScored
+from t2ibench.pipeline.score_cache import TaskScored
 from t2ibench.power.forecasters import forecaster, least
 from t2ibench.power.pilots import Size, stored_headline
 from t2ibench.results.display import displayed

@@ -24,8 +24,7 @@ from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
-from t2ibench.pipeline.score_cache import ScoreCache
-from t2ibench.pipeline.scoring import TaskScored
+from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import (

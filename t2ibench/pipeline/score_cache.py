@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +96,17 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class TaskScored:
+    """The scores of one task."""
+
+    result: TaskResult
+    samples: list[dict[str, Any]] | None  # None where they are stored already
+    paired: PairedTask  # how each image moves its scores
+    lacking: bool  # some evidence is missing
+    inputs: str = ""  # what it was computed from
+
+
 class ScoreCache:
     """The scores of a run's tasks, with what they were computed from."""
 
@@ -103,26 +114,22 @@ class ScoreCache:
         self._scores = ScoreStore(database)
         self._reuse = reuse
 
-    def read(self, task: str, inputs: str) -> tuple[TaskResult, PairedTask] | None:
+    def read(self, task: str, inputs: str) -> TaskScored | None:
         """The scores of a task, if they are those of these inputs."""
         try:
-            found = self._scores.find(task, inputs) if self._reuse else None
+            found = self._scores.find(task, inputs) if self._reuse and inputs else None
             if found is None:
                 return None
             result = TaskResult.model_validate(json.loads(found.result))
-            return result, load_paired(found.influences)[task]
+            paired = load_paired(found.influences)[task]
+            return TaskScored(result, None, paired, lacking=False, inputs=inputs)
         except (ValueError, LookupError, TypeError, RecursionError, T2IBenchError):
             return None
 
-    def write(
-        self,
-        task: str,
-        inputs: str,
-        result: TaskResult,
-        samples: Sequence[Mapping[str, Any]],
-        paired: PairedTask,
-    ) -> None:
-        """Store the scores of a task."""
-        text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False)
-        score = StoredScore(text, dump_samples(samples), dump_paired({task: paired}))
-        self._scores.add(task, inputs, score)
+    def write(self, task: str, one: TaskScored) -> None:
+        """Store the scores of a task, where they are new."""
+        if one.samples is not None:
+            text = json.dumps(one.result.model_dump(mode="json"), ensure_ascii=False)
+            influences = dump_paired({task: one.paired})
+            score = StoredScore(text, dump_samples(one.samples), influences)
+            self._scores.add(task, one.inputs, score)

@@ -19,11 +19,11 @@ from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, prompt_cosines
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
+from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.untrained_control import Scores, with_untrained_control
 from t2ibench.results.builder import task_record
-from t2ibench.results.paired import PairedTask, paired_task
+from t2ibench.results.paired import paired_task
 from t2ibench.results.rates import (
     Diversity,
     RepeatedPrompt,
@@ -37,7 +37,7 @@ from t2ibench.results.rates import (
     too_few,
 )
 from t2ibench.results.record import ControlRecord, EncoderRecord
-from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.results.schema import TaskSettings
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
@@ -119,17 +119,6 @@ def _undefined(reason: str) -> Scores:
     return MethodResult.undefined(reason), {}
 
 
-@dataclass(frozen=True, slots=True)
-class TaskScored:
-    """The scores of one task."""
-
-    result: TaskResult
-    samples: list[dict[str, Any]] | None  # None where they are stored already
-    paired: PairedTask  # how each image moves its scores
-    lacking: bool  # some evidence is missing
-    inputs: str = ""  # what it was computed from
-
-
 def score_plan(
     plan: Plan,
     images: ImageStore | None,
@@ -149,8 +138,8 @@ def score_plan(
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
 
         def store(task: LoadedTask, one: TaskScored) -> None:
-            if kept is not None and one.samples is not None:
-                kept.write(task.id, one.inputs, one.result, one.samples, one.paired)
+            if kept is not None:
+                kept.write(task.id, one)
             scored[task.id] = one
             ticker.advance(1)
 
@@ -165,9 +154,8 @@ def _scored_or_kept(
     plan: Plan, stores: Stores, kept: ScoreCache | None, task: LoadedTask
 ) -> TaskScored:
     inputs = "" if kept is None else inputs_of(plan, task, stores)
-    found = kept.read(task.id, inputs) if kept is not None and inputs else None
-    if found is not None:
-        return TaskScored(found[0], None, found[1], lacking=False, inputs=inputs)
+    if kept is not None and (found := kept.read(task.id, inputs)) is not None:
+        return found
     scored = _scored(plan, task, stores)
     if not inputs or scored.lacking or scored.result.reason is not None:
         # What cannot be told by its inputs, or lacks some, is never taken for other scores.
