@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -143,29 +142,26 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     """The file of an image: PNG, or what the generator wrote, byte for byte."""
     revised = outcome.revised_prompt
     name = outcome.file or (outcome.path.name if outcome.path else "the image")
-    status, reason = "failed", ""
+    status, reason = outcome.status, redacted(str(outcome.reason))
     try:
-        if outcome.status != "ok":
-            status, reason = outcome.status, redacted(str(outcome.reason))
-        elif outcome.image is not None and not is_black(outcome.image):
-            buffer = io.BytesIO()
-            outcome.image.save(buffer, format="PNG", compress_level=4)
-            seen = None
-            with suppress(UnreadableImageError):  # whoever reads the file says so
-                seen = look(outcome.image)
-            return ImageFile(request, "ok", buffer.getvalue(), revised_prompt=revised, look=seen)
-        elif outcome.path is not None:
-            data = outcome.path.read_bytes()
-            pixels = read_image(data)
+        if status == "ok":
+            if outcome.image is not None:
+                pixels, suffix, buffer = outcome.image, ".png", io.BytesIO()
+                pixels.save(buffer, format="PNG", compress_level=4)
+                data = buffer.getvalue()
+            else:
+                assert outcome.path is not None
+                data = outcome.path.read_bytes()
+                pixels, suffix = read_image(data), file_suffix(data, name)
             if not is_black(pixels):
-                suffix = file_suffix(data, name)
                 return ImageFile(request, "ok", data, suffix, "", revised, look(pixels))
-            status, reason = "filtered", "the image is all black"
-            reason = f"{outcome.file}: it is all black" if outcome.file else reason
-        else:
-            status, reason = "filtered", "the image is all black"
+            status = "filtered"
+            reason = (
+                f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
+            )
     except UnreadableImageError as error:
-        reason = f"{name}: {error}"
+        status, reason = "failed", f"{name}: {error}"
     except Exception as error:  # what goes wrong with one image is the failure of that image
         reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"
+        status = "failed"
     return ImageFile(request, status, reason=reason, revised_prompt=revised)

@@ -140,10 +140,9 @@ def _generation(
     generator, before = prepared.generator, spent(prepared.folder)
     if isinstance(generator, ReportsWaits):
         generator.report_waits(reporter.say)
-    lines = mixed_libraries(prepared)
-    if lines and job.pending("generate"):
-        for line in lines:
-            reporter.warn(line)
+    line = mixed_libraries(prepared)
+    if line and job.pending("generate"):
+        reporter.warn(line)
     try:
         yield generating_executor(executor, prepared, reporter)
     finally:
@@ -185,21 +184,22 @@ def _check_names(observers: Observers) -> None:
                 )
 
 
-def mixed_libraries(prepared: Prepared) -> list[str]:
-    """Lines about images in the folder that were made with other versions of the libraries."""
+def mixed_libraries(prepared: Prepared) -> str | None:
+    """A line about images in the folder that were made with other versions of the libraries."""
     record = prepared.folder.record.generator
     if record is None or not record.libraries:
-        return []
+        return None
     now = versions(libraries_of(record.model))
     changed = [
         f"{name} {then} then, {now.get(name, 'none')} now"
         for name, then in record.libraries.items()
         if now.get(name) != then
     ]
-    return changed and [
+    line = (
         f"The images in {prepared.folder.path} were generated with other versions "
         f"({'; '.join(changed)}); new ones may differ. Use another --output-dir to keep them apart."
-    ]
+    )
+    return line if changed else None
 
 
 def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -> None:

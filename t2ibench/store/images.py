@@ -150,7 +150,7 @@ class ImageStore:
         self.fingerprint = fingerprint
         self._model = ("generator", "", fingerprint)
         self._generator = content_id(*self._model)
-        self._prompts: dict[int, str] = {}
+        self._named: set[int] = set()  # prompts whose rows are there
         self._absent: set[str] | None = None
         self.refresh()
 
@@ -159,7 +159,8 @@ class ImageStore:
         self._absent = None
         self.__dict__.pop("looks", None)
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
-        self._prompts |= self.database.texts(texts, self._generator)
+        prompts = self.database.texts(texts, self._generator)
+        self._named |= prompts.keys()
         self._rows: dict[tuple[int, int], Attempt] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
@@ -169,7 +170,7 @@ class ImageStore:
                 continue
             reason = None if reason is None else of_text(reason)
             revised = None if revised is None else of_text(revised)
-            prompt = self._prompts.get(text, "")
+            prompt = prompts.get(text, "")
             self._rows[text, index] = Attempt(
                 prompt, index, seed, status, file, sha256, reason, tries, revised
             )
@@ -209,12 +210,8 @@ class ImageStore:
         return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
     def all_attempts(self) -> Iterator[Attempt]:
-        """What is known of every image, whether or not its file is still there."""
-        for text, index in list(self._rows):
-            prompt = self._prompts.get(text)
-            attempt = None if prompt is None else self.get(prompt, index)
-            if attempt is not None:
-                yield attempt
+        """What is known of every image of a known prompt, whether or not its file is there."""
+        return (one for one in list(self._rows.values()) if one.prompt)
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
@@ -244,10 +241,10 @@ class ImageStore:
     def name(self, prompts: Iterable[str]) -> None:
         """Store prompts, so that each row's is known by more than its identifier."""
         ids = {content_id(prompt): prompt for prompt in prompts}
-        new = ids.keys() - self._prompts.keys()
+        new = ids.keys() - self._named
         if new:
             self.database.add_texts(ids[number] for number in sorted(new))
-            self._prompts |= ids
+            self._named |= new
 
     def record(
         self, attempts: Iterable[Attempt], looks: Mapping[str, Float32Array] | None = None
