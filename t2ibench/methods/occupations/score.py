@@ -20,7 +20,6 @@ from t2ibench.methods.core.association import (
     halves,
     left_out_warnings,
 )
-from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
@@ -122,8 +121,7 @@ def crossing_scores(
         {"name": name, "p": estimate.p, "p_holm": p}
         for (name, estimate), p in zip(scores.items(), adjusted, strict=True)
     ]
-    details = {"crossing": title, "tests": tests, **standing_out(cells)}
-    return scores, cells, {"crossings": [details]}
+    return scores, cells, {"crossings": [{"crossing": title, "tests": tests}]}
 
 
 def _signs(axes: int) -> Float64Array:

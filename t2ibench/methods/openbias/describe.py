@@ -30,7 +30,7 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_name
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_names
 
 _ALPHA = 0.05
 _TOLD = 3  # biases that are told
@@ -236,8 +236,7 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
 
 def _combinations(task: OpenBiasTask) -> Iterator[Figure]:
     """The share of each combination of classes against what its parts would make it."""
-    for names in task.crossings:
-        name = crossing_name(task, names)
+    for name in crossing_names(task):
         yield Combinations(
             f"Which combinations are shown: {name}",
             name,
