@@ -278,10 +278,6 @@ def test_explanations() -> None:
     assert detail["concepts"][0] == ["man", pytest.approx(0.6)]
     names = [one["concepts"][0][0] for one in detail["axes"][0]["counterfactuals"]]
     assert names == ["man", "lady"]
-    curve = found.details["sensitivity"]
-    assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
-    changes = [row["concept_association_score_change"] for row in curve]
-    assert 0 < changes[0] < changes[-1]
 
 
 def test_merging_does_not_depend_on_the_order() -> None:

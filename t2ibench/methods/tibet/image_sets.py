@@ -258,9 +258,9 @@ class ImageSet:
         bags: Float64Array = padded[chosen].sum(axis=1)
         return bags
 
-    def histogram(self, answers: IntArray | None = None) -> Float64Array:
+    def histogram(self) -> Float64Array:
         """Mean concept frequencies of an image, shape (v,); see `bags`."""
-        return drop_rare(self.bags(answers).mean(axis=0), self.floor)
+        return drop_rare(self.bags().mean(axis=0), self.floor)
 
     def similarity(self, other: ImageSet) -> float | None:
         """Mean cosine of every image with every image of another set (CAS_CLIP)."""
@@ -405,12 +405,6 @@ def published(value: float) -> Estimate:
     return Estimate(value, as_published=True)
 
 
-# The last is what the paper takes for its judge's error rate (user study 3).
-FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.18)
-_REPEATS = 10
-_ASSOCIATIONS_ROUNDING = 1e-6  # a score below it is 0, whose relative change nobody can tell
-
-
 def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
     """CAS, and the shares that MAD is taken of, both of shape (..., k).
 
@@ -456,62 +450,8 @@ def null_deviation(
     return np.nan_to_num(mad(associations(first, np.stack(others, axis=1))[1], root=False))
 
 
-def sensitivity(
-    start: ImageSet, changed: Sequence[ImageSet], rng: np.random.Generator
-) -> Float64Array:
-    """Mean relative changes of CAS and MAD when shares of the answers are flipped at random.
-
-    Each share of `FLIPPED` ten times; shape (flipped, 2). A score that is 0 but for rounding has 0.
-    """
-    chosen, k = [start, *changed], len(changed)
-    pools = [
-        np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
-        for question in range(start.answers.shape[1])
-    ]
-
-    def measure(answers: Sequence[IntArray]) -> Float64Array:
-        """CAS of each counterfactual, then MAD, with other answers in place of the judge's."""
-        first, *others = (one.histogram(table) for one, table in zip(chosen, answers, strict=True))
-        raw, shares = associations(first, np.stack(others))
-        return np.append(raw, float(mad(shares)))
-
-    before = measure([one.answers for one in chosen])
-    steps = []
-    for share in FLIPPED:
-        draws = ([_flip(one.answers, pools, share, rng) for one in chosen] for _ in range(_REPEATS))
-        steps.append(np.abs(np.array([measure(draw) for draw in draws]) - before).mean(axis=0))
-    moved = np.array(steps)
-    known = before > np.append(np.zeros(k), _ASSOCIATIONS_ROUNDING)
-    changes = np.divide(moved, before, out=np.zeros_like(moved), where=known)
-    return np.stack([changes[:, :k].mean(axis=1), changes[:, k]], axis=1)
-
-
-def _flip(
-    answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
-) -> IntArray:
-    """Answers, a share of them replaced by a different answer to the same question."""
-    flipped: IntArray = answers.copy()
-    for column, pool in enumerate(pools):
-        if len(pool) < 2:
-            continue
-        hit = np.flatnonzero(rng.random(len(answers)) < share)
-        step = rng.integers(1, len(pool), len(hit))
-        positions = np.searchsorted(pool, answers[hit, column])
-        flipped[hit, column] = pool[(positions + step) % len(pool)]
-    return flipped
-
-
 TOP_K = 10
 TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
-
-
-def mean_curve(curves: Sequence[Float64Array]) -> list[dict[str, float]]:
-    """The sensitivity over all prompts and axes, as an entry of `details`."""
-    mean = np.mean(curves, axis=0)
-    return [
-        {"flipped": FLIPPED[step], f"{CAS}_change": float(cas), f"{MAD}_change": float(deviation)}
-        for step, (cas, deviation) in sorted(enumerate(mean), key=lambda pair: FLIPPED[pair[0]])
-    ]
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:

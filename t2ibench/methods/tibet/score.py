@@ -40,11 +40,9 @@ from t2ibench.methods.tibet.image_sets import (
     associations,
     contrast_basis,
     gather,
-    mean_curve,
     mixture,
     null_deviation,
     published,
-    sensitivity,
     separation,
     top_concepts,
 )
@@ -765,7 +763,6 @@ class _Row:
     item: Item
     shares: AxisShares | str  # or why there are none
     obeyed: Sequence[Obedience]
-    curve: Float64Array | None = None  # how stable its published scores are; None without a MAD
 
     @property
     def decided(self) -> AxisShares | None:
@@ -794,7 +791,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
     Returns:
         A row for each prompt and axis with the paper's scores beside ours; in `details` the
-        concepts, the intersections and the sensitivity.
+        concepts and the intersections.
     """
     merging = synonyms()
     rows: list[_Row] = []
@@ -810,7 +807,6 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     obeyed = [one for row in rows for one in row.obeyed]
     controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
-    curves = [row.curve for row in rows if row.curve is not None]
     decided = [row for row in known if row.reason is None]
     reason = (known[0].reason if known else None) or _NO_AXIS
     headline = Headline.undefined(reason, "mean_square")
@@ -820,7 +816,6 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if lost := unanswered_share(decided):
         details["unanswered"] = {"share": lost}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
-    details |= {"sensitivity": mean_curve(curves)} if curves else {}
     details |= {KEY: [asdict(one) for one in _shown(rows)]}
     return MethodResult(
         headline=headline,
@@ -962,20 +957,15 @@ def _row(
     lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
     shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
-    curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
         scores[MAD] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
     else:
-        key = f"{target.prompt} {axis.name}"
-        rng = settings.rng(task.id, f"null {key}")
+        rng = settings.rng(task.id, f"null {target.prompt} {axis.name}")
         scores |= published_scores(start, changed, names, settings.n_permutations, rng)
-        if scores[MAD].value is not None:
-            rng = settings.rng(task.id, f"flips of {key}")
-            curve = sensitivity(start, changed, rng)
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
-    return _Row(target.prompt, axis, item, shares, obeyed, curve)
+    return _Row(target.prompt, axis, item, shares, obeyed)
 
 
 def _mean_deviation(rows: Sequence[_Row]) -> Estimate:
