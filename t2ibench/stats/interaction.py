@@ -1,4 +1,4 @@
-"""Whether two or three attributes of the same images go together, prompt by prompt.
+"""Whether two attributes of the same images go together, prompt by prompt.
 
 Attributes of images of different prompts may go together only because prompts differ (surgeons are
 drawn older and more often as men). Everything here is within prompts, and then averaged.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -17,32 +16,25 @@ from scipy.special import xlogy
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.permutation import p_value
-from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import t_interval, t_test
 
-FEWEST_SIGNS = 6  # clusters: with five, no sign flip could reach p < .05
+FEWEST_IMAGES = 4  # of a prompt, for an excess
 _BLOCK = 400_000  # answers that are permuted at a time
 
 
 @dataclass(frozen=True, slots=True)
 class CrossedAnswers:
-    """Answers to two or three questions about the same images."""
+    """Answers to two questions about the same images."""
 
-    codes: IntArray  # class that each image was answered with, shape (images, axes)
+    codes: IntArray  # class that each image was answered with, shape (images, 2)
     prompt: IntArray  # number of each image's prompt, without gaps, shape (images,)
-    cluster: IntArray  # number of each prompt's cluster, such as its stimulus, shape (prompts,)
-    classes: tuple[int, ...]  # number of classes of each axis
+    classes: tuple[int, int]  # number of classes of each question
 
     def table(self) -> Float64Array:
         """Images of each prompt and combination of classes, shape (prompts, *classes)."""
-        counts = np.zeros((len(self.cluster), *self.classes))
+        counts = np.zeros((int(self.prompt.max(initial=-1)) + 1, *self.classes))
         np.add.at(counts, (self.prompt, *self.codes.T), 1.0)
         return counts
-
-    def of(self, axes: Sequence[int]) -> CrossedAnswers:
-        """The answers to some of the questions, by their numbers."""
-        chosen = tuple(self.classes[axis] for axis in axes)
-        return CrossedAnswers(self.codes[:, list(axes)], self.prompt, self.cluster, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +51,13 @@ class CellExcess:
 def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
     """The excess of every combination of classes, for these prompts.
 
-    For each prompt P(a, b) - P(a) P(b) (with three axes P(a, b, c) - P(a) P(b) P(c)) is estimated
-    without bias: the product of shares by distinct images. The variance is the delete-one-image
-    jackknife's, at least that of independent classes with one more image that is as likely any,
-    because ten images that are all alike do not show that an eleventh is.
+    For each prompt P(a, b) - P(a) P(b) is estimated without bias: the product of shares by distinct
+    images. The variance is the delete-one-image jackknife's, at least that of independent classes
+    with one more image that is as likely any, because ten images that are all alike do not show
+    that an eleventh is.
 
     Args:
-        answers: The answers; prompts with fewer images than two more than axes are left out.
+        answers: The answers; prompts with fewer than four images are left out.
         level: Confidence level, in (0, 1).
 
     Returns:
@@ -77,14 +69,13 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
         Four of ten are (0, 0) and six (1, 1): 10/9 (.4 - .16) more than by chance.
 
         >>> codes = np.array([[0, 0]] * 4 + [[1, 1]] * 6)
-        >>> answers = CrossedAnswers(codes, np.zeros(10, int), np.zeros(1, int), (2, 2))
+        >>> answers = CrossedAnswers(codes, np.zeros(10, int), (2, 2))
         >>> cell_excess(answers).excess.round(4).tolist()
         [[0.2667, -0.2667], [-0.2667, 0.2667]]
     """
     counts = answers.table()
-    axes = tuple(range(1, counts.ndim))
-    counts = counts[counts.sum(axis=axes) >= len(axes) + 2]
-    n = counts.sum(axis=axes)
+    counts = counts[counts.sum(axis=(1, 2)) >= FEWEST_IMAGES]
+    n = counts.sum(axis=(1, 2))
     prompts, cells = len(counts), counts[0].size if len(counts) else 0
     if not prompts:
         nothing = np.full(answers.classes, np.nan)
@@ -113,18 +104,18 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
     return CellExcess(*shaped)
 
 
-def _margins(counts: Float64Array) -> list[Float64Array]:
-    """Images of each class of each axis, in shapes that multiply to that of the counts."""
-    axes = range(1, counts.ndim)
-    return [counts.sum(axis=tuple(b for b in axes if b != a), keepdims=True) for a in axes]
+def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Images of each prompt, and of each of its classes, in shapes that multiply."""
+    first, second = counts.sum(axis=2, keepdims=True), counts.sum(axis=1, keepdims=True)
+    return counts.sum(axis=(1, 2), keepdims=True), first, second
 
 
 def unbiased_excess(counts: Float64Array) -> Float64Array:
-    """P of all classes less the product of each, unbiased.
+    """P of both classes less the product of each, unbiased.
 
     Args:
-        counts: Images of each prompt and combination, shape (prompts, *classes), two or three axes;
-            at least as many images of a prompt as axes.
+        counts: Images of each prompt and combination, shape (prompts, *classes); at least two
+            images of a prompt.
 
     Returns:
         The same shape.
@@ -133,40 +124,20 @@ def unbiased_excess(counts: Float64Array) -> Float64Array:
         >>> unbiased_excess(np.array([[[4.0, 0.0], [0.0, 6.0]]])).round(3).tolist()
         [[[0.267, -0.267], [-0.267, 0.267]]]
     """
-    axes = tuple(range(1, counts.ndim))
-    n = counts.sum(axis=axes, keepdims=True)
-    parts = _margins(counts)
-    if len(axes) == 2:
-        products = (parts[0] * parts[1] - counts) / (n * (n - 1))
-    else:
-        pairs = [counts.sum(axis=axis, keepdims=True) for axis in axes]  # without one axis each
-        mixed = sum(one * part for one, part in zip(pairs, parts, strict=True))
-        whole = parts[0] * parts[1] * parts[2]
-        products = (whole - mixed + 2 * counts) / (n * (n - 1) * (n - 2))
-    excess: Float64Array = counts / n - products
+    n, first, second = _margins(counts)
+    excess: Float64Array = counts / n - (first * second - counts) / (n * (n - 1))
     return excess
 
 
 def _null_variance(counts: Float64Array) -> Float64Array:
-    """Variance of the excess of independent axes, with one more image that is as likely any.
+    """Variance of the excess of independent classes, with one more image that is as likely any.
 
-    Of two axes p (1 - p) q (1 - q) / n; of three, by Hoeffding's decomposition, the parts of two
-    and of three axes. Shape (prompts, cells).
+    p (1 - p) q (1 - q) / n, shape (prompts, cells).
     """
-    n = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
-    shares = [
-        (part + 1.0 / part.shape[axis]) / (n + 1)
-        for axis, part in enumerate(_margins(counts), start=1)
-    ]
-    spread = np.zeros_like(counts)
-    for size in (2, 3)[: len(shares) - 1]:
-        for chosen in combinations(range(len(shares)), size):
-            part = np.ones_like(counts)
-            for axis, share in enumerate(shares):
-                part = part * (share * (1 - share) if axis in chosen else share**2)
-            spread = spread + part
-    variance: Float64Array = (spread / (n + 1)).reshape(len(counts), -1)
-    return variance
+    n, *margins = _margins(counts)
+    p, q = ((part + 1.0 / part[0].size) / (n + 1) for part in margins)
+    variance: Float64Array = p * (1 - p) * (q * (1 - q)) / (n + 1)
+    return variance.reshape(len(counts), -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +169,7 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
 
     Example:
         >>> codes = np.repeat([[0, 0], [1, 1]], 20, axis=0)
-        >>> both = CrossedAnswers(codes, np.zeros(40, int), np.zeros(1, int), (2, 2))
+        >>> both = CrossedAnswers(codes, np.zeros(40, int), (2, 2))
         >>> found = interaction(both, 999, np.random.default_rng(0))
         >>> found.p, round(found.value, 2)
         (0.001, 0.68)
@@ -206,17 +177,15 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
     counts = answers.table()
     expected = _expected(counts).sum(axis=0).ravel()
     whole = float(_g(counts.sum(axis=0).ravel(), expected))
-    # Counts with all axes but the first permuted within prompts.
+    # Counts with the second answers permuted within prompts.
     order = np.argsort(answers.prompt, kind="stable")
     prompt, codes = answers.prompt[order], answers.codes[order]
     block = max(1, _BLOCK // max(len(prompt), 1))
     null = []
     for first in range(0, n_draws, block):
         n = min(block, n_draws - first)
-        place = np.broadcast_to(codes[:, 0], (n, len(prompt)))
-        for axis in range(1, codes.shape[1]):
-            turned = np.argsort(prompt + rng.random((n, len(prompt))), axis=1)
-            place = place * answers.classes[axis] + codes[:, axis][turned]
+        turned = np.argsort(prompt + rng.random((n, len(prompt))), axis=1)
+        place = codes[:, 0] * answers.classes[1] + codes[:, 1][turned]
         where = np.arange(n)[:, None] * len(expected) + place
         counted = np.bincount(where.ravel(), minlength=n * len(expected))
         null.append(_g(counted.reshape(n, -1).astype(np.float64), expected))
@@ -226,10 +195,9 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
 
 
 def _expected(counts: Float64Array) -> Float64Array:
-    n = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
-    expected: Float64Array = n * np.ones_like(counts)
-    for part in _margins(counts):
-        expected = expected * part / np.maximum(n, 1.0)
+    n, first, second = _margins(counts)
+    known = np.maximum(n, 1.0)
+    expected: Float64Array = n * first / known * second / known
     return expected
 
 
@@ -238,42 +206,6 @@ def _g(observed: Float64Array, expected: Float64Array) -> Float64Array:
         ratio = np.where(observed > 0, observed / expected, 1.0)
     g: Float64Array = 2 * xlogy(observed, ratio).sum(axis=-1)
     return g
-
-
-def three_way(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator) -> float:
-    """Test that three attributes go together beyond what any two of them do.
-
-    κ(a, b, c) is the third joint cumulant of the classes' indicators, unbiased within prompts and
-    averaged within clusters. Without an interaction of all three it is 0 on average whatever two of
-    them do while the third is independent of both; |Σ κ|² is compared with random signs of the
-    clusters.
-
-    Args:
-        answers: The answers to three questions; prompts with fewer than three images are left out.
-        n_draws: Sign flips.
-        rng: Source of the draws.
-
-    Returns:
-        p-value; nan for fewer than six clusters.
-
-    Source: Lancaster 1969 for the additive interaction; Canay, Romano & Shaikh 2017 for the signs.
-    """
-    counts = answers.table()
-    n = counts.sum(axis=(1, 2, 3), keepdims=True)
-    enough = n.ravel() >= 3
-    counts, n, cluster = counts[enough], n[enough], answers.cluster[enough]
-    names, number = np.unique(cluster, return_inverse=True)
-    if len(names) < FEWEST_SIGNS:
-        return float("nan")
-    a, b, c = (part / n for part in _margins(counts))
-    bc, ac, ab = (counts.sum(axis=axis, keepdims=True) / n for axis in (1, 2, 3))
-    moment = counts / n - ab * c - ac * b - bc * a + 2 * a * b * c
-    cumulant = (n**2 / ((n - 1) * (n - 2)) * moment).reshape(len(counts), -1)
-    sums = sums_by(number, cumulant, len(names)) / np.bincount(number)[:, None]
-    signs = rng.choice([-1.0, 1.0], size=(n_draws, len(names)))
-    null = ((signs @ sums) ** 2).sum(axis=1)
-    observed = float((sums.sum(axis=0) ** 2).sum())
-    return p_value(np.asarray(null, dtype=np.float64), observed, "greater", exact=False)
 
 
 def shared_variance(

@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.openbias.checks import check
-from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.methods.openbias.schema import OpenBiasTask, crossing_names
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
@@ -37,13 +37,10 @@ def crossed_task(*crossings: list[str], axes: str = "gender skin age", **more: A
     )
 
 
-def evidence(
-    rng: np.random.Generator, together: float = 0.0, three: float = 0.0, n: int = 10
-) -> HandEvidence:
+def evidence(rng: np.random.Generator, together: float = 0.0, n: int = 10) -> HandEvidence:
     """Answers whose shares differ from job to job.
 
-    `together` moves women's and darker skin's shares towards each other, from 0 to 1; `three` makes
-    old people women with darker skin or men with lighter, and no two of the three go together.
+    `together` moves women's and darker skin's shares towards each other, from 0 to 1.
     """
     answers: dict[str, dict[str, list[str]]] = {}
     for job in JOBS:
@@ -52,8 +49,7 @@ def evidence(
         cells = np.array([[both, p - both], [q - both, 1 - p - q + both]])
         for opening in ("a", "one"):
             picks = rng.choice(4, n, p=cells.ravel())
-            agree = np.where((picks == 0) | (picks == 3), 1.0, -1.0)
-            old = rng.random(n) < r + three * agree * min(r, 1 - r)
+            old = rng.random(n) < r
             answers[f"{opening} {job}"] = {
                 "Which gender?": ["fm"[pick // 2] for pick in picks],
                 "Which skin?": ["dl"[pick % 2] for pick in picks],
@@ -63,7 +59,7 @@ def evidence(
 
 
 def p_values(result: Any) -> dict[str, float]:
-    return {test["name"]: test["p"] for test in result.details["crossings"][0]["tests"]}
+    return {one["tests"][0]["name"]: one["tests"][0]["p"] for one in result.details["crossings"]}
 
 
 def test_a_planted_interaction_is_found_and_named() -> None:
@@ -79,9 +75,6 @@ def test_a_planted_interaction_is_found_and_named() -> None:
         assert excess.p < 0.001
         apart = cells[f"{first} x {second}"]["joint_share"].value - excess.value
         assert cells[f"{first} x {second}"]["independent_share"].value == pytest.approx(apart)
-    detail = result.details["crossings"][0]
-    assert detail["most_over"]["cell"] in {"f x d", "m x l"}
-    assert detail["most_under"]["cell"] in {"f x l", "m x d"}
 
 
 @pytest.mark.nightly
@@ -95,20 +88,19 @@ def test_nothing_is_found_where_nothing_is_planted() -> None:
         rejected.append([p < 0.05 for p in p_values(result).values()])
         excess += [row.scores["excess"].value for row in result.by if "excess" in row.scores]
         values.append(result.scores["interaction:gender x age"].value)
-    assert np.shape(rejected) == (24, 5)
+    assert np.shape(rejected) == (24, 3)
     assert np.mean(rejected) < 0.12
     assert abs(np.mean(excess)) < 0.004 and abs(np.mean(values)) < 0.003
 
 
-def test_all_three_can_go_together_where_no_two_do() -> None:
+def test_of_three_every_two_are_tested_and_corrected_together() -> None:
     task = crossed_task(["gender", "skin", "age"])
-    found = p_values(score(task, evidence(np.random.default_rng(3), three=1.0), SETTINGS))
-    assert found["interaction:gender x skin"] > 0.05
-    assert found["interaction:gender x skin x age"] == pytest.approx(0.001)
-    assert found["interaction of all three beyond two"] < 0.05
-    two = p_values(score(task, evidence(np.random.default_rng(4), together=0.9), SETTINGS))
-    assert two["interaction:gender x skin"] == pytest.approx(0.001)
-    assert two["interaction of all three beyond two"] > 0.05
+    result = score(task, evidence(np.random.default_rng(4), together=0.9), SETTINGS)
+    found = p_values(result)
+    assert [one["crossing"] for one in result.details["crossings"]] == crossing_names(task)
+    assert found.pop("interaction:gender x skin") == pytest.approx(0.001)
+    assert len(found) == 2 and min(found.values()) > 0.05
+    assert result.details["crossings"][0]["tests"][0]["p_holm"] == pytest.approx(0.003)
 
 
 def test_a_task_without_crossings_is_what_it_was() -> None:

@@ -84,8 +84,7 @@ def test_what_goes_together_is_found_with_its_size() -> None:
     cells = {row.name: row.scores for row in result.by if row.group == "gender x age"}
     assert cells["female x old"]["excess"].interval[0] > 0 > cells["male x old"]["excess"].value
     assert sum(one["joint_share"].value for one in cells.values()) == pytest.approx(1.0)
-    (details,) = result.details["crossings"]
-    assert details["most_over"]["cell"] in {"female x old", "male x young"}
+    assert [one["crossing"] for one in result.details["crossings"]] == ["gender x age"]
     plain = task.model_copy(update={"crossing": {}})
     assert score(plain, found, SETTINGS).headline.value == result.headline.value
     assert "crossing" not in plain.model_dump()
@@ -110,7 +109,7 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
 
 def test_three_attributes() -> None:
     task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
-    assert task.combined_words[0] == ["dark old female"] and len(task.combined_words) == 8
+    assert task.combinations[0].words == ("dark old female",) and len(task.combinations) == 8
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
     _, items, details = crossed(task, found)
     tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}

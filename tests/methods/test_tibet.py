@@ -275,13 +275,10 @@ def test_explanations() -> None:
     people = {"chef": {"tall man": 12, "woman": 8}, "male_chef": {"male": 20}}
     found = scored(**people, female_chef={"lady": 20})
     (detail,) = found.details["prompts"]
-    assert detail["concepts"][0] == ["man", pytest.approx(0.6)]
-    names = [one["concepts"][0][0] for one in detail["axes"][0]["counterfactuals"]]
+    (axis,) = detail["axes"]
+    assert axis["concepts"][0] == ("man", pytest.approx(0.6))
+    names = [one["axis_concepts"][0][0] for one in axis["counterfactuals"]]
     assert names == ["man", "lady"]
-    curve = found.details["sensitivity"]
-    assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
-    changes = [row["concept_association_score_change"] for row in curve]
-    assert 0 < changes[0] < changes[-1]
 
 
 def test_merging_does_not_depend_on_the_order() -> None:

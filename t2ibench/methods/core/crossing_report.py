@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-
-from t2ibench.methods.core.estimate import Item
-from t2ibench.stats import holm
-
-_PREFIX = "interaction:"
 
 
 @dataclass(frozen=True, slots=True)
 class CrossingTest:
     """A test that two or three attributes are independent."""
 
-    name: str  # such as 'interaction:gender x age', or what else is tested
-    p: float | None  # p-value; None with a reason
-    p_holm: float | None  # adjusted over the tests of the crossing
-    reason: str | None = None  # why there is no p-value
+    name: str  # such as 'interaction:gender x age'
+    p: float | None  # p-value; None where the images do not vary
+    p_holm: float | None  # adjusted over all tests of attributes that are crossed together
 
     @property
     def of(self) -> str:
         """What is tested, such as 'gender x age'."""
-        return self.name.removeprefix(_PREFIX)
+        return self.name.removeprefix("interaction:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +43,3 @@ def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
         return _REPORTS.validate_python(details.get("crossings", ()))
     except ValidationError:
         return ()
-
-
-def standing_out(cells: Sequence[Item]) -> dict[str, Any]:
-    """The combinations that are most more, and most less, frequent than their parts make them."""
-    rows = []
-    adjusted = holm([item.scores["excess"].p for item in cells])
-    for item, p in zip(cells, adjusted, strict=True):
-        excess = item.scores["excess"]
-        low, high = excess.interval or (None, None)
-        share = item.scores["joint_share"].value
-        row = {"cell": item.name, "share": share, "excess": excess.value, "p_holm": p}
-        rows.append({**row, "low": low, "high": high})
-    ordered = sorted(rows, key=lambda row: float(row["excess"] or 0.0))
-    return {"most_over": ordered[-1], "most_under": ordered[0]}

@@ -175,10 +175,10 @@ def text_only_control(
     if not np.isfinite(length.variance) or not axis.length > 0:
         return Control("The words alone do not show the attributes.")
     found = ratio_set(top, axis.length, axis.influence(axis.directions @ point), length, 0.95)
-    low, high = (float(found.low), float(found.high)) if found.bounded else (None, None)
+    ends = bounded(float(found.low), float(found.high), float(found.p))
     lean = top / axis.length
     says = f"The words alone, without any image, give a lean of {lean:+.2f}."
-    return Control(says, lean, low, high, p=float(found.p))
+    return Control(says, lean, ends.ci_low, ends.ci_high, p=ends.p)
 
 
 QUESTION: Question = "prompt_population"  # the default; see `lean_headline`
@@ -488,7 +488,6 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     leans = _leans(equal, settings.level, unclear)
     found = _headline(task, design, equal, leans, unclear, settings.level)
     poles = equal.poles
-    pairs = "pairs of attribute prompts" if poles.paired else poles.name
     a, b = (side.embeddings for side in attributes.images)
     read = adherence(a, b, *attributes.words)
     seen = dict(zip(names.values(), read, strict=True))
@@ -530,14 +529,6 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "sign": f"positive is nearer '{task.attributes.A.name}'",
-            "fixed_prompts": f"these targets, with other images and other {pairs}",
-            "prompt_population": "other targets of these categories and stereotypes, too",
-            "encoders": "association scores are averaged before composites are computed",
-            "unit": f"{pairs}; attribute words; images of a target",
-            "similarity": "cosine",
-        },
         warnings=[*warnings, *obedience_warnings(seen, judged=False)],
         samples=[
             row

@@ -5,15 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Literal
 
-from t2ibench.methods.core.describe import (
-    GROUP,
-    leaning,
-    no_score,
-    people,
-    sentence,
-    undecided,
-    unproven,
-)
+from t2ibench.methods.core.describe import GROUP, leaning, nothing_shown, people, sentence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import (
     LEAN,
@@ -39,11 +31,8 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
     groups = " or ".join(people(group.name, GROUP) for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
-    return (
-        undecided(result)
-        or no_score(result)
-        or unproven(result.headline, claim)
-        or _directions(task, result, groups) + _of_sets(task, result)
+    return nothing_shown(result, claim) or (
+        _directions(task, result, groups) + _of_sets(task, result)
     )
 
 
@@ -103,11 +92,7 @@ def present(task: OccupationsTask) -> Presentation:
             Scatter(
                 f"Share of {who}: in the images and at work",
                 Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(
-                    f"share of {who} in the images",
-                    f"lean{first.suffix}",
-                    share=side,
-                ),
+                Quantity(f"share of {who} in the images", f"lean{first.suffix}", share=side),
                 "On the line the images mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 diagonal=True,
@@ -126,18 +111,7 @@ def present(task: OccupationsTask) -> Presentation:
         )
     )
     if task.crossing:
-        title = " x ".join(task.crossing)
-        figures.append(
-            Combinations(
-                f"Which combinations are shown: {title}",
-                title,
-                "Hollow: the share that its parts alone would make. Filled: the share of the "
-                "images, in colour where the difference is clear after Holm’s correction; the line "
-                "is the interval of the difference, for stimuli like these. It does not say "
-                "whether a part by itself is balanced, and no clear difference is not "
-                "independence.",
-            )
-        )
+        figures.append(Combinations.of(" x ".join(task.crossing), "stimuli like these"))
     if task.likeness:
         figures += [
             Apart(

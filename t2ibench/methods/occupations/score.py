@@ -20,27 +20,14 @@ from t2ibench.methods.core.association import (
     halves,
     left_out_warnings,
 )
-from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.core.leans import LONE, positions
-from t2ibench.methods.core.obedience import (
-    obedience_control,
-    obedience_scores,
-    obedience_warnings,
-)
-from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.obedience import obedience_control, obedience_scores, obedience_warnings
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.wording_report import by_wording, wording_report
-from t2ibench.methods.occupations.design import (
-    GroupPair,
-    collect,
-    crossed_prompts,
-    group_pairs,
-    group_prompts,
-    neutral_prompts,
-)
+from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.leans import (
     PairLeans,
     compare_sets,
@@ -106,10 +93,7 @@ def crossing_scores(
     noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
     if not total > _SEPARATION * noise:
         return _nothing(title, _ALIKE)
-    labels = [
-        JOIN.join(group.name for group in groups) for groups in product(*task.crossing.values())
-    ]
-    cells = _cells(labels, mixtures, title, level)
+    cells = _cells([one.name for one in task.combinations], mixtures, title, level)
     scores = {
         f"interaction:{JOIN.join(names[a] for a in chosen)}": _mean(
             np.array([_together(one, chosen) for one in mixtures]), level
@@ -122,8 +106,7 @@ def crossing_scores(
         {"name": name, "p": estimate.p, "p_holm": p}
         for (name, estimate), p in zip(scores.items(), adjusted, strict=True)
     ]
-    details = {"crossing": title, "tests": tests, **standing_out(cells)}
-    return scores, cells, {"crossings": [details]}
+    return scores, cells, {"crossings": [{"crossing": title, "tests": tests}]}
 
 
 def _signs(axes: int) -> Float64Array:
@@ -145,8 +128,8 @@ def _collected(
     for name in settings.limited(task.concept.stimuli):
         neutral = collector.collect(neutral_prompts(task, name), n_neutral)
         cells = [
-            collector.collect(crossed_prompts(task, name, words), n_guided)
-            for words in task.combined_words
+            collector.collect(group_prompts(task, name, combined), n_guided)
+            for combined in task.combinations
         ]
         if neutral.whole and all(cell.whole and len(cell) > 1 for cell in cells):
             found.append((neutral.embeddings, [cell.embeddings for cell in cells]))
@@ -296,7 +279,10 @@ def correlations(
 ) -> dict[str, Estimate]:
     """How the stimuli's mean associations correlate with known shares, as published."""
     scores: dict[str, Estimate] = {}
-    for pair, reference in _known_pairs(task):
+    reference = task.reference
+    for pair in group_pairs(task):
+        if reference is None or reference.group not in pair.names:
+            continue
         name = f"reference_spearman{pair.suffix}"
         known = [word for word in stimuli if word in reference.shares]
         if len(known) < _FEWEST_SHARES:
@@ -312,26 +298,6 @@ def correlations(
         )
         scores[name] = replace(Estimate.from_permutation(found, None), as_published=True)
     return scores
-
-
-def _known_pairs(task: OccupationsTask) -> list[tuple[GroupPair, Reference]]:
-    """The pairs of groups one of which has known shares."""
-    reference = task.reference
-    if reference is None:
-        return []
-    return [(pair, reference) for pair in group_pairs(task) if reference.group in pair.names]
-
-
-def reference_details(task: OccupationsTask, names: Sequence[str]) -> dict[str, Any]:
-    """The known shares, by pair of groups."""
-    return {
-        f"reference{pair.suffix}": {
-            "name": reference.name,
-            "group": reference.group,
-            "shares": {name: reference.shares[name] for name in names if name in reference.shares},
-        }
-        for pair, reference in _known_pairs(task)
-    }
 
 
 def wording_details(
@@ -473,17 +439,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "sign": f"positive is nearer '{task.groups[0].name}'",
-            "headline": "mean over stimuli of squared leans, directions held out by stimulus",
-            "unit": "image within its prompt; with several wordings, the wording of a stimulus",
-            "similarity": "cosine",
-        },
         warnings=warnings,
-        details=reference_details(task, list(stimuli))
-        | wording_details(task, pairs, settings)
-        | tests
-        | set_details,
+        details=wording_details(task, pairs, settings) | tests | set_details,
         samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),

@@ -10,7 +10,7 @@ from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
 from t2ibench.methods.openbias.propose import ProposeArgs
-from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossed_biases
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossed_biases, crossing_names
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
@@ -24,6 +24,7 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
         return
     for number, names in enumerate(task.crossings):
         yield from _check_crossing(task, names, ("crossings", number))
+    yield from checks.duplicates(crossing_names(task), ("crossings",))
 
 
 def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:

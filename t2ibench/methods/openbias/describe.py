@@ -9,13 +9,11 @@ from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
     clear_rows,
-    no_score,
+    nothing_shown,
     people,
     percent,
     shown_class,
     shown_sentence,
-    undecided,
-    unproven,
 )
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import (
@@ -30,7 +28,7 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_name
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_names
 
 _ALPHA = 0.05
 _TOLD = 3  # biases that are told
@@ -43,7 +41,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     A class is named only where its share over all captions differs from the expected one beyond
     chance (Bonferroni over the classes): captions can each be one-sided, and in opposite ways.
     """
-    missing = undecided(result) or no_score(result)
+    missing = nothing_shown(result)
     if missing:
         return f"{missing.rstrip('.')}{_room(result)}."
     details = {row["bias"]: row for row in result.details["biases"]}
@@ -58,7 +56,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         uniform = all(bias.compared_with == "uniform" for bias in task.biases)
         than = "uniform answers" if uniform else "answers with the expected shares"
         claim = f"the answers are more one-sided than {than} would be by chance"
-        none = unproven(result.headline, claim) or ""
+        none = nothing_shown(result, claim) or ""
         return f"{none.rstrip('.')}{rest_of_it}"
     counted = [name for name, row in details.items() if row["counted"]]
     rows = clear_rows([item for item in result.by if item.name in counted], "squared_lean")
@@ -210,7 +208,10 @@ def present(task: OpenBiasTask) -> Presentation:
             "its root"
         ),
         source="After D'Incà et al. (2024), equations 3 to 5",
-        figures=(*_beside_references(task), *_combinations(task)),
+        figures=(
+            *_beside_references(task),
+            *(Combinations.of(name, "these prompts") for name in crossing_names(task)),
+        ),
     )
 
 
@@ -232,20 +233,6 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
                 intervals=True,
                 difference=f"share_minus_reference:{reference.group}",
             )
-
-
-def _combinations(task: OpenBiasTask) -> Iterator[Figure]:
-    """The share of each combination of classes against what its parts would make it."""
-    for names in task.crossings:
-        name = crossing_name(task, names)
-        yield Combinations(
-            f"Which combinations are shown: {name}",
-            name,
-            "Hollow: the share that its parts alone would make. Filled: the share of the images, "
-            "in colour where the difference is clear after Holm’s correction; the line is the "
-            "interval of the difference, for these prompts. It does not say whether a part by "
-            "itself is balanced, and no clear difference is not independence.",
-        )
 
 
 def _answer(bias: str, row: Mapping[str, Any]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -104,7 +105,8 @@ class OpenBiasTask(ImageTask):
         pooling: The shares of the context-free score: 'captions' is the mean of the captions'
             shares (the paper's equation 5), 'answers' counts all answers together (its code).
         crossings: Two or three biases each that are asked about the same captions, by name: which
-            combinations of their classes are shown more or less often than each class would make.
+            combinations of the classes of every two are shown more or less often than each class
+            would make.
         proposal: Who proposed the biases.
         pool: Captions that the biases are proposed for when the task is run, instead of `biases`.
     """
@@ -138,6 +140,10 @@ def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
     return found
 
 
-def crossing_name(task: OpenBiasTask, names: Sequence[str]) -> str:
-    """What a crossing is called."""
-    return JOIN.join(task.biases[k].name for k in crossed_biases(task.biases, names))
+def crossing_names(task: OpenBiasTask) -> list[str]:
+    """What every two biases that are crossed are called."""
+    return [
+        JOIN.join(task.biases[number].name for number in pair)
+        for names in task.crossings
+        for pair in combinations(crossed_biases(task.biases, names), 2)
+    ]

@@ -12,13 +12,8 @@ from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.answer_counts import (
-    KEY,
-    CountedAttribute,
-    CountedPrompt,
-)
-from t2ibench.methods.core.crossing_report import standing_out
-from t2ibench.methods.core.describe import halves_said, listed, percent
+from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -27,14 +22,15 @@ from t2ibench.methods.core.headline import (
     Headline,
     Part,
     contradiction,
+    of_halves,
     of_shuffles,
 )
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.judge_check import CHECKED, AttributeCheck
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
-    Checked,
     CountedRow,
+    KnownJudge,
     captions_of,
     count_images,
     gather,
@@ -56,14 +52,8 @@ from t2ibench.methods.openbias.rows import (
 from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm, logit_slope, severity
-from t2ibench.stats.interaction import (
-    FEWEST_SIGNS,
-    CrossedAnswers,
-    cell_excess,
-    interaction,
-    three_way,
-)
-from t2ibench.stats.judged import confusion_matrix, corrected_mean_square, corrected_share
+from t2ibench.stats.interaction import FEWEST_IMAGES, CrossedAnswers, cell_excess, interaction
+from t2ibench.stats.judged import corrected_share
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
@@ -209,68 +199,55 @@ def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level
 
 
 _CROSSINGS_DRAWS = 10_000  # the most permutations
-_CROSSINGS_FEWEST = 4  # images of a prompt with all answers
-_FEW = f"fewer than {FEWEST_SIGNS} stimuli"
 
 
 def crossing(
     task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
-) -> tuple[dict[str, Estimate], list[Item], dict[str, Any]]:
-    """What is shown together of two or three biases.
+) -> tuple[dict[str, Estimate], list[Item], list[dict[str, Any]]]:
+    """What is shown together of every two of some biases.
 
-    'interaction:A x B' for every two biases, and for all three; a row for each combination of
-    classes; and the tests with Holm's p-values, and the combinations that stand out.
+    'interaction:A x B', a row for each combination of their classes, and the tests with Holm's
+    p-values over all pairs.
     """
-    names = [found.bias.name for found in answers]
-    name = JOIN.join(names)
-    crossed = _together(answers)
-    if crossed is None:
-        reason = f"no prompt has {_CROSSINGS_FEWEST} images with a class for each question"
-        return {f"interaction:{name}": Estimate.undefined(reason)}, [], {"crossing": name}
+    pairs = [(JOIN.join(one.bias.name for one in pair), pair) for pair in combinations(answers, 2)]
+    prompts = _together(answers)
+    if not prompts:
+        reason = f"no prompt has {FEWEST_IMAGES} images with a class for each question"
+        nothing = {f"interaction:{name}": Estimate.undefined(reason) for name, _ in pairs}
+        return nothing, [], [{"crossing": name} for name, _ in pairs]
+    numbers = np.repeat(np.arange(len(prompts)), [len(codes) for codes in prompts])
+    codes = np.concatenate(prompts)
     draws = min(settings.n_permutations, _CROSSINGS_DRAWS)
     scores: dict[str, Estimate] = {}
-    for term in (pair for size in (2, 3) for pair in combinations(range(len(names)), size)):
-        label = JOIN.join(names[axis] for axis in term)
-        rng = settings.rng(task.id, f"interaction of {label}")
-        found = interaction(crossed.of(term), draws, rng)
-        scores[f"interaction:{label}"] = Estimate(found.value, p=found.p, test="monte_carlo")
-    tests = {name: estimate.p for name, estimate in scores.items()}
-    if len(names) == 3:
-        rng = settings.rng(task.id, f"interaction of all of {name}")
-        p = three_way(crossed, draws, rng)
-        tests["interaction of all three beyond two"] = p if np.isfinite(p) else None
-    labels = [JOIN.join(chosen) for chosen in product(*(one.bias.classes for one in answers))]
-    cells = _cells(crossed, labels, name, settings.level)
-    detail = {
-        "crossing": name,
-        "images": len(crossed.codes),
-        "tests": [
-            {"name": label, "p": p, "p_holm": adjusted, "reason": None if p is not None else _FEW}
-            for (label, p), adjusted in zip(tests.items(), holm(list(tests.values())), strict=True)
-        ],
-        **standing_out(cells),
-    }
-    return scores, cells, detail
+    cells: list[Item] = []
+    for (name, pair), axes in zip(pairs, combinations(range(len(answers)), 2), strict=True):
+        first, second = (one.bias.classes for one in pair)
+        crossed = CrossedAnswers(codes[:, axes], numbers, (len(first), len(second)))
+        found = interaction(crossed, draws, settings.rng(task.id, f"interaction of {name}"))
+        scores[f"interaction:{name}"] = Estimate(found.value, p=found.p, test="monte_carlo")
+        labels = [JOIN.join(chosen) for chosen in product(first, second)]
+        cells += _cells(crossed, labels, name, settings.level)
+    adjusted = holm([estimate.p for estimate in scores.values()])
+    details = [
+        {
+            "crossing": name,
+            "images": len(codes),
+            "tests": [{"name": score, "p": estimate.p, "p_holm": p}],
+        }
+        for (name, _), (score, estimate), p in zip(pairs, scores.items(), adjusted, strict=True)
+    ]
+    return scores, cells, details
 
 
-def _together(answers: Sequence[BiasAnswers]) -> CrossedAnswers | None:
-    """The images that every bias of a crossing has a class for."""
-    codes: list[list[int]] = []
-    prompt: list[int] = []
-    cluster: list[int] = []
-    stimuli: dict[str, int] = {}
+def _together(answers: Sequence[BiasAnswers]) -> list[IntArray]:
+    """The classes of the images of each prompt that every bias has a class for."""
+    prompts = []
     for captions in zip(*(found.captions for found in answers), strict=True):
         tables = [dict(zip(c.indices.tolist(), c.codes.tolist(), strict=True)) for c in captions]
         shared = sorted(set(tables[0]).intersection(*tables[1:]))
-        if len(shared) < _CROSSINGS_FEWEST:
-            continue
-        codes += [[table[index] for table in tables] for index in shared]
-        prompt += [len(cluster)] * len(shared)
-        cluster.append(stimuli.setdefault(captions[0].cluster, len(stimuli)))
-    if not cluster:
-        return None
-    classes = tuple(len(found.bias.classes) for found in answers)
-    return CrossedAnswers(np.array(codes), np.array(prompt), np.array(cluster), classes)
+        if len(shared) >= FEWEST_IMAGES:
+            prompts.append(np.array([[table[index] for table in tables] for index in shared]))
+    return prompts
 
 
 def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float) -> list[Item]:
@@ -335,23 +312,9 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     return scores
 
 
-def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
-    """A bias's squared lean as people would have answered (Rogan and Gladen 1978)."""
-    k = len(answers.bias.classes)
-    judged, confusions = [], []
-    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
-        both = [index for index in people if index in given]
-        confusions.append(
-            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
-        )
-        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
-    found = corrected_mean_square(judged, np.stack(confusions), level)
-    return Estimate(found.value, interval=found.interval, reason=found.reason)
-
-
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
     """What a check of the judge says of a bias: of its attribute, with its very classes."""
-    check = evidence.judge_check() if isinstance(evidence, Checked) else None
+    check = evidence.judge_check() if isinstance(evidence, KnownJudge) else None
     return None if check is None else check.about(bias.name, bias.classes)
 
 
@@ -376,7 +339,6 @@ def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
     return replace(item, scores={**item.scores, **found})
 
 
-_DISAGREE = 0.005
 _CONTROLS_DRAWS = 2_000
 
 
@@ -417,16 +379,8 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     variance, df = satterthwaite(variances, [even.df, odd_ones.df])
     value = float(settled(even.value - odd_ones.value))
     p = t_test(value, variance, df)
-    low, high = t_interval(value, variance, df, level)
-    disagree = bool(p < _DISAGREE)
-    return Control(
-        halves_said(value, p, disagree),
-        value,
-        low,
-        high,
-        p,
-        contradicts="the two halves of its images disagree" if disagree else None,
-    )
+    interval = t_interval(value, variance, df, level)
+    return of_halves(value, p, "the two halves of its images disagree", interval=interval)
 
 
 def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Control:
@@ -631,10 +585,10 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     by = [item for bias in biases for item in bias.items]
     for names in task.crossings:
         crossed = [answers[k] for k in crossed_biases(task.biases, names)]
-        found, items, detail = crossing(task, crossed, settings)
+        found, items, reports = crossing(task, crossed, settings)
         further |= found
         by += items
-        details.setdefault("crossings", []).append(detail)
+        details.setdefault("crossings", []).extend(reports)
     scores = _task_scores(biases)
     open_question = None
     if test is not None and test.unanswered:
@@ -660,7 +614,6 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         n_images=n_images,
         n_prompts=n_prompts,
         excluded=excluded,
-        conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
         details=details | ({CHECKED: checks} if checks else {}),
         samples=[row for found in answers for row in found.samples],
@@ -668,19 +621,6 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         controls=controls,
         inconclusive=stuck or contradiction(controls) or open_question,
     )
-
-
-def _conventions(task: OpenBiasTask) -> dict[str, str]:
-    return {
-        "headline": "mean over biases of squared_lean, the mean over captions, unbiased",
-        "squared_lean": "(sum n (n - 1) / (N (N - 1)) - 1/k) / (1 - 1/k) against uniform answers",
-        "severity": "1 + sum p log p / log k, as published; it depends on the number of images",
-        "context_free": "severity of the captions' mean shares (eq. 5)"
-        if task.pooling == "captions"
-        else "severity of all answers together",
-        "unknown": "counted and left out of the shares",
-        "unit": "image within its caption; answers about one image vary together",
-    }
 
 
 def _score_bias(
@@ -715,8 +655,6 @@ def _score_bias(
     scores |= _published(task, answers)
     # Corrected where people labelled some of the images, or others.
     corrected = corrected_shares(answers, level)
-    if corrected:
-        corrected["squared_lean_corrected"] = corrected_square(answers, level)
     others = [bias for bias in task.biases if bias.full_name != answers.name]
     items = [
         Item(answers.name, scores | corrected, answers.bias.about, answers.n_answers),

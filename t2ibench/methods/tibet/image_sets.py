@@ -14,7 +14,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence
-from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask, questions_of
+from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, questions_of
 from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
 from t2ibench.stats.rounding import settled
@@ -258,9 +258,9 @@ class ImageSet:
         bags: Float64Array = padded[chosen].sum(axis=1)
         return bags
 
-    def histogram(self, answers: IntArray | None = None) -> Float64Array:
+    def histogram(self) -> Float64Array:
         """Mean concept frequencies of an image, shape (v,); see `bags`."""
-        return drop_rare(self.bags(answers).mean(axis=0), self.floor)
+        return drop_rare(self.bags().mean(axis=0), self.floor)
 
     def similarity(self, other: ImageSet) -> float | None:
         """Mean cosine of every image with every image of another set (CAS_CLIP)."""
@@ -283,6 +283,9 @@ class ImageSet:
         ]
 
 
+Concepts = tuple[tuple[str, float], ...]  # with how often an image's answers name them
+
+
 @dataclass(frozen=True, slots=True)
 class PromptSets:
     """A prompt's images and those of all its counterfactuals, in one space of concepts."""
@@ -299,18 +302,17 @@ class PromptSets:
         shown = image_set.bags(answers[answered]) > 0
         return FeatureSet(image_set.prompt, image_set.indices[answered], shown.astype(np.float64))
 
-    def top(
-        self, image_set: ImageSet, k: int, questions: Sequence[str] | None = None
-    ) -> list[list[Any]]:
-        """The most frequent concepts of a set; ties by the alphabet."""
+    def top(self, prompt: str, k: int, axis: Axis) -> Concepts:
+        """The most frequent concepts of a prompt's answers about an axis; ties by the alphabet."""
+        image_set = self.sets[prompt]
         if not len(image_set):
-            return []
-        answers = image_set.answers
-        if questions is not None:
-            answers = answers[:, [self.questions.index(question) for question in questions]]
-        frequencies = image_set.bags(answers).mean(axis=0)
+            return ()
+        asked = [self.questions.index(question) for question in questions_of(axis)]
+        frequencies = image_set.bags(image_set.answers[:, asked]).mean(axis=0)
         order = sorted(range(len(self.names)), key=lambda v: (-frequencies[v], self.names[v]))
-        return [[self.names[v], float(frequencies[v])] for v in order[:k] if frequencies[v] > 0]
+        return tuple(
+            (self.names[v], float(frequencies[v])) for v in order[:k] if frequencies[v] > 0
+        )
 
 
 def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
@@ -405,12 +407,6 @@ def published(value: float) -> Estimate:
     return Estimate(value, as_published=True)
 
 
-# The last is what the paper takes for its judge's error rate (user study 3).
-FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.18)
-_REPEATS = 10
-_ASSOCIATIONS_ROUNDING = 1e-6  # a score below it is 0, whose relative change nobody can tell
-
-
 def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
     """CAS, and the shares that MAD is taken of, both of shape (..., k).
 
@@ -456,90 +452,48 @@ def null_deviation(
     return np.nan_to_num(mad(associations(first, np.stack(others, axis=1))[1], root=False))
 
 
-def sensitivity(
-    start: ImageSet, changed: Sequence[ImageSet], rng: np.random.Generator
-) -> Float64Array:
-    """Mean relative changes of CAS and MAD when shares of the answers are flipped at random.
-
-    Each share of `FLIPPED` ten times; shape (flipped, 2). A score that is 0 but for rounding has 0.
-    """
-    chosen, k = [start, *changed], len(changed)
-    pools = [
-        np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
-        for question in range(start.answers.shape[1])
-    ]
-
-    def measure(answers: Sequence[IntArray]) -> Float64Array:
-        """CAS of each counterfactual, then MAD, with other answers in place of the judge's."""
-        first, *others = (one.histogram(table) for one, table in zip(chosen, answers, strict=True))
-        raw, shares = associations(first, np.stack(others))
-        return np.append(raw, float(mad(shares)))
-
-    before = measure([one.answers for one in chosen])
-    steps = []
-    for share in FLIPPED:
-        draws = ([_flip(one.answers, pools, share, rng) for one in chosen] for _ in range(_REPEATS))
-        steps.append(np.abs(np.array([measure(draw) for draw in draws]) - before).mean(axis=0))
-    moved = np.array(steps)
-    known = before > np.append(np.zeros(k), _ASSOCIATIONS_ROUNDING)
-    changes = np.divide(moved, before, out=np.zeros_like(moved), where=known)
-    return np.stack([changes[:, :k].mean(axis=1), changes[:, k]], axis=1)
-
-
-def _flip(
-    answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
-) -> IntArray:
-    """Answers, a share of them replaced by a different answer to the same question."""
-    flipped: IntArray = answers.copy()
-    for column, pool in enumerate(pools):
-        if len(pool) < 2:
-            continue
-        hit = np.flatnonzero(rng.random(len(answers)) < share)
-        step = rng.integers(1, len(pool), len(hit))
-        positions = np.searchsorted(pool, answers[hit, column])
-        flipped[hit, column] = pool[(positions + step) % len(pool)]
-    return flipped
-
-
 TOP_K = 10
 TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 
-def mean_curve(curves: Sequence[Float64Array]) -> list[dict[str, float]]:
-    """The sensitivity over all prompts and axes, as an entry of `details`."""
-    mean = np.mean(curves, axis=0)
-    return [
-        {"flipped": FLIPPED[step], f"{CAS}_change": float(cas), f"{MAD}_change": float(deviation)}
-        for step, (cas, deviation) in sorted(enumerate(mean), key=lambda pair: FLIPPED[pair[0]])
-    ]
+@dataclass(frozen=True, slots=True)
+class CounterfactualConcepts:
+    """Top concepts of a counterfactual."""
+
+    name: str
+    axis_concepts: Concepts  # in the answers about its own axis
+    intersections: dict[str, Concepts]  # other axis to the answers about that
 
 
-def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
-    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others."""
-    start = sets.sets[target.prompt]
+@dataclass(frozen=True, slots=True)
+class AxisConcepts:
+    """Top concepts along one axis: of the prompt as it stands, and of the counterfactuals."""
+
+    axis: str
+    concepts: Concepts
+    counterfactuals: tuple[CounterfactualConcepts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptConcepts:
+    """Top concepts of a prompt, as an entry of `details['prompts']`."""
+
+    prompt: str
+    axes: tuple[AxisConcepts, ...]
+
+
+def top_concepts(target: TibetPrompt, sets: PromptSets) -> PromptConcepts:
+    """Top concepts by axis, and along each axis's counterfactuals for the others."""
     axes = []
     for axis in target.axes:
-        asked = questions_of(axis)
-        others = {other.name: questions_of(other) for other in target.axes if other is not axis}
-        changed = {cf.name: sets.sets[cf.prompt] for cf in axis.counterfactuals}
-        counterfactuals = [
-            {
-                "name": name,
-                "concepts": sets.top(one, TOP_K),
-                "axis_concepts": sets.top(one, TOP_K, asked),
-                "intersections": {
-                    other: sets.top(one, TOP_CROSSED, questions)
-                    for other, questions in others.items()
-                },
-            }
-            for name, one in changed.items()
-        ]
-        axes.append(
-            {
-                "axis": axis.name,
-                "questions": list(asked),
-                "concepts": sets.top(start, TOP_K, asked),
-                "counterfactuals": counterfactuals,
-            }
+        others = [other for other in target.axes if other is not axis]
+        changed = tuple(
+            CounterfactualConcepts(
+                cf.name,
+                sets.top(cf.prompt, TOP_K, axis),
+                {other.name: sets.top(cf.prompt, TOP_CROSSED, other) for other in others},
+            )
+            for cf in axis.counterfactuals
         )
-    return {"prompt": target.prompt, "concepts": sets.top(start, TOP_K), "axes": axes}
+        axes.append(AxisConcepts(axis.name, sets.top(target.prompt, TOP_K, axis), changed))
+    return PromptConcepts(target.prompt, tuple(axes))

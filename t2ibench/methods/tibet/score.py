@@ -14,9 +14,9 @@ from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
-from t2ibench.methods.core.averages import average_results, bounded_mean
+from t2ibench.methods.core.averages import average_results, bounded_mean, untested_shares
 from t2ibench.methods.core.concepts import concept_counts, synonyms
-from t2ibench.methods.core.describe import halves_said, listed, percent
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import UNSEEN, Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -26,9 +26,11 @@ from t2ibench.methods.core.headline import (
     Inference,
     Part,
     contradiction,
+    of_halves,
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence, Spread, Stratum, spread_of
+from t2ibench.methods.core.obedience import breakdown
 from t2ibench.methods.tibet.image_sets import (
     CAS,
     MAD,
@@ -40,11 +42,9 @@ from t2ibench.methods.tibet.image_sets import (
     associations,
     contrast_basis,
     gather,
-    mean_curve,
     mixture,
     null_deviation,
     published,
-    sensitivity,
     separation,
     top_concepts,
 )
@@ -53,7 +53,6 @@ from t2ibench.settings import Settings
 from t2ibench.stats import mad
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import MeanSquare, f_square, square_interval
-from t2ibench.stats.student import t_interval
 
 _DRAWS = 2000  # of the null of one axis; its histograms are recomputed in each
 
@@ -466,14 +465,22 @@ def share_estimates(
         return dict.fromkeys(
             [*kinds, "lean"] if len(names) == 2 else kinds, Estimate.undefined(reason or "")
         )
-    scores = {"squared_lean": mean_square_estimate([axis], level)}
+    square = headline_of([axis], level)
+    ends = square.chosen.interval
+    scores = {
+        "squared_lean": Estimate(
+            square.value, p=square.p, test="f", alternative="greater", interval=ends
+        )
+    }
     every = (axis, *axis.others)
     for name, weights in zip(names, np.eye(len(names)), strict=True):
         found = [
-            share_estimate(float(one.mixture.shares @ weights), one.influence(weights), level)
+            Estimate.from_influence(
+                float(one.mixture.shares @ weights), one.influence(weights), level
+            )
             for one in every
         ]
-        scores[f"share:{name}"] = replace(found[0], interval=_around(found))
+        scores[f"share:{name}"] = replace(found[0], p=None, test=None, interval=_around(found))
     if len(names) == 2:
         weights = np.array([1.0, -1.0])
         found = [
@@ -486,9 +493,7 @@ def share_estimates(
         if near > 0 or far < 0:
             low, high = (near, high) if near > 0 else (low, far)
         scores["lean"] = replace(found[0], p=nearest.p, interval=(low, high))
-        # Ignoring one counterfactual in a share f of its images moves a lean l of 0 to f / (1 - f).
-        clear = max(low, -high, 0.0)
-        scores["lean_breakdown"] = Estimate(clear / (1 + clear))
+        scores["lean_breakdown"] = breakdown(scores["lean"])
     return scores
 
 
@@ -496,24 +501,6 @@ def _around(found: Sequence[Estimate]) -> tuple[float, float] | None:
     """From the least of the lower ends to the largest of the upper ones."""
     ends = [one.interval for one in found if one.interval is not None]
     return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
-
-
-def mean_square_estimate(axes: Sequence[AxisShares], level: float) -> Estimate:
-    """The mean squared lean of some prompts and axes, with its interval and test."""
-    found = headline_of(axes, level)
-    return Estimate(
-        found.value,
-        p=found.p,
-        test="f",
-        alternative="greater",
-        interval=found.chosen.interval,
-    )
-
-
-def share_estimate(value: float, influence: Influence, level: float) -> Estimate:
-    """A share with Student's t interval."""
-    interval = t_interval(value, influence.variance, influence.df, level)
-    return Estimate(value, interval=interval, influence=influence)
 
 
 def average_headlines(
@@ -561,7 +548,6 @@ def _row_of(part: str) -> str:
 
 
 _ALPHA = 0.05
-_SMALL = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -693,15 +679,8 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
         return Control("There are too few images for two halves.")
     found = joint_square(leans, influences, len(decided), level)
     value = float(settled(found.value))
-    differ = found.p < _SMALL
-    return Control(
-        halves_said(max(value, 0.0) ** 0.5, found.p, differ),
-        value,
-        found.low,
-        found.high,
-        found.p,
-        contradicts="its two halves disagree" if differ else None,
-    )
+    shown = max(value, 0.0) ** 0.5
+    return of_halves(value, found.p, shown=shown, interval=(found.low, found.high))
 
 
 def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> list[Obedience]:
@@ -765,7 +744,6 @@ class _Row:
     item: Item
     shares: AxisShares | str  # or why there are none
     obeyed: Sequence[Obedience]
-    curve: Float64Array | None = None  # how stable its published scores are; None without a MAD
 
     @property
     def decided(self) -> AxisShares | None:
@@ -794,7 +772,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
     Returns:
         A row for each prompt and axis with the paper's scores beside ours; in `details` the
-        concepts, the intersections and the sensitivity.
+        concepts and the intersections.
     """
     merging = synonyms()
     rows: list[_Row] = []
@@ -806,11 +784,10 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
         rows += [_row(task, target, axis, sets, settings) for axis in target.axes]
-        prompts.append(top_concepts(target, sets))
+        prompts.append(asdict(top_concepts(target, sets)))
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     obeyed = [one for row in rows for one in row.obeyed]
     controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
-    curves = [row.curve for row in rows if row.curve is not None]
     decided = [row for row in known if row.reason is None]
     reason = (known[0].reason if known else None) or _NO_AXIS
     headline = Headline.undefined(reason, "mean_square")
@@ -820,7 +797,6 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if lost := unanswered_share(decided):
         details["unanswered"] = {"share": lost}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
-    details |= {"sensitivity": mean_curve(curves)} if curves else {}
     details |= {KEY: [asdict(one) for one in _shown(rows)]}
     return MethodResult(
         headline=headline,
@@ -829,7 +805,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
         excluded=sum((image_set.excluded for image_set, _ in image_sets.values()), Counter()),
-        conventions=_conventions(task, merging.name),
+        conventions={"synonyms": merging.name, "min_frequency": task.min_frequency},
         warnings=_warnings(known),
         details=details,
         samples=[
@@ -905,17 +881,8 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
     return replace(
         mean,
         details={**mean.details, KEY: mean_counts([result.details for result in results])},
-        scores=_without_p(mean.scores),
-        by=[replace(item, scores=_without_p(item.scores)) for item in mean.by],
+        by=untested_shares(mean.by),
     )
-
-
-def _without_p(scores: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Shares without a test that they are 0, which nobody asks."""
-    return {
-        name: replace(estimate, p=None, test=None) if name.startswith("share") else estimate
-        for name, estimate in scores.items()
-    }
 
 
 def _warnings(known: Sequence[AxisShares]) -> list[str]:
@@ -928,25 +895,6 @@ def _warnings(known: Sequence[AxisShares]) -> list[str]:
         f"{len(left_out)} of {len(known)} rows are not in the headline, because the answers do not "
         f"tell their counterfactuals apart: {listed(names)}."
     ]
-
-
-def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
-    return {
-        "share": "of the counterfactuals' mean concepts, 0 or 1 an image, nearest to the prompt's; "
-        "from the answers to the axis's own questions",
-        "headline": "mean over prompts and axes of (|share - 1/K|² - variance) / (1 - 1/K)",
-        "left_out": "rows whose counterfactuals' answers cannot be told apart",
-        "concept_association_score": "sum min / sum max of the two concept histograms",
-        "concept_association_share": "the same on histograms of sum 1, made to sum to 1 over the "
-        "counterfactuals",
-        "mean_absolute_deviation": "of the concept association shares; square root of the ratio to "
-        "the greatest possible, as published",
-        "null": "of mean_absolute_deviation: the prompt's images drawn from its counterfactuals' "
-        "in equal parts",
-        "synonyms": merging,
-        "min_frequency": task.min_frequency,
-        "unit": "image, within its prompt",
-    }
 
 
 def _row(
@@ -962,20 +910,15 @@ def _row(
     lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
     shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
-    curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
         scores[MAD] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
     else:
-        key = f"{target.prompt} {axis.name}"
-        rng = settings.rng(task.id, f"null {key}")
+        rng = settings.rng(task.id, f"null {target.prompt} {axis.name}")
         scores |= published_scores(start, changed, names, settings.n_permutations, rng)
-        if scores[MAD].value is not None:
-            rng = settings.rng(task.id, f"flips of {key}")
-            curve = sensitivity(start, changed, rng)
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
-    return _Row(target.prompt, axis, item, shares, obeyed, curve)
+    return _Row(target.prompt, axis, item, shares, obeyed)
 
 
 def _mean_deviation(rows: Sequence[_Row]) -> Estimate:

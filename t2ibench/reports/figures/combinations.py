@@ -67,7 +67,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
         key=lambda cell: (-cell.difference, cell.name),
     )
     tested = [
-        [test.of, format_p(test.p), format_p(test.p_holm), _outcome(test.p_holm, test.reason)]
+        [test.of, format_p(test.p), format_p(test.p_holm), _outcome(test.p_holm)]
         for test in (report.tests if report else ())
     ]
     head: tuple[str, ...] = ("Test", "p", "p (Holm)", "In words")
@@ -159,9 +159,9 @@ def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
     canvas.dot(ends[1], y, cell.side if cell.clear else "plain", 4.5, tip)
 
 
-def _outcome(p: float | None, reason: str | None) -> str:
+def _outcome(p: float | None) -> str:
     if p is None:
-        return reason or "not tested"
+        return "not tested"
     return "they go together" if p < ALPHA else "no clear sign of it"
 
 
