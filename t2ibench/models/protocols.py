@@ -351,21 +351,6 @@ class Releasable(Protocol):
 
 
 @runtime_checkable
-class KnowsWords(Protocol):
-    """A generator that knows only some words, and can say which it does not (optional)."""
-
-    def unknown_words(self, prompts: Iterable[str]) -> list[str]:
-        """The words of prompts that change nothing in their images.
-
-        Args:
-            prompts: Any prompts.
-
-        Returns:
-            The words, sorted, each once.
-        """
-
-
-@runtime_checkable
 class ReportsSettings(Protocol):
     """A generator that can say which settings really applied (optional)."""
 
