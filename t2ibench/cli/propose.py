@@ -59,7 +59,6 @@ def add(verbs: Any) -> None:
     add_flag(verb, "--proposer-args k=v,…", "base_url=…", default="")
     add_flag(verb, "--output FILE", "the task YAML to write", required=True)
     add_flag(verb, "--limit N", "first N captions or prompts", type=positive)
-    add_flag(verb, "--clean", "clean them up as TIBET does those of DiffusionDB")
     add_flag(
         verb,
         "--method-args k=v,…",
@@ -161,7 +160,6 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
         column=arguments.column,
         split=arguments.split,
         people=arguments.people,
-        clean=arguments.clean,
         limit=arguments.limit,
     )
 
@@ -177,15 +175,6 @@ def _prompts(arguments: argparse.Namespace) -> list[str]:
         prompts += [line.strip() for line in lines if line.strip()]
     if not prompts:
         raise T2IBenchError('Which prompts? Give --prompt "…" or --prompts FILE.')
-    if arguments.clean:
-        from t2ibench.proposals.captions import cleaned
-
-        prompts = list(cleaned(prompts))
-        if not prompts:
-            raise T2IBenchError(
-                "--clean left no prompt: it keeps those with a part of 5 to 9 words.",
-                "Leave --clean out.",
-            )
     return list(dict.fromkeys(prompts))[: arguments.limit]
 
 
