@@ -31,7 +31,7 @@ class ImageFolder:
 
     One of: a manifest (prompts.jsonl, prompts.csv, or metadata.jsonl/.csv as `datasets` has it)
     with a file and a prompt in each row; one sub-folder a prompt, named by it ('_' may stand for
-    a space); GenEval's layout (NNNNN/metadata.jsonl with the prompt, images in NNNNN/samples/).
+    a space).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,12 +73,9 @@ class ImageFolder:
                     file, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
                     yield prompt, self._inside(self._root / file, where)
                 return
-        folders = sorted((p for p in self._root.iterdir() if p.is_dir()), key=_natural)
-        if any((folder / "metadata.jsonl").is_file() for folder in folders):
-            yield from self._geneval(folders)
-            return
-        for folder in folders:
-            for path in _images(folder):
+        for folder in sorted(filter(Path.is_dir, self._root.iterdir()), key=_natural):
+            paths = filter(is_image_file, folder.iterdir())
+            for path in sorted(paths, key=_natural):
                 yield folder.name.replace("_", " "), self._inside(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
@@ -92,17 +89,6 @@ class ImageFolder:
                 "Only images inside the folder are used.",
             )
         return path
-
-    def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-        for folder in folders:
-            metadata = folder / "metadata.jsonl"
-            if not metadata.is_file():
-                continue
-            for line, row in read_rows_strictly(metadata, _EXAMPLE):
-                prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
-                for path in _images(folder / "samples"):
-                    yield prompt, self._inside(path, str(metadata))
-                break
 
 
 class FolderArguments(Arguments):
@@ -191,7 +177,7 @@ def _request(prompts: Sequence[str]) -> str:
 ADAPTER = Adapter(
     create=lambda one: FolderGenerator(Path(one.source).expanduser(), one.args),
     form="folder:DIR",
-    description="images that exist: a manifest, a sub-folder for each prompt, GenEval's layout",
+    description="images that exist: a manifest, or a sub-folder for each prompt",
     Args=FolderArguments,
     regenerates=False,
 )
@@ -209,13 +195,6 @@ def normal(prompt: str) -> str:
 
 def _natural(path: Path) -> tuple[tuple[int, int | str], ...]:
     return natural_key(path.name)
-
-
-def _images(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    paths = (path for path in folder.iterdir() if is_image_file(path) and not path.is_dir())
-    return sorted(paths, key=_natural)
 
 
 def _is_there(path: Path) -> bool:

@@ -59,7 +59,6 @@ _NAMES = {
     "size": "size",
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
     "negative_prompt": "negative_prompt",
 }
 _SEED_BITS = (63, 32, 31)
@@ -86,7 +85,6 @@ class HostedArguments(ServerArguments):
     size: Annotated[str, AfterValidator(_size)] | None = None
     steps: PositiveInt | None = None
     guidance: float | None = None
-    true_cfg: float | None = None
     negative_prompt: str | None = None
     seed: bool = True
     workers: PositiveInt = 16
