@@ -74,9 +74,9 @@ class ImageFolder:
                     yield prompt, self._inside(self._root / file, where)
                 return
         for folder in sorted(filter(Path.is_dir, self._root.iterdir()), key=_natural):
-            paths = filter(is_image_file, folder.iterdir())
-            for path in sorted(paths, key=_natural):
-                yield folder.name.replace("_", " "), self._inside(path, folder.name)
+            for path in sorted(filter(is_image_file, folder.iterdir()), key=_natural):
+                if not path.is_dir():
+                    yield folder.name.replace("_", " "), self._inside(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
         try:
