@@ -266,14 +266,11 @@ class Server:
 
 
 class OpenAiServer(Server):
-    """A server behind the openai client, which the first call makes.
+    """A server behind the openai client, which the first call makes."""
 
-    With `local_only` the address comes from somebody else's file: no key is sent then.
-    """
-
-    def __init__(self, path: str, args: ServerArguments, *, local_only: bool = False) -> None:
+    def __init__(self, path: str, args: ServerArguments) -> None:
         self.base_url = checked_address(args.base_url or _OPENAI)
-        key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env or "OPENAI_API_KEY")
+        key = ApiKey(args.api_key_env or "OPENAI_API_KEY")
         super().__init__(self.base_url + path, key, args)
         self.address = self.where
         self._largest = args.largest_reply

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,27 +104,28 @@ def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Ali
     return resolved, None
 
 
-def _capabilities(spec: object, *, recorded: bool = False) -> Adapter[Any] | Alias | None:
-    """What is declared for a name; a recorded one does not have its own module imported."""
-    if not isinstance(spec, str):
-        return None
-    name = spec.removeprefix(f"{_DIFFUSERS}:")
-    if spec not in GENERATORS and name in ALIASES:
-        return ALIASES[name]
-    resolved = find_registered(GENERATORS, spec)
-    if resolved is None and not recorded:
-        resolved = find_target(GENERATORS, spec)
-    return resolved.adapter if resolved else None
+def _declared(spec: object, *, recorded: bool = False) -> tuple[Adapter[Any] | None, Alias | None]:
+    """The adapter and the alias of a name, as far as they are known.
+
+    A name may come from a stored run: with `recorded` a module that it names is not imported.
+    """
+    if isinstance(spec, str):
+        with suppress(T2IBenchError):
+            resolved, alias = _resolve(spec, recorded=recorded)
+            return resolved.adapter, alias
+    return None, None
 
 
 def default_encoder(spec: object) -> str:
     """The encoder of a run that names none."""
-    return getattr(_capabilities(spec), "default_encoder", None) or DEFAULT_ENCODER
+    adapter, alias = _declared(spec)
+    return getattr(alias or adapter, "default_encoder", None) or DEFAULT_ENCODER
 
 
 def default_judge(spec: object) -> str:
     """The judge of a run that names none."""
-    return getattr(_capabilities(spec), "default_judge", None) or DEFAULT_JUDGE
+    adapter, alias = _declared(spec)
+    return getattr(alias or adapter, "default_judge", None) or DEFAULT_JUDGE
 
 
 def free_arguments(spec: str) -> frozenset[str]:
@@ -135,21 +137,12 @@ def free_arguments(spec: str) -> frozenset[str]:
 
 
 def can_regenerate(spec: str) -> bool:
-    """Whether a model's images can be generated again; False for images that exist already.
-
-    The name may come from a stored run, so a module that it names is not imported.
-    """
-    return bool(getattr(_capabilities(spec, recorded=True), "regenerates", True))
+    """Whether a model's images can be generated again; False for images that exist already."""
+    adapter, _ = _declared(spec, recorded=True)
+    return adapter is None or adapter.regenerates
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:
-    """The distributions whose versions decide a model's pixels.
-
-    The name may come from a stored run, so a module that it names is not imported.
-    """
-    declared = _capabilities(spec, recorded=True)
-    if isinstance(declared, Adapter):
-        return declared.libraries
-    if declared is not None or is_path(spec) or is_hub_id(spec):
-        return GENERATORS.get(_DIFFUSERS).libraries
-    return ()
+    """The distributions whose versions decide a model's pixels."""
+    adapter, _ = _declared(spec, recorded=True)
+    return adapter.libraries if adapter is not None else ()

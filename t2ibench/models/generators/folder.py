@@ -13,6 +13,7 @@ from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.store.files import natural_key
 from t2ibench.store.images import is_image_file
@@ -41,12 +42,12 @@ class ImageFolder:
 
     def existing(self) -> list[tuple[Path, str]]:
         """Every image that is there with its prompt, in the order of the folder."""
-        return [pair for pair in self.pictures() if _is_there(pair[0])]
+        return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
         """The same with images that are listed and missing, which not all may be."""
         found = [(path, prompt) for prompt, path in self._read()]
-        if any(_is_there(path) for path, _ in found):
+        if any(is_file(path) for path, _ in found):
             return found
         if found:
             names = [str(path.relative_to(self._root)) for path, _ in found]
@@ -147,7 +148,7 @@ class FolderGenerator(ImageFolder):
             return GeneratedImage("failed", reason="the folder has no such image")
         path = files[request.index]
         name = str(path.relative_to(self._root))
-        if not _is_there(path):
+        if not is_file(path):
             return GeneratedImage("failed", reason=f"{name}: there is no such file")
         used = self._given[prompt] if self._asked else None
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
@@ -195,14 +196,6 @@ def normal(prompt: str) -> str:
 
 def _natural(path: Path) -> tuple[tuple[int, int | str], ...]:
     return natural_key(path.name)
-
-
-def _is_there(path: Path) -> bool:
-    """Whether there is such a file; a link may lead nowhere, or to itself."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _hash(path: Path) -> str:

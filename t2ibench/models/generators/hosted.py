@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -230,6 +229,12 @@ class HostedGenerator:
         wishes: Mapping[str, Any] | None = None,
         price: float | None = None,
     ) -> None:
+        if request.recorded:
+            raise T2IBenchError(
+                f"{shown(request.spec)} is on a server, and its name comes from a stored file, so "
+                "it is not asked: that may cost money.",
+                "Name it yourself with --model.",
+            )
         args: HostedArguments = request.args
         self.name = request.spec
         self.settings: Mapping[str, Any] = {"seed": request.seed, **settings, **args.deciding()}
@@ -400,14 +405,3 @@ class HostedGenerator:
         if isinstance(server, OpenAiServer):
             base_url, key = server.base_url, server.key
         return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
-
-
-def check_local(scheme: str, model: str, address: str | None) -> None:
-    """Refuse to ask a server that a stored file names, unless it is on this machine."""
-    if address is None or urlsplit(address).hostname not in {"127.0.0.1", "::1", "localhost"}:
-        where = "a server" if address is None else f"the server {shown(address)}"
-        raise T2IBenchError(
-            f"{scheme}:{shown(model)} is on {where}, and its name comes from a stored file, so it "
-            "is not asked: that may cost money.",
-            "Name it yourself with --model.",
-        )

@@ -30,12 +30,9 @@ def create_rewriter(
     *,
     device: str | None = None,
     dtype: str | None = None,
-    recorded: bool = False,
 ) -> Rewriter:
     """Make a rewriter. Weights are loaded when it first rewrites."""
-    rewriter = create(
-        REWRITERS, Rewriter, spec, args, device=device, dtype=dtype, recorded=recorded
-    )
+    rewriter = create(REWRITERS, Rewriter, spec, args, device=device, dtype=dtype)
     if rewriter.per not in {"prompt", "image"}:
         raise T2IBenchError(
             f"The rewriter '{rewriter.name}' has per={rewriter.per!r}; expected prompt or image."
