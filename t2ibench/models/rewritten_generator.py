@@ -91,8 +91,6 @@ class Rewritten:
         self.name = f"{generator.name}+{info.name}"
         self.settings: Mapping[str, Any] = generator.settings
         self.revision = generator.revision
-        self.images_per_prompt = generator.images_per_prompt
-        self.guided_images_per_prompt = generator.guided_images_per_prompt
         # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
         # decides it, run.db holds what it was, and every image's row the text it got.
         self.fingerprint = fingerprint(

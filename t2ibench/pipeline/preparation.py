@@ -18,6 +18,7 @@ from t2ibench.models.generators import (
     can_regenerate,
     create_generator,
     default_encoder,
+    default_images,
     default_judge,
 )
 from t2ibench.models.judges import check_judges, recorded_name
@@ -130,7 +131,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         )
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
-    measurement = _measurement(settings, generator)
+    measurement = _measurement(settings)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
     folder, warnings = _folder(settings, generator)
@@ -261,11 +262,12 @@ def _with_defaults(settings: RunSettings) -> RunSettings:
     )
 
 
-def _measurement(settings: RunSettings, generator: Generator | None) -> Settings:
-    """How it is measured: the generator's own numbers of images where none were asked for."""
+def _measurement(settings: RunSettings) -> Settings:
+    """How it is measured: the model's own numbers of images where none were asked for."""
     measurement = Settings.of(settings)
-    if generator is None or settings.images_per_prompt or not generator.images_per_prompt:
+    images, guided = default_images(settings.model)
+    if settings.images_per_prompt or not images:
         return measurement
-    guided = settings.guided_images_per_prompt or generator.guided_images_per_prompt
-    update = {"images_per_prompt": generator.images_per_prompt, "guided_images_per_prompt": guided}
+    guided = settings.guided_images_per_prompt or guided
+    update = {"images_per_prompt": images, "guided_images_per_prompt": guided}
     return measurement.model_copy(update=update)

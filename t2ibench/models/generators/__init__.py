@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Alias, Listed, Request, Sizes, listed
+from t2ibench.models.adapter import Adapter, Alias, Listed, Request, listed
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES as ALIASES
 from t2ibench.models.judges import DEFAULT_JUDGE
@@ -77,7 +77,7 @@ def create_generator(
         seed=seed,
         device=alias.device if device is None and alias is not None else device,
         dtype=dtype,
-        sizes=alias.sizes if alias else Sizes(),
+        fixed_batch=alias.fixed_batch if alias else None,
         recorded=recorded,
     )
     model: Generator = made(resolved.adapter, request, Generator, "generator")
@@ -126,6 +126,12 @@ def default_judge(spec: object) -> str:
     """The judge of a run that names none."""
     adapter, alias = _declared(spec)
     return getattr(alias or adapter, "default_judge", None) or DEFAULT_JUDGE
+
+
+def default_images(spec: object) -> tuple[int | None, int | None]:
+    """Images of a prompt, and of a guided one, that a model makes by default; None: the task's."""
+    _, alias = _declared(spec)
+    return (alias.images_per_prompt, alias.guided_images_per_prompt) if alias else (None, None)
 
 
 def free_arguments(spec: str) -> frozenset[str]:

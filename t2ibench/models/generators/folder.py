@@ -123,8 +123,6 @@ class FolderGenerator(ImageFolder):
             self._given[plain] = prompt
         self.name = folder.resolve().name or "folder"
         self.revision: str | None = None
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = 32
         paths = [path for files in self._files.values() for path in files]
         self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}

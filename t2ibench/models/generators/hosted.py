@@ -240,8 +240,6 @@ class HostedGenerator:
         self.settings: Mapping[str, Any] = {"seed": request.seed, **settings, **args.deciding()}
         self.fingerprint = fingerprint({"adapter": "hosted 1", **self.settings})
         self.revision: str | None = None
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = _BATCH
         self._server = server
         self._call = call

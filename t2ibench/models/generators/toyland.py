@@ -38,8 +38,6 @@ class ToylandGenerator:
         self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": biases}
         what = json.dumps([self.revision, world().shares, self.settings], sort_keys=True)
         self.fingerprint = hashlib.sha256(f"toyland\0{what}".encode()).hexdigest()
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
