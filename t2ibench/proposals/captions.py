@@ -154,7 +154,7 @@ def _column(names: Iterable[str], column: str | None, where: str) -> str:
         raise T2IBenchError(
             f"{where} has no column '{shown(name or 'caption')}'."
             f"{did_you_mean(name or 'caption', known)}",
-            "Name the captions' column (--column of propose, --captions POOL.column=… of run); "
+            "Name the captions' column (--column of propose), or rename it; "
             f"there are: {', '.join(map(shown, known))}.",
         )
     return name
@@ -169,14 +169,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:
-    try:
-        from datasets import load_dataset
-    except ImportError:
-        raise T2IBenchError(
-            f"'{shown(source)}' is no file, and to load it as a data set needs the package "
-            "'datasets', which is not installed.",
-            "pip install datasets, or give a file.",
-        ) from None
+    from datasets import load_dataset
 
     from t2ibench.models.devices import quietly
 
@@ -205,7 +198,6 @@ def _split(names: Sequence[str], wanted: str, where: str) -> str:
     if found is None:
         raise T2IBenchError(
             f"{where} has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
-            "Name one (--split of propose, --captions POOL.split=… of run): "
-            f"{', '.join(map(shown, names))}.",
+            f"Name one (--split of propose): {', '.join(map(shown, names))}.",
         )
     return found
