@@ -33,11 +33,6 @@ not answered yet. Read the YAML before you run it: it is meant to be corrected b
 """
 _LICENCE = "Nobody has checked it: read, correct and cite it before you publish a score."
 _MOST_PROBLEMS = 10
-# Flags for what is asked about.
-_SUBJECT_FLAGS = {
-    "captions": ("captions", "column", "split", "people"),
-    "prompts": ("prompt", "prompts"),
-}
 
 
 def add(verbs: Any) -> None:
@@ -139,13 +134,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
     """The captions or prompts to ask about."""
-    for kind, flags in _SUBJECT_FLAGS.items():
-        stray = [name for name in flags if getattr(arguments, name)]
-        if kind != proposal.subjects and stray:
-            raise T2IBenchError(
-                f"'{arguments.method}' starts from {proposal.subjects}; it does not take "
-                f"--{stray[0]}."
-            )
     if proposal.subjects != "captions":
         return _prompts(arguments)
     if not arguments.captions:

@@ -7,7 +7,7 @@ libraries inside functions only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -15,8 +15,6 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError
-from t2ibench.registry import Registry
 
 T = TypeVar("T")
 A_co = TypeVar("A_co", bound=Arguments, covariant=True)
@@ -172,26 +170,3 @@ class Listed:
     description: str
     origin: str
     facts: Mapping[str, str] = field(default_factory=dict)
-
-
-def listed(registry: Registry[Any]) -> Iterator[Listed]:
-    """Every adapter of a registry; one that cannot be imported is a row that says so.
-
-    Args:
-        registry: Of one kind of adapters.
-
-    Yields:
-        A row for each entry, those of t2ibench first.
-    """
-    for name in registry:
-        origin = registry.origin(name)
-        try:
-            entry = registry.get(name)
-        except T2IBenchError as error:
-            yield Listed(name, str(error), origin)
-            continue
-        if isinstance(entry, Adapter):
-            yield Listed(entry.form, entry.description, origin)
-        else:
-            lines = (getattr(entry, "__doc__", None) or "").strip().splitlines()
-            yield Listed(name, lines[0] if lines else "", origin)

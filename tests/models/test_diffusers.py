@@ -41,12 +41,12 @@ def first(generator: Any) -> np.ndarray:
 def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
     generator = made(folders["sd"])
     assert isinstance(generator, DiffusersGenerator) and isinstance(generator, Releasable)
-    assert not generator.loaded
+    assert generator._pipeline is None
     before, other = draw(generator, REQUESTS[:2], 1)
-    assert generator.loaded
+    assert generator._pipeline is not None
     assert before.shape == (32, 32, 3) and not np.array_equal(before, other)
     generator.release()
-    assert not generator.loaded
+    assert generator._pipeline is None
     assert np.array_equal(before, first(generator))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Alias, Listed, Request, listed
+from t2ibench.models.adapter import Adapter, Alias, Request
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES as ALIASES
 from t2ibench.models.judges import DEFAULT_JUDGE
@@ -37,19 +37,6 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
     },
 )
 _DIFFUSERS = "diffusers"
-
-
-def describe_generators() -> Iterator[Listed]:
-    """Every generator and alias, for `t2ibench ls models`."""
-    rows = {row.form: row for row in listed(GENERATORS)}
-    yield rows.pop("toyland")
-    for name, alias in ALIASES.items():
-        if name not in GENERATORS:
-            yield Listed(name, alias.line(), "t2ibench", alias.facts())
-    yield from rows.values()
-    yield Listed(
-        "package.module:factory", "your own: a function or class that makes one", "t2ibench"
-    )
 
 
 def create_generator(

@@ -103,11 +103,6 @@ class DiffusersGenerator:
         """Any number of any prompt."""
         return None
 
-    @property
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._pipeline is not None
-
     def release(self) -> None:
         """Give the weights' memory back; they are loaded again when they are needed."""
         if self._pipeline is None:
