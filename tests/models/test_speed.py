@@ -17,7 +17,7 @@ from tests.models.tiny import REQUESTS, draw, made
 ROSE = {"negative_prompt": "a rose"}
 CASES: dict[str, dict[str, str]] = {
     **{"stable_diffusion": ROSE, "sdxl": ROSE, "sd3": {}, "cogview4": ROSE},
-    "flux": {**ROSE, "true_cfg": "2"},
+    "flux": {**ROSE, "call.true_cfg_scale": "2"},
 }
 
 
