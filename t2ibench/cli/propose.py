@@ -15,7 +15,7 @@ from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
-    from t2ibench.models.proposers import Proposer
+    from t2ibench.models.language import Proposer
 
 
 _EXAMPLES = """examples:

@@ -171,7 +171,7 @@ def create(
     registry: Registry[Adapter[T]],
     protocol: Any,
     spec: str | T,
-    args: Mapping[str, Any] | None,
+    args: Mapping[str, Any] | None = None,
     *,
     device: str | None = None,
     dtype: str | None = None,
