@@ -179,8 +179,7 @@ class RunSettings(Measurement):
         judge_args: Arguments of the judges, as text.
         judge_check: Files of `t2ibench check judge --output`: shares are corrected by them.
         include_path: Folders of further tasks.
-        captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none;
-            'POOL.split' and 'POOL.column' choose within it.
+        captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none.
         allow_missing: Score a task on the prompts that have images, where some have none; such a
             result is marked, and the leaderboard does not take it.
         batch_size: Images in one call of the generator; None for its own choice.

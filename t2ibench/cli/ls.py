@@ -23,11 +23,13 @@ Row = dict[str, Any]
 _OWN = "t2ibench"
 
 
-def _adapters(word: str, registry: Registry[Any], described: str | None = None) -> list[Row]:
-    """Adapters; `described` is a function that says more of them than their registry."""
-    from t2ibench.models.adapter import listed
+def _adapters(
+    word: str, registry: Registry[Any], aliases: str | None = None, behind: str = ""
+) -> list[Row]:
+    """Adapters, and where `aliases` are, behind one of them."""
+    from t2ibench.models.resolution import listed
 
-    rows = list(listed(registry) if described is None else load_target(described)())
+    rows = list(listed(registry, load_target(aliases) if aliases else None, behind))
     columns = list(dict.fromkeys(name for row in rows for name in row.facts))
     return [
         {word: row.form, "what it is": row.description}
@@ -60,12 +62,12 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "methods": ("t2ibench.methods:METHODS", _described),
     "models": (
         "t2ibench.models.generators:GENERATORS",
-        partial(_adapters, described="t2ibench.models.generators:describe_generators"),
+        partial(_adapters, aliases="t2ibench.models.generators:ALIASES", behind="toyland"),
     ),
     "encoders": ("t2ibench.models.encoders:ENCODERS", _adapters),
     "judges": (
         "t2ibench.models.judges:JUDGES",
-        partial(_adapters, described="t2ibench.models.judges:describe_judges"),
+        partial(_adapters, aliases="t2ibench.models.judges:ALIASES", behind="vlm"),
     ),
     "rewriters": ("t2ibench.models.rewriters:REWRITERS", _adapters),
     "proposers": ("t2ibench.models.proposers:PROPOSERS", _adapters),

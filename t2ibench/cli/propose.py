@@ -15,7 +15,7 @@ from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
-    from t2ibench.models.proposers import Proposer
+    from t2ibench.models.language import Proposer
 
 
 _EXAMPLES = """examples:
@@ -33,11 +33,6 @@ not answered yet. Read the YAML before you run it: it is meant to be corrected b
 """
 _LICENCE = "Nobody has checked it: read, correct and cite it before you publish a score."
 _MOST_PROBLEMS = 10
-# Flags for what is asked about.
-_SUBJECT_FLAGS = {
-    "captions": ("captions", "column", "split", "people"),
-    "prompts": ("prompt", "prompts"),
-}
 
 
 def add(verbs: Any) -> None:
@@ -59,7 +54,6 @@ def add(verbs: Any) -> None:
     add_flag(verb, "--proposer-args k=v,…", "base_url=…", default="")
     add_flag(verb, "--output FILE", "the task YAML to write", required=True)
     add_flag(verb, "--limit N", "first N captions or prompts", type=positive)
-    add_flag(verb, "--clean", "clean them up as TIBET does those of DiffusionDB")
     add_flag(
         verb,
         "--method-args k=v,…",
@@ -140,13 +134,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
     """The captions or prompts to ask about."""
-    for kind, flags in _SUBJECT_FLAGS.items():
-        stray = [name for name in flags if getattr(arguments, name)]
-        if kind != proposal.subjects and stray:
-            raise T2IBenchError(
-                f"'{arguments.method}' starts from {proposal.subjects}; it does not take "
-                f"--{stray[0]}."
-            )
     if proposal.subjects != "captions":
         return _prompts(arguments)
     if not arguments.captions:
@@ -161,7 +148,6 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
         column=arguments.column,
         split=arguments.split,
         people=arguments.people,
-        clean=arguments.clean,
         limit=arguments.limit,
     )
 
@@ -177,15 +163,6 @@ def _prompts(arguments: argparse.Namespace) -> list[str]:
         prompts += [line.strip() for line in lines if line.strip()]
     if not prompts:
         raise T2IBenchError('Which prompts? Give --prompt "…" or --prompts FILE.')
-    if arguments.clean:
-        from t2ibench.proposals.captions import cleaned
-
-        prompts = list(cleaned(prompts))
-        if not prompts:
-            raise T2IBenchError(
-                "--clean left no prompt: it keeps those with a part of 5 to 9 words.",
-                "Leave --clean out.",
-            )
     return list(dict.fromkeys(prompts))[: arguments.limit]
 
 

@@ -7,7 +7,7 @@ libraries inside functions only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -15,27 +15,10 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError
-from t2ibench.registry import Registry
 
 T = TypeVar("T")
 A_co = TypeVar("A_co", bound=Arguments, covariant=True)
 _BYTES = 2  # of a parameter, in 16 bits
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How many images a generator makes; an alias sets it.
-
-    Attributes:
-        images_per_prompt: Images of a prompt by default; None leaves it to the task.
-        guided_images_per_prompt: The same for guided prompts.
-        fixed_batch: Generate exactly this many at a time; see `DiffusersGenerator`.
-    """
-
-    images_per_prompt: int | None = None
-    guided_images_per_prompt: int | None = None
-    fixed_batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +33,7 @@ class Request(Generic[A_co]):
         device: Where the model runs; None to choose.
         dtype: Its precision; None to choose.
         encoders: Names of the run's encoders, or the encoders themselves, for judges that use one.
-        sizes: How many images to generate; for generators.
+        fixed_batch: Generate exactly so many images at a time; see `DiffusersGenerator`.
         recorded: The name comes from a stored run or a submission; pass it on where a name inside
             `source` makes another model.
     """
@@ -62,7 +45,7 @@ class Request(Generic[A_co]):
     device: str | None = None
     dtype: str | None = None
     encoders: tuple[Any, ...] = ()
-    sizes: Sizes = field(default_factory=Sizes)
+    fixed_batch: int | None = None
     recorded: bool = False
 
 
@@ -124,7 +107,9 @@ class Alias:
         source: Hub id, or the folder of a model that comes with t2ibench.
         description: What it is.
         args: Arguments it needs to work as its makers meant; the user's own win.
-        sizes: How many images it generates by default.
+        images_per_prompt: Images of a prompt by default; None leaves it to the task.
+        guided_images_per_prompt: The same for guided prompts.
+        fixed_batch: How many images it generates at a time, always.
         default_encoder: Encoder of a run that names none; None is that of t2ibench.
         default_judge: The same for the judge.
         device: Where it runs unless one is named; None to choose.
@@ -136,7 +121,9 @@ class Alias:
     source: str | Path
     description: str
     args: Mapping[str, str] = field(default_factory=dict)
-    sizes: Sizes = field(default_factory=Sizes)
+    images_per_prompt: int | None = None
+    guided_images_per_prompt: int | None = None
+    fixed_batch: int | None = None
     default_encoder: str | None = None
     default_judge: str | None = None
     device: str | None = None
@@ -183,26 +170,3 @@ class Listed:
     description: str
     origin: str
     facts: Mapping[str, str] = field(default_factory=dict)
-
-
-def listed(registry: Registry[Any]) -> Iterator[Listed]:
-    """Every adapter of a registry; one that cannot be imported is a row that says so.
-
-    Args:
-        registry: Of one kind of adapters.
-
-    Yields:
-        A row for each entry, those of t2ibench first.
-    """
-    for name in registry:
-        origin = registry.origin(name)
-        try:
-            entry = registry.get(name)
-        except T2IBenchError as error:
-            yield Listed(name, str(error), origin)
-            continue
-        if isinstance(entry, Adapter):
-            yield Listed(entry.form, entry.description, origin)
-        else:
-            lines = (getattr(entry, "__doc__", None) or "").strip().splitlines()
-            yield Listed(name, lines[0] if lines else "", origin)

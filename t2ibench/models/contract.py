@@ -52,6 +52,11 @@ _ODD_TEXTS = {
 _MOST = 8  # items that a model is tried with; batches are of 1, 3 and so many
 _CLOSE, _UNIT = 1e-5, 1e-3  # between embeddings of one item; from the length 1
 _HEX = re.compile(r"[0-9a-f]{64}")
+_DIFFERS = (
+    "fingerprint differs between two instances made in the same way; derive it from settings and "
+    "weights, not from the object, the time or the process"
+)
+_THE_SAME = "fingerprint is the same with other arguments; hash every setting that decides a result"
 _Make = Callable[[], Any]
 # From items, and how they are given, to what becomes of each.
 _Call = Callable[[list[Any], str], list[Any]]
@@ -204,19 +209,11 @@ class _Trial:
         self.check_members(model, protocol)
         with suppress(_BrokenError):
             second = self.attempt("making it again", make)
-            self.require(
-                second.fingerprint == model.fingerprint,
-                "fingerprint differs between two instances made in the same way; derive it from "
-                "settings and weights, not from the object, the time or the process",
-            )
-        with suppress(_BrokenError):
-            if make_other is not None:
+            self.require(second.fingerprint == model.fingerprint, _DIFFERS)
+        if make_other is not None:
+            with suppress(_BrokenError):
                 other = self.attempt("making a model with other arguments", make_other)
-                self.require(
-                    other.fingerprint != model.fingerprint,
-                    "fingerprint is the same with other arguments; hash every setting that "
-                    "decides a result",
-                )
+                self.require(other.fingerprint != model.fingerprint, _THE_SAME)
         return model, second
 
     def check_members(self, model: Any, protocol: type) -> None:
@@ -259,7 +256,7 @@ class _Trial:
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
     ) -> list[Any]:
-        """What each item gives alone, after comparing it with batches and another order."""
+        """What each item gives alone, after comparing it with batches."""
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
@@ -270,8 +267,6 @@ class _Trial:
             for size in (3, _MOST):
                 where = f"in a batch of {size}"
                 self.compare(alone, divided(size, where), where, given, tolerance)
-            where = "in another order"
-            self.compare(alone, call(items[::-1], where)[::-1], where, given, tolerance)
         return alone
 
     def compare(
@@ -281,20 +276,13 @@ class _Trial:
         worst = max(_apart(one, other) for one, other in zip(alone, found, strict=True))
         if worst <= tolerance:
             return
-        left = list(found)
-        for one in alone:
-            same = (n for n, other in enumerate(left) if _apart(one, other) <= tolerance)
-            if (number := next(same, None)) is not None:
-                del left[number]
         levels = " of 255 levels" if given == "images" else ""
         much = "" if worst == np.inf else f" by up to {worst:.2g}{levels}"
         hint = "; of a neural network, name 'torch' in the adapter's libraries"
         self.require(
             False,
             f"{given} {where} differ{much} from those given alone: each must depend on its own "
-            f"request only{hint if levels and worst == 1 else ''}"
-            if left
-            else f"{given} {where} are not in the order of the requests",
+            f"request only, and be in its place{hint if levels and worst == 1 else ''}",
         )
 
     def available(self, generator: Generator, prompt: str, most: int) -> int:

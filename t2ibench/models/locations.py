@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,19 +23,13 @@ _WEIGHTS = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def exists(text: str) -> bool:
-    """Whether a text is the path of something."""
-    try:
-        return Path(text).expanduser().exists()
-    except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such home
-        return False
+    """Whether a text is the path of something; one that can be no path is not."""
+    return os.path.exists(os.path.expanduser(text))  # noqa: PTH110, PTH111  pathlib's raise
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path is a file."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    """Whether there is such a file; a link may lead nowhere, or to itself."""
+    return os.path.isfile(path)  # noqa: PTH113  pathlib's raises
 
 
 def is_hub_id(text: str) -> bool:

@@ -68,9 +68,6 @@ class Generator(Protocol):
             seed: weights or revision, settings, dtype, adapter version. Never device or batch size.
         settings: The settings as JSON values, for the record of a run.
         revision: The exact version of the weights, where there is one.
-        images_per_prompt: How many images of a prompt this model generates by default; None leaves
-            it to the task.
-        guided_images_per_prompt: The same for guided prompts; None is as many as of the others.
         batch_size: Preferred batch size of `generate`; '--batch-size auto' resolves to it.
     """
 
@@ -78,8 +75,6 @@ class Generator(Protocol):
     fingerprint: str
     settings: Mapping[str, Any]
     revision: str | None
-    images_per_prompt: int | None
-    guided_images_per_prompt: int | None
     batch_size: int
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
@@ -348,21 +343,6 @@ class Releasable(Protocol):
 
     def release(self) -> None:
         """Free the device's memory; the model is loaded again when it is used again."""
-
-
-@runtime_checkable
-class KnowsWords(Protocol):
-    """A generator that knows only some words, and can say which it does not (optional)."""
-
-    def unknown_words(self, prompts: Iterable[str]) -> list[str]:
-        """The words of prompts that change nothing in their images.
-
-        Args:
-            prompts: Any prompts.
-
-        Returns:
-            The words, sorted, each once.
-        """
 
 
 @runtime_checkable

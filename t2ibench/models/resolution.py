@@ -6,14 +6,14 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict, create_model
 
 from t2ibench.arguments import Arguments, read_args
 from t2ibench.errors import T2IBenchError, failing, nearest, shown, visible
-from t2ibench.models.adapter import Adapter, Request, listed
+from t2ibench.models.adapter import Adapter, Alias, Listed, Request
 from t2ibench.models.devices import check_device, dtype_name
 from t2ibench.registry import Registry, is_target, load_target
 
@@ -122,6 +122,25 @@ def _arguments_of(
         ) from None
 
 
+def listed(
+    registry: Registry[Any], aliases: Mapping[str, Alias] | None = None, behind: str = ""
+) -> Iterator[Listed]:
+    """Every adapter of a registry, those of t2ibench first, and aliases behind one of them.
+
+    One that cannot be imported is a row that says so.
+    """
+    for name in registry:
+        origin = registry.origin(name)
+        try:
+            adapter = as_adapter(registry.get(name), name)
+            yield Listed(adapter.form, adapter.description, origin)
+        except T2IBenchError as error:
+            yield Listed(name, str(error), origin)
+        for short, alias in (aliases or {}).items():
+            if name == behind and short not in registry:
+                yield Listed(short, alias.line(), "t2ibench", alias.facts())
+
+
 def members_of(protocol: type) -> list[str]:
     """Names that a Protocol asks for, in the order it declares them."""
     methods = [name for name, value in vars(protocol).items() if callable(value) and name[0] != "_"]
@@ -152,7 +171,7 @@ def create(
     registry: Registry[Adapter[T]],
     protocol: Any,
     spec: str | T,
-    args: Mapping[str, Any] | None,
+    args: Mapping[str, Any] | None = None,
     *,
     device: str | None = None,
     dtype: str | None = None,

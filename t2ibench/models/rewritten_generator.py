@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,7 +21,7 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.resolution import members_of
-from t2ibench.store.rewrites import StoredRewriting
+from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 
 class RewriterInfo(BaseModel):
@@ -46,13 +46,6 @@ class RewriterInfo(BaseModel):
     generator_name: str = ""
 
 
-class FindsRewritings(Protocol):
-    """Where rewritings are; a `store.rewrites.RewriteStore` is one."""
-
-    def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from."""
-
-
 @dataclass(frozen=True, slots=True)
 class FoundRewritings:
     """The rewritings of a few images, by prompt and index."""
@@ -60,10 +53,8 @@ class FoundRewritings:
     rows: Mapping[tuple[str, int], StoredRewriting]
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from; of a prompt alone, that of its first image."""
-        return self.rows.get((prompt, index)) or next(
-            (row for (text, _), row in self.rows.items() if text == prompt), None
-        )
+        """The rewriting that an image is made from."""
+        return self.rows.get((prompt, index))
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
@@ -87,12 +78,10 @@ class Rewritten:
     def __init__(self, generator: Generator, info: RewriterInfo) -> None:
         self.inner = generator
         self.info = info
-        self.rewritings: FindsRewritings | None = None
+        self.rewritings: RewriteStore | FoundRewritings | None = None
         self.name = f"{generator.name}+{info.name}"
         self.settings: Mapping[str, Any] = generator.settings
         self.revision = generator.revision
-        self.images_per_prompt = generator.images_per_prompt
-        self.guided_images_per_prompt = generator.guided_images_per_prompt
         # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
         # decides it, run.db holds what it was, and every image's row the text it got.
         self.fingerprint = fingerprint(

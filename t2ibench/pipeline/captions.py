@@ -7,7 +7,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.pools import CaptionPool, CaptionSource, same_but_for_captions
-from t2ibench.proposals.pools import Source, fill, sources, task_text
+from t2ibench.proposals.pools import Source, fill, task_text
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
 from t2ibench.tasks.loader import LoadedTask
@@ -18,7 +18,7 @@ def with_captions(
     tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
 ) -> tuple[list[LoadedTask], list[str]]:
     """Tasks with their captions: those that are given, or those that the run keeps."""
-    given = sources(settings.captions)
+    given = {pool: Source(place) for pool, place in settings.captions.items()}
     _refuse_unused(tasks, given)
     lines = list[str]()
     whole, waiting = list[LoadedTask](), list[LoadedTask]()
@@ -61,8 +61,8 @@ def _filled(
 
 def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
     """Whether a source is what a run had its captions from, or was, before it went."""
-    split = source.split_of(pool, of_file=before.of == "file")
-    if (before.split, before.column) != (split, source.column):
+    split = None if before.of == "file" else pool.split
+    if (before.split, before.column) != (split, None):
         return False
     if source.path.exists():
         return before.sha256 == source.sha256()
@@ -106,9 +106,7 @@ def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]
     A run keeps its captions, so that later calls need not name them; the command that repeats the
     run has to.
     """
-    given = {key.partition(".")[0] for key in now}
-    earlier = {key: value for key, value in before.items() if key.partition(".")[0] not in given}
-    return dict(sorted({**earlier, **now}.items()))
+    return dict(sorted({**before, **now}.items()))
 
 
 def keep(tasks: Iterable[LoadedTask], run: Path) -> None:

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.methods import needs
-from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.devices import dtype_name
@@ -19,11 +18,12 @@ from t2ibench.models.generators import (
     can_regenerate,
     create_generator,
     default_encoder,
+    default_images,
     default_judge,
 )
 from t2ibench.models.judges import check_judges, recorded_name
 from t2ibench.models.language import Rewriter
-from t2ibench.models.protocols import Encoder, Generator, Judge, KnowsWords
+from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasibility import (
@@ -44,9 +44,8 @@ from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import Notices, locked
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.loader import LoadedTask, shipped_tasks
+from t2ibench.tasks.loader import LoadedTask
 
-_WORDS = 12  # in a warning
 _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output FILE`."
 
 
@@ -132,7 +131,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         )
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
-    measurement = _measurement(settings, generator)
+    measurement = _measurement(settings)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
     folder, warnings = _folder(settings, generator)
@@ -154,7 +153,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     if settings.shard is not None:
         plan = part_of(plan, *map(int, settings.shard.split("/")))
     old, lines = stored_results(folder)
-    warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
+    warnings = [*left_out, *warnings, *lines]
     lost = old.model if old is not None and folder.record.generator is None else None
     if lost is not None and generator is not None and lost.fingerprint == generator.fingerprint:
         # results.json has what a lost record said of the settings that were in effect.
@@ -263,23 +262,12 @@ def _with_defaults(settings: RunSettings) -> RunSettings:
     )
 
 
-def _measurement(settings: RunSettings, generator: Generator | None) -> Settings:
-    """How it is measured: the generator's own numbers of images where none were asked for."""
+def _measurement(settings: RunSettings) -> Settings:
+    """How it is measured: the model's own numbers of images where none were asked for."""
     measurement = Settings.of(settings)
-    if generator is None or settings.images_per_prompt or not generator.images_per_prompt:
+    images, guided = default_images(settings.model)
+    if settings.images_per_prompt or not images:
         return measurement
-    guided = settings.guided_images_per_prompt or generator.guided_images_per_prompt
-    update = {"images_per_prompt": generator.images_per_prompt, "guided_images_per_prompt": guided}
+    guided = settings.guided_images_per_prompt or guided
+    update = {"images_per_prompt": images, "guided_images_per_prompt": guided}
     return measurement.model_copy(update=update)
-
-
-def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:
-    """A line about words of the user's own tasks that the generator cannot draw, if there are."""
-    if not isinstance(generator, KnowsWords):
-        return []
-    shipped = shipped_tasks([task.path for task in plan.tasks]).resolve()
-    own = [task.id for task in plan.tasks if not task.path.resolve().is_relative_to(shipped)]
-    prompts = {need.prompt for name in own for need in plan.needs[name].prompts}
-    words = generator.unknown_words(prompts)
-    named = listed([f"'{word}'" for word in words], _WORDS)
-    return [f"{generator.name} cannot draw what these words mean: {named}."] if words else []

@@ -37,7 +37,6 @@ def read_captions(
     column: str | None = None,
     split: str | None = None,
     people: bool = False,
-    clean: bool = False,
     limit: int | None = None,
 ) -> list[str]:
     """Captions of a pool, each once, in its order."""
@@ -52,8 +51,6 @@ def read_captions(
         captions = _from_datasets(str(path) if path.is_dir() else source, column, split)
     else:
         raise T2IBenchError(f"No such file: '{shown(source)}'.", "Check --captions.")
-    if clean:
-        captions = cleaned(captions)
     kept: dict[str, None] = {}
     for caption in captions:
         text = " ".join(caption.split())
@@ -98,20 +95,6 @@ def one_person(caption: str) -> bool:
     """
     lowered = caption.lower()
     return len(_ONE.findall(lowered)) == 1 and not _SEVERAL.search(lowered)
-
-
-def cleaned(prompts: Iterable[str]) -> Iterator[str]:
-    """The clean-up of DiffusionDB prompts (Chinchure et al. 2024, figure 8)."""
-    seen = set()
-    for prompt in prompts:
-        fragment = max(re.split(r"[.:()\[\]!,]", prompt), key=len).strip()
-        words = fragment.split()
-        if not 5 <= len(words) <= 9 or "painting" in words or "by" in words:
-            continue
-        if fragment.startswith("in") or fragment in seen:
-            continue
-        seen.add(fragment)
-        yield fragment
 
 
 def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[str]:
@@ -171,7 +154,7 @@ def _column(names: Iterable[str], column: str | None, where: str) -> str:
         raise T2IBenchError(
             f"{where} has no column '{shown(name or 'caption')}'."
             f"{did_you_mean(name or 'caption', known)}",
-            "Name the captions' column (--column of propose, --captions POOL.column=… of run); "
+            "Name the captions' column (--column of propose), or rename it; "
             f"there are: {', '.join(map(shown, known))}.",
         )
     return name
@@ -186,14 +169,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:
-    try:
-        from datasets import load_dataset
-    except ImportError:
-        raise T2IBenchError(
-            f"'{shown(source)}' is no file, and to load it as a data set needs the package "
-            "'datasets', which is not installed.",
-            "pip install datasets, or give a file.",
-        ) from None
+    from datasets import load_dataset
 
     from t2ibench.models.devices import quietly
 
@@ -222,7 +198,6 @@ def _split(names: Sequence[str], wanted: str, where: str) -> str:
     if found is None:
         raise T2IBenchError(
             f"{where} has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
-            "Name one (--split of propose, --captions POOL.split=… of run): "
-            f"{', '.join(map(shown, names))}.",
+            f"Name one (--split of propose): {', '.join(map(shown, names))}.",
         )
     return found

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from t2ibench.arguments import format_args, read_args
+from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, TaskFileError, shown
 from t2ibench.methods.core.pools import CaptionPool, CaptionSource
 from t2ibench.methods.core.schema import BaseTask
@@ -20,17 +19,14 @@ from t2ibench.store.file_errors import reading
 from t2ibench.tasks.loader import LoadedTask, check_task, task_hash
 from t2ibench.tasks.source import Document
 
-_PARTS = ("split", "column")
 _BLOCK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where captions are: a file, folder or `datasets` id, as given, its split and column."""
+    """Where captions are: a file, folder or `datasets` id, as given."""
 
     place: str
-    split: str | None = None
-    column: str | None = None
 
     @property
     def path(self) -> Path:
@@ -43,10 +39,6 @@ class Source:
         remote = not self.path.exists() and is_id(self.place)
         return self.place if remote else self.path.name or self.place
 
-    def split_of(self, pool: CaptionPool, *, of_file: bool) -> str | None:
-        """The split that is read."""
-        return self.split or (None if of_file else pool.split)
-
     def sha256(self) -> str | None:
         """What identifies it without reading any caption."""
         if not self.path.is_file():
@@ -58,39 +50,11 @@ class Source:
         return digest.hexdigest()
 
 
-def sources(given: Mapping[str, str]) -> dict[str, Source]:
-    """What --captions says.
-
-    Examples:
-        >>> sources({"coco": "phiyodr/coco2017", "coco.split": "validation"})
-        {'coco': Source(place='phiyodr/coco2017', split='validation', column=None)}
-    """
-    parts: dict[str, dict[str, str]] = {}
-    for key, value in given.items():
-        pool, dot, part = key.partition(".")
-        if dot and part not in _PARTS:
-            raise T2IBenchError(
-                f"--captions: '{shown(key)}' is unknown.",
-                f"A pool takes {pool}=FILE, {' and '.join(f'{pool}.{name}=…' for name in _PARTS)}.",
-            )
-        if not value.strip():
-            raise T2IBenchError(f"--captions {shown(key)}=: expected a file or a datasets id.")
-        parts.setdefault(pool, {})[part or "place"] = value
-    for pool, found in parts.items():
-        if "place" not in found:
-            raise T2IBenchError(
-                f"--captions {format_args({f'{pool}.{k}': v for k, v in found.items()})}: which "
-                "captions?",
-                f"Give --captions {pool}=FILE too.",
-            )
-    return {pool: Source(**found) for pool, found in parts.items()}
-
-
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
     """A task with its captions."""
     sha256 = source.sha256()
-    split = source.split_of(pool, of_file=sha256 is not None)
-    captions = read_captions(source.place, column=source.column, split=split, people=pool.people)
+    split = None if sha256 is not None else pool.split
+    captions = read_captions(source.place, split=split, people=pool.people)
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)
@@ -105,7 +69,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     drawn = CaptionSource(
         source=source.name,
         split=split,
-        column=source.column,
+        column=None,  # stored runs may name one
         sha256=sha256 or hashlib.sha256(texts.encode()).hexdigest(),
         of="file" if sha256 is not None else "texts",
         captions=len(captions),

@@ -13,7 +13,7 @@ from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.proposal import Proposal, Proposed, UnreadableError
 from t2ibench.methods.registry import METHODS
-from t2ibench.models.proposers import Message, Proposer
+from t2ibench.models.language import Message, Proposer
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.proposals.captions import LONGEST, usable
 from t2ibench.registry import load_target

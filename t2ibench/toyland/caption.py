@@ -78,17 +78,6 @@ def parse(text: str) -> Caption:
     )
 
 
-def unknown_words(text: str) -> list[str]:
-    """The words of a caption that mean nothing in toyland.
-
-    Examples:
-        >>> unknown_words("a photo of a green nurse")
-        ['green']
-    """
-    head, _, modifiers = text.partition(",")
-    return [word for part in (head, modifiers) for word in _read(part, world()).unknown]
-
-
 def _read(text: str, here: World) -> _Phrases:
     words = words_of(text)
     phrases = _Phrases([], {}, None, [], [])

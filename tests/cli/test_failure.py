@@ -156,7 +156,6 @@ def quits():
 
 class Base:
     name, settings, revision, batch_size, fingerprint = "base", {}, None, 8, "ab" * 32
-    images_per_prompt = guided_images_per_prompt = None
     def available(self, prompt):
         return None
     def generate(self, requests):

@@ -33,7 +33,7 @@ def digest(*parts: object) -> str:
 class Grey:
     """Images of one grey."""
 
-    images_per_prompt = guided_images_per_prompt = revision = None
+    revision = None
     batch_size = 4
     name = "grey"
 

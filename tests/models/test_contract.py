@@ -151,7 +151,7 @@ class Nameless:
     ("kind", "messages"),
     [
         (Coloured, []),
-        (Reversed, ["not in the order of the requests"]),
+        (Reversed, ["each must depend on its own request only, and be in its place"]),
         (
             Batchy,
             [
@@ -226,7 +226,7 @@ class Zeros(Rows):
         (Rows, None),
         (Long, "not of unit length"),
         (Doubles, "gives float64 of shape (1, 3); expected a float32 array"),
-        (Unsorted, "not in the order of the requests"),
+        (Unsorted, "and be in its place"),
         (Centred, "each must depend on its own request only"),
         (Zeros, "row of NaN for a missing embedding"),
     ],
@@ -280,7 +280,7 @@ def test_the_command(check: Callable[..., tuple[int, str]], vectors: str) -> Non
     assert check(vectors)[1].endswith("meets the contract of an encoder.\n")
     assert check("clip", "--model-args", "margin=0.2", "--other-args", "margin=0.3")[0] == 0
     status, said = check(f"{here}:Reversed")
-    assert status == 1 and "not in the order" in said and "1 problem found" not in said[:20]
+    assert status == 1 and "be in its place" in said and "1 problem found" not in said[:20]
     status, said = check(f"{here}:Zeros", "--kind", "encoder")
     assert status == 1 and "not of unit length" in said
     status, said = check("toylnd")

@@ -41,12 +41,12 @@ def first(generator: Any) -> np.ndarray:
 def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
     generator = made(folders["sd"])
     assert isinstance(generator, DiffusersGenerator) and isinstance(generator, Releasable)
-    assert not generator.loaded
+    assert generator._pipeline is None
     before, other = draw(generator, REQUESTS[:2], 1)
-    assert generator.loaded
+    assert generator._pipeline is not None
     assert before.shape == (32, 32, 3) and not np.array_equal(before, other)
     generator.release()
-    assert not generator.loaded
+    assert generator._pipeline is None
     assert np.array_equal(before, first(generator))
 
 
@@ -171,7 +171,7 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         ({"call.guidance_scale": "1"}, "write guidance=… instead"),
         ({"call.prompt": "a cat"}, "t2ibench sets it for each image"),
         ({"call.clean_caption": "true"}, "two further packages"),
-        ({"load.variant": "fp16"}, "load.variant is not taken: write variant=… instead"),
+        ({"load.revision": "v2"}, "load.revision is not taken: write revision=… instead"),
         ({"load.torch_dtype": "float16"}, "write --dtype instead"),
         ({"load.trust_remote_code": "true"}, "load.trust_remote_code is not taken: t2ibench runs"),
         ({"call.trust_remote_code": "true"}, "call.trust_remote_code is not taken"),
@@ -193,7 +193,7 @@ def test_bad_arguments_are_found_before_loading(
     ("name", "args", "message"),
     [
         ("sd", {"scheduler": "EulerDiscretScheduler"}, "Did you mean 'EulerDiscreteScheduler'?"),
-        ("sd", {"max_sequence_length": "32"}, "takes no max_sequence_length"),
+        ("sd", {"call.max_sequence_length": "3"}, "takes no call.max_sequence_length"),
         ("sd", {"lora": "{empty}"}, "could not be loaded"),
         ("sd", {"lora": "pipes/nothing"}, "no file or folder 'pipes/nothing' here"),
         ("sd", {"call.clip_skp": "1"}, "takes no call.clip_skp. Did you mean 'clip_skip'?"),

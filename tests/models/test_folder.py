@@ -65,17 +65,6 @@ def test_one_sub_folder_a_prompt_in_natural_order(tmp_path: Path) -> None:
     assert names_of(generator, "a clerk") == ["x.jpg"]
 
 
-def test_geneval(tmp_path: Path) -> None:
-    fill(tmp_path, ["00000/samples/0000.png", "00000/samples/0001.png", "00001/samples/0000.png"])
-    for number, prompt in enumerate(["a photo of a bench", "a photo of a cow"]):
-        (tmp_path / f"{number:05d}" / "metadata.jsonl").write_text(
-            json.dumps({"prompt": prompt, "tag": "x"})
-        )
-    generator = made(tmp_path)
-    assert generator.available("a photo of a bench") == 2
-    assert generator.available("a photo of a cow") == 1
-
-
 def test_a_changed_picture_changes_the_fingerprint(tmp_path: Path) -> None:
     fill(tmp_path, ["nurse/1.png", "nurse/2.png"])
     before = made(tmp_path).fingerprint

@@ -40,7 +40,7 @@ def test_weights_of_one_variant_only_are_loaded(sdxl: Path, tmp_path: Path) -> N
     (mine,), (theirs,) = (pixels(folder, {}, REQUESTS[:1]) for folder in (half, sdxl))
     assert np.array_equal(mine, theirs)
     with pytest.raises(T2IBenchError, match="variant=bf16"):
-        pixels(half, {"variant": "bf16"}, REQUESTS[:1])
+        pixels(half, {"load.variant": "bf16"}, REQUESTS[:1])
 
 
 def test_a_second_prompt_goes_with_every_image_of_a_batch(sdxl: Path) -> None:

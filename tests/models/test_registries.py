@@ -15,7 +15,7 @@ from PIL import Image
 from t2ibench import registry as registry_module
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.adapter import Listed, listed
+from t2ibench.models.adapter import Listed
 from t2ibench.models.encoders import ENCODERS, create_encoder, embeds_images
 from t2ibench.models.generators import (
     GENERATORS,
@@ -26,6 +26,7 @@ from t2ibench.models.generators import (
 )
 from t2ibench.models.judges import JUDGES, check_judges, create_judges
 from t2ibench.models.proposers import create_proposer
+from t2ibench.models.resolution import listed
 from t2ibench.registry import Registry
 from tests.models.parts import Flat, Grey, Yes, refused
 

@@ -445,11 +445,9 @@ def test_no_key_is_stored_or_shown(
 
 
 def test_the_name_in_a_stored_file_does_not_make_anybody_pay(toyland: str) -> None:
-    with pytest.raises(T2IBenchError, match="comes from a stored file"):
-        create_generator("openai:m", {"base_url": "https://example.com/v1"}, recorded=True)
-    model = create_generator("openai:m", {"base_url": toyland}, recorded=True)
-    assert model.fingerprint == create_generator("openai:m", {"base_url": toyland}).fingerprint
-    assert model.generate(requests(PROMPTS[:1], 1))[0].status == "ok"
+    for url in ("https://example.com/v1", toyland):
+        with pytest.raises(T2IBenchError, match="comes from a stored file"):
+            create_generator("openai:m", {"base_url": url}, recorded=True)
 
 
 @pytest.mark.parametrize(

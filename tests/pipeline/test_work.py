@@ -32,6 +32,9 @@ from tests.models import parts
 from tests.pipeline.engines import SMALL, SMALL_FLAGS
 from tests.pipeline.storing import ask, embed, generate_images, open_encoder, open_judge
 from tests.tasks.files import TEA
+||||||| 34608399
+from tests.tasks.files import TEA
+=======
 
 TASK = "t2iat_flowers_insects"
 
@@ -314,14 +317,3 @@ def test_the_order_of_pieces_decides_nothing(
     monkeypatch.setattr(InProcess, "run", backwards)
     again = evaluate("toyland", tasks, output_dir=tmp_path / "b", **sizes)
     assert again.tasks == forwards.tasks
-
-
-def test_words_of_own_tasks_that_toyland_cannot_draw_are_named(tmp_path: Path, cli: Cli) -> None:
-    own = TEA.replace("oolong", "rose").replace("words: [warm, hot]", "words: [joy, peace]")
-    (tmp_path / "tea.yaml").write_text(own)
-    words = flags(tmp_path / "runs", "--dry-run", "--limit", "4")
-    _, _, errors = cli(*words, "--include-path", tmp_path, "--tasks", f"tea_coffee,{TASK}")
-    (line,) = [line for line in errors.splitlines() if "cannot draw" in line]
-    assert "'assam'" in line and "'mocha'" in line
-    assert "'rose'" not in line and "'joy'" not in line and "'photo'" not in line
-    assert "cannot draw" not in cli(*words, "--tasks", "all")[2]  # the shipped ones are known

@@ -18,7 +18,7 @@ from t2ibench.methods.openbias.propose import (
     names_class,
 )
 from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
-from t2ibench.proposals.captions import cleaned, read_captions
+from t2ibench.proposals.captions import read_captions
 
 
 def written(folder: Path, name: str, text: str) -> str:
@@ -50,22 +50,6 @@ def test_bad_files(tmp_path: Path) -> None:
         read_captions(str(tmp_path / "missing.txt"))
     with pytest.raises(T2IBenchError, match="no captions of one person"):
         read_captions(written(tmp_path, "a.txt", "Two men talk\nA dog\nMen at work"), people=True)
-
-
-def test_the_clean_up_of_figure_8() -> None:
-    prompts = [
-        "portrait, a young queen of the frozen northern lands, by greg",
-        "a small red house",
-        "a painting of a small red house",
-        "inside the belly of a huge whale",
-        "intricate. a lonely robot walks along the beach! 8k",
-        "octane, a lonely robot walks along the beach",
-        "one two three four five six seven eight nine ten",
-    ]
-    assert list(cleaned(prompts)) == [
-        "a young queen of the frozen northern lands",
-        "a lonely robot walks along the beach",
-    ]
 
 
 def bias(

@@ -104,15 +104,6 @@ def test_tibet_from_a_prompt_to_a_run(propose: Any, proposed: Any) -> None:
     assert [one["name"] for one in axis["counterfactuals"]] == ["male", "female"]
 
 
-def test_prompts_are_cleaned_up_as_the_paper_does(tmp_path: Path, propose: Any) -> None:
-    prompts = tmp_path / "prompts.txt"
-    prompts.write_text("a chef in a busy kitchen, 4 k, by greg\na chef\noil painting of a cat\n")
-    with serving(proposing) as (url, heard):
-        propose(url, "tibet", "--prompts", prompts, "--clean")
-    asked = {posted_text(body) for body in heard if len(body["messages"]) == 1}
-    assert len(asked) == 1 and "a chef in a busy kitchen, what are" in asked.pop()
-
-
 def test_an_unreadable_reply_is_asked_again(tmp_path: Path, propose: Any) -> None:
     told = []
 
@@ -169,13 +160,12 @@ WRONG = {
     "tibbet": "Did you mean 'tibet'? These can be proposed: openbias, tibet.",
     "weat": "of the method 'weat'. These can be proposed: openbias, tibet.",
     "tibet --method-args support=3": "It takes: tries.",
-    "tibet --captions x": "'tibet' starts from prompts; it does not take --captions.",
-    "openbias --prompt x": "'openbias' starts from captions; it does not take --prompt.",
+    "tibet --captions x": "Which prompts?",
+    "openbias --prompt x": "Which captions?",
     "openbias --method-args supprt=3": "Did you mean 'support'?",
     "openbias --method-args support=3,support=4": "'support' is given twice",
     "openbias": "Which captions?",
     "tibet": "Which prompts?",
-    "tibet --prompt chef --clean": "--clean left no prompt",
     "tibet --prompt a --proposer opnai:x": "'openai:'",
     "tibet --prompt a --proposer hf:x --output a.txt": "ends in .yaml",
     "tibet --prompt a --proposer openai:x --proposer-args bas_url=http://x": "mean 'base_url'",

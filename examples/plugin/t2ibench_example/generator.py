@@ -28,8 +28,6 @@ class GreyGenerator:
         self.settings: Mapping[str, Any] = {"contrast": contrast, "seed": seed}
         what = f"grey 1\0{sorted(self.settings.items())}"
         self.fingerprint = hashlib.sha256(what.encode()).hexdigest()
-        self.images_per_prompt: int | None = None  # leave it to the task
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = 16
         self._contrast = contrast
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.protocols import Encoder
@@ -23,18 +22,8 @@ ENCODERS: Registry[Adapter[Encoder]] = Registry(
         "toy-clip": "t2ibench.models.encoders.clip:TOY_CLIP",
     },
 )
-
-
-def create_encoder(
-    spec: str | Encoder,
-    args: Mapping[str, Any] | None = None,
-    *,
-    device: str | None = None,
-    dtype: str | None = None,
-    recorded: bool = False,
-) -> Encoder:
-    """Make an encoder, loaded."""
-    return create(ENCODERS, Encoder, spec, args, device=device, dtype=dtype, recorded=recorded)
+# From a name, or an encoder as it is, to an encoder, loaded; see `create`.
+create_encoder = partial(create, ENCODERS, Encoder)
 
 
 def embeds_images(name: str) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Alias, Listed, Request, Sizes, listed
+from t2ibench.models.adapter import Adapter, Alias, Request
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES as ALIASES
 from t2ibench.models.judges import DEFAULT_JUDGE
@@ -38,19 +39,6 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
 _DIFFUSERS = "diffusers"
 
 
-def describe_generators() -> Iterator[Listed]:
-    """Every generator and alias, for `t2ibench ls models`."""
-    rows = {row.form: row for row in listed(GENERATORS)}
-    yield rows.pop("toyland")
-    for name, alias in ALIASES.items():
-        if name not in GENERATORS:
-            yield Listed(name, alias.line(), "t2ibench", alias.facts())
-    yield from rows.values()
-    yield Listed(
-        "package.module:factory", "your own: a function or class that makes one", "t2ibench"
-    )
-
-
 def create_generator(
     spec: str | Path | Generator,
     model_args: Mapping[str, Any] | None = None,
@@ -76,7 +64,7 @@ def create_generator(
         seed=seed,
         device=alias.device if device is None and alias is not None else device,
         dtype=dtype,
-        sizes=alias.sizes if alias else Sizes(),
+        fixed_batch=alias.fixed_batch if alias else None,
         recorded=recorded,
     )
     model: Generator = made(resolved.adapter, request, Generator, "generator")
@@ -103,27 +91,34 @@ def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Ali
     return resolved, None
 
 
-def _capabilities(spec: object, *, recorded: bool = False) -> Adapter[Any] | Alias | None:
-    """What is declared for a name; a recorded one does not have its own module imported."""
-    if not isinstance(spec, str):
-        return None
-    name = spec.removeprefix(f"{_DIFFUSERS}:")
-    if spec not in GENERATORS and name in ALIASES:
-        return ALIASES[name]
-    resolved = find_registered(GENERATORS, spec)
-    if resolved is None and not recorded:
-        resolved = find_target(GENERATORS, spec)
-    return resolved.adapter if resolved else None
+def _declared(spec: object, *, recorded: bool = False) -> tuple[Adapter[Any] | None, Alias | None]:
+    """The adapter and the alias of a name, as far as they are known.
+
+    A name may come from a stored run: with `recorded` a module that it names is not imported.
+    """
+    if isinstance(spec, str):
+        with suppress(T2IBenchError):
+            resolved, alias = _resolve(spec, recorded=recorded)
+            return resolved.adapter, alias
+    return None, None
 
 
 def default_encoder(spec: object) -> str:
     """The encoder of a run that names none."""
-    return getattr(_capabilities(spec), "default_encoder", None) or DEFAULT_ENCODER
+    adapter, alias = _declared(spec)
+    return getattr(alias or adapter, "default_encoder", None) or DEFAULT_ENCODER
 
 
 def default_judge(spec: object) -> str:
     """The judge of a run that names none."""
-    return getattr(_capabilities(spec), "default_judge", None) or DEFAULT_JUDGE
+    adapter, alias = _declared(spec)
+    return getattr(alias or adapter, "default_judge", None) or DEFAULT_JUDGE
+
+
+def default_images(spec: object) -> tuple[int | None, int | None]:
+    """Images of a prompt, and of a guided one, that a model makes by default; None: the task's."""
+    _, alias = _declared(spec)
+    return (alias.images_per_prompt, alias.guided_images_per_prompt) if alias else (None, None)
 
 
 def free_arguments(spec: str) -> frozenset[str]:
@@ -135,21 +130,12 @@ def free_arguments(spec: str) -> frozenset[str]:
 
 
 def can_regenerate(spec: str) -> bool:
-    """Whether a model's images can be generated again; False for images that exist already.
-
-    The name may come from a stored run, so a module that it names is not imported.
-    """
-    return bool(getattr(_capabilities(spec, recorded=True), "regenerates", True))
+    """Whether a model's images can be generated again; False for images that exist already."""
+    adapter, _ = _declared(spec, recorded=True)
+    return adapter is None or adapter.regenerates
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:
-    """The distributions whose versions decide a model's pixels.
-
-    The name may come from a stored run, so a module that it names is not imported.
-    """
-    declared = _capabilities(spec, recorded=True)
-    if isinstance(declared, Adapter):
-        return declared.libraries
-    if declared is not None or is_path(spec) or is_hub_id(spec):
-        return GENERATORS.get(_DIFFUSERS).libraries
-    return ()
+    """The distributions whose versions decide a model's pixels."""
+    adapter, _ = _declared(spec, recorded=True)
+    return adapter.libraries if adapter is not None else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2ibench.models.adapter import Alias, Sizes, read_aliases
+from t2ibench.models.adapter import Alias, read_aliases
 from t2ibench.models.bundled import bundled_model
 
 
@@ -15,7 +15,9 @@ def _bundled(name: str, description: str) -> Alias:
         description,
         {"steps": "4", "guidance": "1"},
         # Few stimuli carry each test, so most images go to them and not to their many counterparts.
-        Sizes(images_per_prompt=10, guided_images_per_prompt=3, fixed_batch=16),
+        images_per_prompt=10,
+        guided_images_per_prompt=3,
+        fixed_batch=16,
         default_encoder="toy-clip",
         default_judge="toyland",
         device="cpu",  # so small that a CPU will do, and images are the same on every machine

@@ -18,7 +18,6 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.generators import hooks
-from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     call_of,
@@ -34,6 +33,7 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
 _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
+_ON_GPU = 8  # images at once, halved where memory runs out; --batch-size says otherwise
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
@@ -51,7 +51,7 @@ class DiffusersGenerator:
     def __init__(
         self, request: Request[DiffusersArguments], load: Callable[[], Any] | None = None
     ) -> None:
-        source, sizes = request.source, request.sizes
+        source, fixed = request.source, request.fixed_batch
         self._args = request.args
         self._hook = hooks.find_hook(self._args, recorded=request.recorded)
         self._per_image: hooks.PerImage | None = None
@@ -60,8 +60,8 @@ class DiffusersGenerator:
         self._load = load or (lambda: load_pipeline(source, self._args, self._device, self._dtype))
         self._pipeline: Any = None
         self._shape: tuple[int, ...] | None = None
-        self._batch_limit: int | None = sizes.fixed_batch
-        self._fills_up = sizes.fixed_batch is not None
+        self._batch_limit = fixed
+        self._fills_up = fixed is not None
         self.name = request.spec
         lora = self._lora_hash()  # a typo is found before the hub is asked anything
         local = Path(source).is_dir()
@@ -80,20 +80,10 @@ class DiffusersGenerator:
             settings=settings,
             lora=lora,
         )
-        self.images_per_prompt = sizes.images_per_prompt
-        self.guided_images_per_prompt = sizes.guided_images_per_prompt
-        on_cuda = self._device.startswith("cuda")
         self._prompts: EncodedPrompts | None = None
-        self._size = BatchSize(
-            sizes.fixed_batch or (8 if on_cuda else 1),
-            CudaMemory(self._device) if on_cuda and not sizes.fixed_batch else None,
-        )
-
-    @property
-    def batch_size(self) -> int:
-        """Images at once: on a GPU as many as its memory has been found to hold."""
-        # A hook divides them into calls of their own, and calls of a fixed size should be full.
-        return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
+        self.batch_size = fixed or (_ON_GPU if self._device.startswith("cuda") else 1)
+        if self._hook and fixed:  # it divides them, and calls of a fixed size should be full
+            self.batch_size *= _WITH_HOOK
 
     def _lora_hash(self) -> str | None:
         lora = self._args.lora
@@ -112,11 +102,6 @@ class DiffusersGenerator:
     def available(self, prompt: str) -> int | None:
         """Any number of any prompt."""
         return None
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._pipeline is not None
 
     def release(self) -> None:
         """Give the weights' memory back; they are loaded again when they are needed."""
@@ -170,7 +155,6 @@ class DiffusersGenerator:
             if not mixes_prompts(self._pipeline):
                 batch = list(next(groupby(batch, attrgetter("prompt")))[1])
             spare = size - len(batch) if self._fills_up else 0
-            self._size.watch()
             try:
                 results += self._call(batch + batch[-1:] * spare, options)[: len(batch)]
             except _NOT_ONE_BY_ONE as error:
@@ -181,10 +165,7 @@ class DiffusersGenerator:
                 if size == 1:
                     raise
                 size = self._batch_limit = size // 2
-                self._size.too_large(2 * size)
                 torch.cuda.empty_cache()
-            else:
-                self._size.fitted(len(batch))
         return results
 
     def _call(

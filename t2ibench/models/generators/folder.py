@@ -13,6 +13,7 @@ from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.store.files import natural_key
 from t2ibench.store.images import is_image_file
@@ -31,7 +32,7 @@ class ImageFolder:
 
     One of: a manifest (prompts.jsonl, prompts.csv, or metadata.jsonl/.csv as `datasets` has it)
     with a file and a prompt in each row; one sub-folder a prompt, named by it ('_' may stand for
-    a space); GenEval's layout (NNNNN/metadata.jsonl with the prompt, images in NNNNN/samples/).
+    a space).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,12 +42,12 @@ class ImageFolder:
 
     def existing(self) -> list[tuple[Path, str]]:
         """Every image that is there with its prompt, in the order of the folder."""
-        return [pair for pair in self.pictures() if _is_there(pair[0])]
+        return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
         """The same with images that are listed and missing, which not all may be."""
         found = [(path, prompt) for prompt, path in self._read()]
-        if any(_is_there(path) for path, _ in found):
+        if any(is_file(path) for path, _ in found):
             return found
         if found:
             names = [str(path.relative_to(self._root)) for path, _ in found]
@@ -73,13 +74,10 @@ class ImageFolder:
                     file, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
                     yield prompt, self._inside(self._root / file, where)
                 return
-        folders = sorted((p for p in self._root.iterdir() if p.is_dir()), key=_natural)
-        if any((folder / "metadata.jsonl").is_file() for folder in folders):
-            yield from self._geneval(folders)
-            return
-        for folder in folders:
-            for path in _images(folder):
-                yield folder.name.replace("_", " "), self._inside(path, folder.name)
+        for folder in sorted(filter(Path.is_dir, self._root.iterdir()), key=_natural):
+            for path in sorted(filter(is_image_file, folder.iterdir()), key=_natural):
+                if not path.is_dir():
+                    yield folder.name.replace("_", " "), self._inside(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
         try:
@@ -92,17 +90,6 @@ class ImageFolder:
                 "Only images inside the folder are used.",
             )
         return path
-
-    def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-        for folder in folders:
-            metadata = folder / "metadata.jsonl"
-            if not metadata.is_file():
-                continue
-            for line, row in read_rows_strictly(metadata, _EXAMPLE):
-                prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
-                for path in _images(folder / "samples"):
-                    yield prompt, self._inside(path, str(metadata))
-                break
 
 
 class FolderArguments(Arguments):
@@ -136,8 +123,6 @@ class FolderGenerator(ImageFolder):
             self._given[plain] = prompt
         self.name = folder.resolve().name or "folder"
         self.revision: str | None = None
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = 32
         paths = [path for files in self._files.values() for path in files]
         self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
@@ -161,7 +146,7 @@ class FolderGenerator(ImageFolder):
             return GeneratedImage("failed", reason="the folder has no such image")
         path = files[request.index]
         name = str(path.relative_to(self._root))
-        if not _is_there(path):
+        if not is_file(path):
             return GeneratedImage("failed", reason=f"{name}: there is no such file")
         used = self._given[prompt] if self._asked else None
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
@@ -191,7 +176,7 @@ def _request(prompts: Sequence[str]) -> str:
 ADAPTER = Adapter(
     create=lambda one: FolderGenerator(Path(one.source).expanduser(), one.args),
     form="folder:DIR",
-    description="images that exist: a manifest, a sub-folder for each prompt, GenEval's layout",
+    description="images that exist: a manifest, or a sub-folder for each prompt",
     Args=FolderArguments,
     regenerates=False,
 )
@@ -209,21 +194,6 @@ def normal(prompt: str) -> str:
 
 def _natural(path: Path) -> tuple[tuple[int, int | str], ...]:
     return natural_key(path.name)
-
-
-def _images(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    paths = (path for path in folder.iterdir() if is_image_file(path) and not path.is_dir())
-    return sorted(paths, key=_natural)
-
-
-def _is_there(path: Path) -> bool:
-    """Whether there is such a file; a link may lead nowhere, or to itself."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _hash(path: Path) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -59,7 +58,6 @@ _NAMES = {
     "size": "size",
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
     "negative_prompt": "negative_prompt",
 }
 _SEED_BITS = (63, 32, 31)
@@ -79,14 +77,12 @@ class HostedArguments(ServerArguments):
     `body` are further fields of a request.
     """
 
-    first_attempts: ClassVar[int | None] = 2
     largest_reply: ClassVar[int] = 100_000_000
 
     timeout: PositiveInt = 300
     size: Annotated[str, AfterValidator(_size)] | None = None
     steps: PositiveInt | None = None
     guidance: float | None = None
-    true_cfg: float | None = None
     negative_prompt: str | None = None
     seed: bool = True
     workers: PositiveInt = 16
@@ -232,13 +228,17 @@ class HostedGenerator:
         wishes: Mapping[str, Any] | None = None,
         price: float | None = None,
     ) -> None:
+        if request.recorded:
+            raise T2IBenchError(
+                f"{shown(request.spec)} is on a server, and its name comes from a stored file, so "
+                "it is not asked: that may cost money.",
+                "Name it yourself with --model.",
+            )
         args: HostedArguments = request.args
         self.name = request.spec
         self.settings: Mapping[str, Any] = {"seed": request.seed, **settings, **args.deciding()}
         self.fingerprint = fingerprint({"adapter": "hosted 1", **self.settings})
         self.revision: str | None = None
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = _BATCH
         self._server = server
         self._call = call
@@ -402,14 +402,3 @@ class HostedGenerator:
         if isinstance(server, OpenAiServer):
             base_url, key = server.base_url, server.key
         return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
-
-
-def check_local(scheme: str, model: str, address: str | None) -> None:
-    """Refuse to ask a server that a stored file names, unless it is on this machine."""
-    if address is None or urlsplit(address).hostname not in {"127.0.0.1", "::1", "localhost"}:
-        where = "a server" if address is None else f"the server {shown(address)}"
-        raise T2IBenchError(
-            f"{scheme}:{shown(model)} is on {where}, and its name comes from a stored file, so it "
-            "is not asked: that may cost money.",
-            "Name it yourself with --model.",
-        )

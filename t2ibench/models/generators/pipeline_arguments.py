@@ -13,12 +13,9 @@ from t2ibench.models.generators.passthrough import gathered
 CALL_NAMES = {
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
-    "height": "height",
-    "width": "width",
     "negative_prompt": "negative_prompt",
-    "max_sequence_length": "max_sequence_length",
 }
+SIDES = ("height", "width")
 # What each image decides for itself, or what changes the form of the output.
 _OF_AN_IMAGE = (
     *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
@@ -38,12 +35,13 @@ _REFUSED = {
         **_NEVER,
         **dict.fromkeys(_OF_AN_IMAGE, "t2ibench sets it for each image."),
         **{name: f"write {key}=… instead." for key, name in CALL_NAMES.items()},
+        **dict.fromkeys(SIDES, "write size=HEIGHTxWIDTH instead."),
         "clean_caption": "what it does depends on two further packages, so it is off.",
     },
     "load": {
         **_NEVER,
         "torch_dtype": "write --dtype instead.",
-        **{key: f"write {key}=… instead." for key in ("variant", "revision")},
+        "revision": "write revision=… instead.",
         "safety_checker": "write safety_checker=false instead.",
     },
     "hook": {},
@@ -74,24 +72,19 @@ _Text = Annotated[str, AfterValidator(_not_blank)]
 class DiffusersArguments(Arguments):
     """What --model-args are taken. What is omitted is the pipeline's own default.
 
-    `size` is height, or HEIGHTxWIDTH, in pixels; `height` and `width` win. `offload` says where
-    weights wait: on the device, or in main memory by model or by layer. With `compile` torch
-    compiles the denoiser; the first batch takes minutes.
+    `size` is height, or HEIGHTxWIDTH, in pixels. `offload` says where weights wait: on the device,
+    or in main memory by model or by layer. With `compile` torch compiles the denoiser; the first
+    batch takes minutes.
     """
 
     steps: PositiveInt | None = None
     guidance: float | None = None
-    true_cfg: float | None = None
     size: Annotated[str, BeforeValidator(_height_and_width)] | None = None
-    height: PositiveInt | None = None
-    width: PositiveInt | None = None
     negative_prompt: str | None = None
-    max_sequence_length: PositiveInt | None = None
     scheduler: _Text | None = None
     lora: _Text | None = None
     lora_scale: float = 1.0
     revision: _Text | None = None
-    variant: _Text | None = None
     safety_checker: bool | None = None
     offload: Annotated[str, one_of("none", "model", "sequential")] = "none"
     compile: bool = False
@@ -121,12 +114,12 @@ class DiffusersArguments(Arguments):
         if not self.compile:
             values.pop("compile", None)
         if "size" in values:
-            height, width = map(int, values.pop("size").split("x"))
-            values = {"height": height, "width": width, **values}
+            sides = map(int, values.pop("size").split("x"))
+            values = {**dict(zip(SIDES, sides, strict=True)), **values}
         return values
 
     def call(self) -> dict[str, Any]:
         """Arguments of the pipeline's call, by its own names."""
         given = self.given()
-        named = {name: given[key] for key, name in CALL_NAMES.items() if key in given}
-        return {**named, **self.to_call}
+        names = CALL_NAMES | dict(zip(SIDES, SIDES, strict=True))
+        return {name: given[key] for key, name in names.items() if key in given} | self.to_call

@@ -12,7 +12,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly, torch_dtype
 from t2ibench.models.generators.passthrough import check_name
-from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, DiffusersArguments
+from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.locations import exists, loading
 
@@ -44,7 +44,7 @@ _FROM_IMAGE = re.compile(
 _LOAD_OPTIONS = {
     *("cache_dir", "device_map", "disable_mmap", "enable_pag", "force_download"),
     *("local_files_only", "low_cpu_mem_usage", "max_memory", "mirror", "offload_folder"),
-    *("offload_state_dict", "pag_applied_layers", "quantization_config"),
+    *("offload_state_dict", "pag_applied_layers", "quantization_config", "variant"),
 }
 _REPORTED = ("num_inference_steps", "guidance_scale", "true_cfg_scale", "max_sequence_length")
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
@@ -69,8 +69,8 @@ def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str
     )
     with loading(source, hint, library="diffusers"):
         options = {**local, "torch_dtype": torch_dtype(dtype), "use_safetensors": True}
-        named = {"revision": args.revision, "variant": args.variant}
-        options |= {key: value for key, value in named.items() if value} | args.to_load
+        options |= {"revision": args.revision} if args.revision else {}
+        options |= args.to_load
         if quantization := args.to_load.get("quantization_config"):
             options["quantization_config"] = PipelineQuantizationConfig(**quantization)
         if args.safety_checker is False:
@@ -200,7 +200,7 @@ def images_of(output: Any, pipeline: Any) -> Any:
 def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> None:
     """Refuse arguments that a pipeline's call does not take."""
     known = {*inspect.signature(kind.__call__).parameters} - {"self"}
-    written = {name: key for key, name in CALL_NAMES.items()}
+    written = {name: key for key, name in CALL_NAMES.items()} | dict.fromkeys(SIDES, "size")
     for name in args.call():
         check_name(written.get(name, f"call.{name}"), name, known, f"{where}{kind.__name__}")
 

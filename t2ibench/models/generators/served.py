@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator, check_local
+from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
 from t2ibench.store.pixels import as_rgb
@@ -33,9 +33,7 @@ class InferenceArguments(HostedArguments):
 
 def _openai(request: Request[HostedArguments]) -> HostedGenerator:
     args, model = request.args, request.source
-    server = OpenAiServer("/images/generations", args, local_only=request.recorded)
-    if request.recorded:
-        check_local("openai", model, server.base_url)
+    server = OpenAiServer("/images/generations", args)
 
     async def call(prompt: str, optional: dict[str, Any], key: str) -> Reply:
         raw = await server.client.images.with_raw_response.generate(
@@ -52,8 +50,6 @@ def _openai(request: Request[HostedArguments]) -> HostedGenerator:
 
 
 def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
-    if request.recorded:
-        check_local("litellm", request.source, None)
     server = LitellmServer(request.source, request.args)
 
     async def call(prompt: str, optional: dict[str, Any], _: str) -> Reply:
@@ -78,10 +74,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
 
     args = request.args
     address = checked_address(args.base_url) if args.base_url else None
-    if request.recorded:
-        check_local("hf", request.source, address)
-    login = None if request.recorded else huggingface_hub.get_token()
-    key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env or "HF_TOKEN", login)
+    key = ApiKey(args.api_key_env or "HF_TOKEN", huggingface_hub.get_token())
     provider: Any = None if address else args.provider
     client = huggingface_hub.AsyncInferenceClient(
         model=address or request.source,

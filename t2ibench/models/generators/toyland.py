@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ConfigDict, model_validator
@@ -38,8 +38,6 @@ class ToylandGenerator:
         self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": biases}
         what = json.dumps([self.revision, world().shares, self.settings], sort_keys=True)
         self.fingerprint = hashlib.sha256(f"toyland\0{what}".encode()).hexdigest()
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
         self.batch_size = 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
@@ -50,12 +48,6 @@ class ToylandGenerator:
             GeneratedImage("ok", draw(request.prompt, request.seed, self._biases))
             for request in requests
         ]
-
-    def unknown_words(self, prompts: Iterable[str]) -> list[str]:
-        """Words that it cannot draw (see models.protocols.KnowsWords)."""
-        from t2ibench.toyland.caption import unknown_words
-
-        return sorted({word for prompt in prompts for word in unknown_words(prompt)})
 
     def available(self, prompt: str) -> int | None:
         """Any number of any prompt."""

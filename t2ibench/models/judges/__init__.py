@@ -8,7 +8,7 @@ from typing import Any
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.adapter import Adapter, Listed, Request, listed, read_aliases
+from t2ibench.models.adapter import Adapter, Request, read_aliases
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolution import ResolvedAdapter, given_object, made, resolve
 from t2ibench.registry import Registry
@@ -51,16 +51,6 @@ def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
     if adapter is None or adapter.unreachable is None:
         return frozenset()
     return adapter.unreachable(classes)
-
-
-def describe_judges() -> Iterator[Listed]:
-    """Every judge and alias, for `t2ibench ls judges`."""
-    for row in listed(JUDGES):
-        yield row
-        if row.form.startswith("vlm:"):
-            for name, alias in ALIASES.items():
-                if name not in JUDGES:
-                    yield Listed(name, alias.line(), "t2ibench", alias.facts())
 
 
 def create_judges(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from t2ibench.models.adapter import Adapter
-from t2ibench.models.language import Message, Proposer
+from t2ibench.models.language import Proposer
 from t2ibench.models.resolution import create
 from t2ibench.registry import Registry
-
-__all__ = ["PROPOSERS", "Message", "Proposer", "create_proposer"]
 
 PROPOSERS: Registry[Adapter[Proposer]] = Registry(
     "proposer",
@@ -21,14 +18,5 @@ PROPOSERS: Registry[Adapter[Proposer]] = Registry(
         "word-lists": "t2ibench.models.proposers.word_lists:ADAPTER",
     },
 )
-
-
-def create_proposer(
-    spec: str | Proposer,
-    args: Mapping[str, Any] | None = None,
-    *,
-    device: str | None = None,
-    dtype: str | None = None,
-) -> Proposer:
-    """Make a proposer."""
-    return create(PROPOSERS, Proposer, spec, args, device=device, dtype=dtype)
+# From a name to a proposer; see `create`.
+create_proposer = partial(create, PROPOSERS, Proposer)

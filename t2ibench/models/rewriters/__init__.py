@@ -11,8 +11,6 @@ from t2ibench.models.language import Rewriter
 from t2ibench.models.resolution import create
 from t2ibench.registry import Registry
 
-__all__ = ["REWRITERS", "Rewriter", "create_rewriter"]
-
 REWRITERS: Registry[Adapter[Rewriter]] = Registry(
     "rewriter",
     {
@@ -25,17 +23,10 @@ REWRITERS: Registry[Adapter[Rewriter]] = Registry(
 
 
 def create_rewriter(
-    spec: str | Rewriter,
-    args: Mapping[str, Any] | None = None,
-    *,
-    device: str | None = None,
-    dtype: str | None = None,
-    recorded: bool = False,
+    spec: str | Rewriter, args: Mapping[str, Any] | None = None, **where: Any
 ) -> Rewriter:
-    """Make a rewriter. Weights are loaded when it first rewrites."""
-    rewriter = create(
-        REWRITERS, Rewriter, spec, args, device=device, dtype=dtype, recorded=recorded
-    )
+    """Make a rewriter; see `create`. Weights are loaded when it first rewrites."""
+    rewriter = create(REWRITERS, Rewriter, spec, args, **where)
     if rewriter.per not in {"prompt", "image"}:
         raise T2IBenchError(
             f"The rewriter '{rewriter.name}' has per={rewriter.per!r}; expected prompt or image."

@@ -155,15 +155,6 @@ class FileRewriter:
             )
         self._rows[row.prompt, row.index] = row
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """What decides it, as rows of JSON Lines: a rewriter of them has its fingerprint."""
-        for row in (*sorted(self._of_prompts(), key=lambda one: one.prompt), *self._of_images()):
-            texts = row.rewritten
-            yield {
-                **row.model_dump(exclude_defaults=True),
-                **({"rewritten": texts[0] if len(texts) == 1 else list(texts)} if texts else {}),
-            }
-
     def _find(self, request: RewriteRequest) -> Rewriting | None:
         prompt = request.prompt
         row = self._rows.get((prompt, request.index)) or self._rows.get((prompt, None))

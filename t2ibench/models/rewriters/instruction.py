@@ -24,7 +24,7 @@ DEFAULT = (
 )
 _LARGEST = 64 * 1024  # characters of an instruction
 _LONGEST = 4000  # characters of a rewritten prompt
-_FIELDS = re.compile(r"\{(prompt|index|number)\}")
+_FIELDS = re.compile(r"\{(prompt|number)\}")
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»"}
 # How a reply begins that declines; a prompt that begins so itself is not declined.
@@ -51,9 +51,9 @@ def _template(value: Any) -> Any:
 class InstructionArguments(Arguments):
     """How a language model is asked to rewrite a prompt.
 
-    The template, or '@FILE' that holds it, has {prompt}; {index} is which image it is for, from 0,
-    {number} the same from 1. With per=prompt all images of a prompt share one rewriting. A
-    temperature of 0 decodes greedily; by default it is 0 for a prompt, 1 for an image.
+    The template, or '@FILE' that holds it, has {prompt}; {number} is which image it is for,
+    from 1. With per=prompt all images of a prompt share one rewriting. A temperature of 0 decodes
+    greedily; by default it is 0 for a prompt, 1 for an image.
     """
 
     template: Annotated[str, BeforeValidator(_template)] = DEFAULT
@@ -63,7 +63,7 @@ class InstructionArguments(Arguments):
 
     @model_validator(mode="after")
     def _fits(self) -> InstructionArguments:
-        numbered = any(name in self.template for name in ("{index}", "{number}"))
+        numbered = "{number}" in self.template
         if self.per == "image" and not self.used_temperature and not numbered:
             raise T2IBenchError(
                 "--rewriter-args: per=image with temperature=0 gives every image of a prompt the "
@@ -72,8 +72,8 @@ class InstructionArguments(Arguments):
             )
         if self.per == "prompt" and numbered:
             raise T2IBenchError(
-                "--rewriter-args: the template has {index} or {number}, and all images of a "
-                "prompt share one rewriting.",
+                "--rewriter-args: the template has {number}, and all images of a prompt "
+                "share one rewriting.",
                 "Add per=image.",
             )
         return self
@@ -95,8 +95,7 @@ class InstructionArguments(Arguments):
 
     def messages(self, request: RewriteRequest) -> list[Message]:
         """What a model is asked."""
-        index = request.index or 0
-        values = {"prompt": request.prompt, "index": str(index), "number": str(index + 1)}
+        values = {"prompt": request.prompt, "number": str((request.index or 0) + 1)}
         # In one pass: a prompt may hold braces of its own.
         text = _FIELDS.sub(lambda found: values[found.group(1)], self.template)
         return [{"role": "user", "content": text}]
