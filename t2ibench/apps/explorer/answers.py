@@ -12,7 +12,7 @@ from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
 from t2ibench.apps.explorer.discovery import compared, sweep
 from t2ibench.apps.explorer.map import on_map
-from t2ibench.apps.explorer.pairing import difference, leans, pairs_of, same_seeds
+from t2ibench.apps.explorer.pairing import difference, leans, pairs_of, same_seeds, seed_of
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
@@ -20,6 +20,7 @@ from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import ExploredReference
+from t2ibench.results.rates import is_revised
 
 
 class Answers:
@@ -94,10 +95,17 @@ class Answers:
         return {"rows": self._scores.of_words(run, words[:200])}
 
     def image(self, number: int) -> dict[str, Any] | None:
-        """What every task says of one image."""
-        gallery = self.collection.gallery
-        known = number < len(gallery.pictures)
-        return self._scores.of_image(gallery, number) if known else None
+        """What an image was made from."""
+        if number >= len(self.collection.gallery.pictures):
+            return None
+        picture = self.collection.gallery.pictures[number]
+        source = self.collection.sources[picture.source]
+        known = source.attempt(picture)
+        return {
+            "seed": seed_of(source, picture),
+            "rewritten": known.revised_prompt if known and is_revised(known) else None,
+            "sha256": picture.sha256,
+        }
 
     def discover(self, asked: questions.DiscoverAsk) -> dict[str, Any]:
         """A sweep over many words."""

@@ -62,7 +62,7 @@ class Explorer:
                 "/api/scores/{task}", lambda r: answers.task(_run_of(r), *_named(r, "task", "row"))
             ),
             _get("/api/tested", lambda r: answers.tested(_run_of(r), *_named(r, "words"))),
-            _get("/api/image/{number:int}/scores", lambda r: answers.image(_number_of(r))),
+            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
             _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
             _post("/api/text", questions.CombineAsk, answers.text),

@@ -9,8 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.explorer.pairing import seed_of
-from t2ibench.apps.explorer.source import Collection, Gallery, Picture, Source
+from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
@@ -18,7 +17,6 @@ from t2ibench.reports.files import task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
-from t2ibench.results.rates import is_revised
 from t2ibench.results.samples import read_samples
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
@@ -95,40 +93,11 @@ class Scores:
             "said": series.said if isinstance(series, ImageGroups) else "",
         }
 
-    def of_image(self, gallery: Gallery, number: int) -> dict[str, Any]:
-        """What every task says of one image."""
-        picture = gallery.pictures[number]
-        source = self._collection.sources[picture.source]
-        view = self.view(picture.source)
-        own = {"prompt": picture.prompt, "index": picture.index}
-        found = [
-            told
-            for task in ([] if view is None else view.tasks)
-            for sample in read_samples(source.folder, task.id, picture.sha256)
-            if own.items() <= sample.items()
-            for told in _of_sample(task, sample)
-        ]
-        return {
-            "id": number,
-            "run": picture.source,
-            **own,
-            "seed": seed_of(source, picture),
-            "rewritten": _rewritten(source, picture),
-            "sha256": picture.sha256,
-            "tasks": found,
-        }
-
 
 def _read(folder: Path) -> RunView:
     """The scores of all commands: somebody who looks wants every test of the folder."""
     results = read_results(folder).with_earlier()
     return run_view(results, task_files(results, folder))
-
-
-def _rewritten(source: Source, picture: Picture) -> str | None:
-    """The prompt that an image was made from, where it is another than the one it stands for."""
-    known = source.attempt(picture)
-    return known.revised_prompt if known is not None and is_revised(known) else None
 
 
 def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:
@@ -205,21 +174,3 @@ def _value(task: TaskView, row: str, sample: Mapping[str, Any]) -> tuple[float |
 def _numbered(value: Any, label: str) -> tuple[float, str] | None:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     return (float(value), label) if known and math.isfinite(value) else None
-
-
-def _of_sample(task: TaskView, sample: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a task says of the image of one sample, in each row that it is part of."""
-    series = task.shown.images
-    axis = series.axis if isinstance(series, ImageSeries) else None
-    return [
-        {
-            "task": task.id,
-            "name": task.name,
-            "row": row or None,
-            "value": found[0],
-            "label": found[1],
-            "poles": _poles(axis),
-        }
-        for row in _rows(task) or [""]
-        if (found := _value(task, row, sample)) is not None
-    ]
