@@ -166,18 +166,16 @@ def value_of(found: Row | TaskResult | None, score: str) -> float | None:
     return None if known is None else known.value
 
 
-def which_side(
-    low: float | None, high: float | None, below: str, above: str, middle: float = 0.0
-) -> str:
-    """On which side of a number an interval lies.
+def which_side(low: float | None, high: float | None, below: str, above: str) -> str:
+    """On which side of 0 an interval lies.
 
     Examples:
-        >>> which_side(0.1, 0.4, "female", "male"), which_side(0.4, 0.7, "men", "women", 0.5)
+        >>> which_side(0.1, 0.4, "female", "male"), which_side(-0.1, 0.2, "men", "women")
         ('male', 'not clear')
     """
     if low is None or high is None:
         return "cannot tell"
-    return above if low > middle else below if high < middle else "not clear"
+    return above if low > 0 else below if high < 0 else "not clear"
 
 
 def rows(draft: Exhibit, wanted: RowsOfTask) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
+from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of
 from t2ibench.apps.papers.figures import Point, arrows, distributions
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
-_VALIDATION, _FIGURES = "vibex_validation", "vibex_figures_gender"
+_FIGURES = "vibex_figures_gender"
 
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
@@ -117,33 +117,4 @@ def figure_4(draft: Exhibit) -> None:
     draft.draw(distributions, groups)
 
 
-def figure_14(draft: Exhibit) -> None:
-    """Which gender images of each concept show, and whether that confirms what experts found."""
-    spec = draft.spec(GENDER, VibexTask)
-    concepts = () if spec is None else spec.concepts
-    tendencies = next(iter(draft.paper.exhibits["table-2"].published.values()))
-    drawn: list[Point] = []
-    for concept in concepts:
-        if not concept.tendency:
-            continue
-        name, row = concept.name, draft.row(_VALIDATION, concept.prompt)
-        share = None if row is None else row.scores.get("share:female")
-        if row is None or share is None or share.value is None:
-            draft.line(name, "confirmed", None, note="no answers")
-            continue
-        ends = (share.ci_low, share.ci_high)
-        side, expected = which_side(*ends, "men", "women", 0.5), tendencies[name]["tendency"]
-        draft.line(name, "share of women", share.value, 2, f"{row.n_images or 0} images", ends)
-        draft.line(name, "side", side)
-        if expected != "balanced":
-            clear = side not in {"cannot tell", "not clear"}
-            confirmed = "yes" if side == expected else "no"
-            draft.line(name, "confirmed", confirmed if clear else side)
-        drawn.append((name, 0.0, 1 - 2 * share.value))
-    draft.draw(arrows, drawn)
-
-
-PAPER = read_paper(
-    Path(__file__).with_suffix(".yaml"),
-    *(table_2, figure_3, figure_4, figure_14),
-)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_2, figure_3, figure_4)
