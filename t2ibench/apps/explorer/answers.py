@@ -19,7 +19,6 @@ from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.results.rates import is_revised
 
 
@@ -118,8 +117,7 @@ class Answers:
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        beside = ExploredReference(known.template, reference)
-        return sweep(gallery, anchors, words, beside, self.collection.texts)
+        return sweep(self.collection, anchors, words, known.template, reference)
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
         """The same prompts and seeds in two runs."""
