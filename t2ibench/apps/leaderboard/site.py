@@ -105,7 +105,11 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                     .replace("in the second run", f"for {visible(second.manifest.name)}"),
                 }
                 for one in compare(
-                    first.results, second.results, first.paired, second.paired, rows=False
+                    first.results,
+                    second.results,
+                    first.verdict.paired,
+                    second.verdict.paired,
+                    rows=False,
                 )
             ]
             for j, second in enumerate(entries)
@@ -192,6 +196,7 @@ class Pages:
             found = [t for of in tables for t in of if t.classes and len(t.items) <= _BARS]
         return {
             "stratum": stratum, "models": models, "columns": columns, "who": found[:_QUESTIONS],
+            "ranked": sum(model.entry.overall is not None for model in models),
         }  # fmt: skip
 
     def _model(self, model: Model) -> str:
@@ -202,7 +207,7 @@ class Pages:
         return self.render(
             "model.html", "../",
             model=model, run=model.run, verdict=verdict(model.run), counts=model.run.counts(),
-            level=LEVELS.get(entry.level, ""),
+            level=LEVELS.get(entry.verdict.level, ""),
             cards=[
                 (task, fragment("card.html", family=self._titles[task.result.method], task=task,
                                 figures=(), evidence=None, open=True))
