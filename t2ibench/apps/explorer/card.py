@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
     """Draw an evidence card. Its number is worked out here; the page cannot give one."""
-    gallery, text = collection.gallery, asked.text
+    gallery, text, source = collection.gallery, asked.text, collection.source(asked.run)
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
     together = list(dict.fromkeys([text, *asked.family]))  # one card is one test of many
@@ -82,7 +82,7 @@ def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
         tile_of=lambda k: _tile(
             gallery.pictures[k], f"{called[gallery.pictures[k].prompt]} {values[k]:.3f}"
         ),
-        source=_made_by(collection.sources[asked.run], collection.encoder.name),
+        source=_made_by(source, collection.encoder.name),
         caveat=CAVEAT,
         **_marks(score, axial=len(asked.anchors) == 2),
     )

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.explorer.source import Collection, Gallery
+from t2ibench.apps.explorer.source import Collection
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
@@ -20,6 +20,7 @@ from t2ibench.results.files import read_results
 from t2ibench.results.samples import read_samples
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
+_LONGEST = 200  # characters of the word
 _NONE = "A folder of images has no scores."
 _UNSCORED = "This run has no scores yet."
 
@@ -33,7 +34,7 @@ class Scores:
 
     def view(self, run: int) -> RunView | None:
         """The scores of a run, as every page shows them; None before it has any."""
-        source = self._collection.sources[run]
+        source = self._collection.source(run)
         scored = source.run is not None and (source.folder / "results.json").is_file()
         return self._read(source.folder) if scored else None
 
@@ -41,22 +42,17 @@ class Scores:
         """Every task of a run."""
         view = self.view(run)
         if view is None:
-            folder = self._collection.sources[run].run is None
+            folder = self._collection.source(run).run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
         tasks = [_told(task, group.title) for group in view.groups for task in group.tasks]
         tasks += [_told(task, "Text encoder: no images", text_only=True) for task in view.texts]
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
-    def task(self, run: int, name: str) -> TaskView | None:
-        """One task on images."""
-        view = self.view(run)
-        return None if view is None else next((t for t in view.tasks if t.id == name), None)
-
-    def of_words(self, run: int, words: str) -> list[dict[str, Any]]:
+    def of_words(self, run: int, words: str) -> dict[str, Any]:
         """What the tests of a run found about a word or phrase."""
-        view, wanted = self.view(run), _words(words)
+        view, wanted = self.view(run), _words(words[:_LONGEST])
         if view is None or not wanted:
-            return []
+            return {"rows": []}
         found = [
             (_words(row.name) != wanted, row, series, task)
             for task in view.tasks
@@ -67,16 +63,21 @@ class Scores:
         found.sort(
             key=lambda one: (one[0], one[1].mark.state != "clear", -abs(one[1].mark.value or 0.0))
         )
-        return [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
+        rows = [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
+        return {"rows": rows}
 
-    def of_images(self, gallery: Gallery, run: int, task: TaskView, row: str) -> dict[str, Any]:
-        """The number, or the answer, of each image behind a score."""
+    def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
+        """The number, or the answer, of each image behind a score of a task."""
+        view = self.view(run)
+        task = None if view is None else next((t for t in view.tasks if t.id == name), None)
+        if task is None:
+            return None
         rows = _rows(task)
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers, found = gallery.samples(run), []
-        for sample in read_samples(self._collection.sources[run].folder, task.id):
+        numbers, found = self._collection.gallery.samples(run), []
+        for sample in read_samples(self._collection.source(run).folder, task.id):
             number = numbers.get((sample.get("prompt"), sample.get("index")))
             told = _value(task, chosen, sample)
             if number is not None and told is not None:
