@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
@@ -17,8 +17,6 @@ from t2ibench.results.schema import Row, Score, TaskResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_Spec = TypeVar("_Spec", bound=BaseTask)
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -98,20 +96,11 @@ class Exhibit:
         """The published values of the first model: row, then score."""
         return self.file.published[self.file.models[0]]
 
-    def spec(self, task: str, kind: type[_Spec]) -> _Spec | None:
-        """A task of a kind, if its file is at hand."""
-        found = self.specs.get(task)
-        return found if isinstance(found, kind) else None
-
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task, one row an image or a prompt."""
         if task not in self.results:
             return []
         return read_samples(self.folder, self.ran[task])
-
-    def row(self, task: str, name: str, group: str | None = None) -> Row | None:
-        """A row of a task that was measured."""
-        return row_of(self.results.get(task), name, group)
 
     def words(self, **changes: str) -> Words:
         """What the figure says."""
@@ -155,14 +144,9 @@ def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row 
     return next((row for row in rows if row.name == name and group in {None, row.group}), None)
 
 
-def score_of(found: Row | TaskResult | None, score: str) -> Score | None:
-    """A score of a row or a task, where there are both."""
-    return None if found is None else found.scores.get(score)
-
-
 def value_of(found: Row | TaskResult | None, score: str) -> float | None:
     """The value of a score."""
-    known = score_of(found, score)
+    known = None if found is None else found.scores.get(score)
     return None if known is None else known.value
 
 

@@ -19,8 +19,9 @@ _FIGURES = "vibex_figures_gender"
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
     """Prompt to name, of the anchors of a task."""
-    spec = draft.spec(task, VibexTask)
-    return {} if spec is None else {anchor.prompt: anchor.name for anchor in spec.anchors}
+    spec = draft.specs.get(task)
+    anchors = spec.anchors if isinstance(spec, VibexTask) else ()
+    return {anchor.prompt: anchor.name for anchor in anchors}
 
 
 def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
@@ -28,13 +29,6 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
     if row is None:
         return None
     return max(anchors, key=lambda name: value_of(row, f"probability:{name}") or 0.0)
-
-
-def _lean_line(draft: Exhibit, name: str, row: Row) -> None:
-    """The lean of an inverse query; without one, why there is none."""
-    reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
-    why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
-    draft.score(name, "lean", row.scores.get("lean"), 2, why)
 
 
 def table_2(draft: Exhibit) -> None:
@@ -52,7 +46,9 @@ def table_2(draft: Exhibit) -> None:
         if row is None:
             continue
         if query == "inverse":
-            _lean_line(draft, name, row)
+            reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
+            why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
+            draft.score(name, "lean", row.scores.get("lean"), 2, why)
             continue
         verdict = _entry(task.details, "verdicts", name)
         outcome = verdict.get("verdict")
@@ -80,7 +76,7 @@ def figure_3(draft: Exhibit) -> None:
     anchors = [*_anchors(draft, RACE).values()]
     drawn: list[Point] = []
     for name in draft.known:
-        row = draft.row(RACE, name, "forward")
+        row = row_of(draft.results.get(RACE), name, "forward")
         draft.line(name, "side", _side(row, anchors))
         if row is not None:
             draft.score(name, "probability difference", row.scores.get("probability_difference"), 4)
@@ -97,7 +93,7 @@ def figure_4(draft: Exhibit) -> None:
     samples = draft.samples(_FIGURES)
     groups = {}
     for name in draft.known:
-        row = draft.row(_FIGURES, name, "forward")
+        row = row_of(draft.results.get(_FIGURES), name, "forward")
         if row is None:
             draft.line(name, "side", None, note="not measured")
             continue
