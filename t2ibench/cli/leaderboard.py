@@ -16,7 +16,6 @@ from t2ibench.cli.usage import add_flag, day, not_negative, positive
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
-    from t2ibench.apps.leaderboard.board import Board
     from t2ibench.apps.leaderboard.submission import Card
     from t2ibench.apps.leaderboard.verdicts import Verifier
 
@@ -172,22 +171,12 @@ def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
 def build(arguments: argparse.Namespace) -> int:
     """Write the site."""
     from t2ibench.apps.leaderboard import site
+    from t2ibench.apps.leaderboard.board import read_board
     from t2ibench.store.file_errors import disk_errors
 
     output = Path(arguments.output)
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
-    board = _board(arguments)
-    today = datetime.now(timezone.utc).date().isoformat()
-    site.build(board, output, arguments.date or today)
-    print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
-    return 0
-
-
-def _board(arguments: argparse.Namespace) -> Board:
-    """All submissions, verified here and now."""
-    from t2ibench.apps.leaderboard.board import read_board
-
     root = Path(arguments.submissions)
     tell = functools.partial(print, file=sys.stderr, flush=True)
     board = read_board(root, _verifier(arguments, [root]), tell)
@@ -196,4 +185,7 @@ def _board(arguments: argparse.Namespace) -> Board:
             f"'{root}' holds no submission that could be shown.",
             "Name their folder with --submissions; `t2ibench leaderboard add RUN` makes one.",
         )
-    return board
+    today = datetime.now(timezone.utc).date().isoformat()
+    site.build(board, output, arguments.date or today)
+    print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
+    return 0

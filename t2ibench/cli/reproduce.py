@@ -10,7 +10,7 @@ from t2ibench.cli.failure import say
 from t2ibench.cli.run import add_settings, announce, settings_given
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, visible, visible_lines
-from t2ibench.settings import flag_name, flags
+from t2ibench.settings import flag_name
 
 if TYPE_CHECKING:
     from t2ibench.apps.papers.paper import Paper
@@ -72,9 +72,7 @@ def _one(arguments: argparse.Namespace, paper: Paper) -> int:
     chosen = choose(paper, arguments.table or (), arguments.figure or ())
     if arguments.run is None:
         return _measured(arguments, paper, chosen)
-    names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
-    names += ["config"] if arguments.config else []
-    further = [flag_name(name) for name in names]
+    further = [flag_name(name) for name in settings_given(arguments)]
     return _show(of_run(paper, chosen, arguments.run, further))
 
 

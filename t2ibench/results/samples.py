@@ -18,12 +18,12 @@ def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
     return f"[\n{lines}\n]" if lines else "[]"
 
 
-def read_samples(folder: Path, task: str, holding: str = "") -> list[dict[str, Any]]:
-    """The samples of a task in a run folder; only those that hold a text are parsed."""
+def read_samples(folder: Path, task: str) -> list[dict[str, Any]]:
+    """The samples of a task in a run folder."""
     found = ScoreStore(Database(folder)).current(task).get(task)
     lines = found.samples.split("\n")[1:-1] if found else []
     try:
-        rows = [json.loads(line.removesuffix(",")) for line in lines if holding in line]
+        rows = [json.loads(line.removesuffix(",")) for line in lines]
     except (ValueError, RecursionError):
         rows = [None]
     if not all(isinstance(row, dict) for row in rows):

@@ -270,8 +270,8 @@ def test_the_explorer_shows_a_rewriting(tmp_path: Path) -> None:
     results = run(tmp_path / "runs", at_night(tmp_path), rewriter_args=args)
     collection = opened(results.folder)
     with explore(collection, tmp_path / "session.json") as client:
-        known = client.get("/api/image/0/scores")
-        assert known["rewritten"] == f"{known['prompt']} at night"
+        prompt = collection.gallery.pictures[0].prompt
+        assert client.get("/api/image/0")["rewritten"] == f"{prompt} at night"
 
 
 def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:

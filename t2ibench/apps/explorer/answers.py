@@ -12,14 +12,14 @@ from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
 from t2ibench.apps.explorer.discovery import compared, sweep
 from t2ibench.apps.explorer.map import on_map
-from t2ibench.apps.explorer.pairing import difference, leans, pairs_of, same_seeds
+from t2ibench.apps.explorer.pairing import leans, pairs_of, same_seeds, seed_of
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
-from t2ibench.apps.explorer.source import Collection, Gallery
+from t2ibench.apps.explorer.source import Collection
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.prompting_tree import ExploredReference
+from t2ibench.results.rates import is_revised
 
 
 class Answers:
@@ -28,7 +28,7 @@ class Answers:
     def __init__(self, collection: Collection, first: Sequence[str]) -> None:
         self.collection = collection
         self._reference = Reference(collection)
-        self._scores = Scores(collection)
+        self.scores = Scores(collection)
         # Now, so that the first question does not wait for it.
         score_texts(collection, Question([], first, self._reference.texts(first)))
 
@@ -76,33 +76,26 @@ class Answers:
 
     def map(self, run: int) -> dict[str, Any]:
         """Where the images of a run lie on its two principal axes."""
-        return on_map(self._gallery(run), run)
-
-    def scores(self, run: int) -> dict[str, Any]:
-        """The tasks of a run with their results."""
-        self._gallery(run)
-        return self._scores.all(run)
-
-    def task(self, run: int, name: str, row: str) -> dict[str, Any] | None:
-        """The images behind the score of a task."""
-        gallery, task = self._gallery(run), self._scores.task(run, name)
-        return None if task is None else self._scores.of_images(gallery, run, task, row)
-
-    def tested(self, run: int, words: str) -> dict[str, Any]:
-        """What the tests of a run found about a word."""
-        self._gallery(run)
-        return {"rows": self._scores.of_words(run, words[:200])}
+        self.collection.source(run)
+        return on_map(self.collection.gallery, run)
 
     def image(self, number: int) -> dict[str, Any] | None:
-        """What every task says of one image."""
-        gallery = self.collection.gallery
-        known = number < len(gallery.pictures)
-        return self._scores.of_image(gallery, number) if known else None
+        """What an image was made from."""
+        if number >= len(self.collection.gallery.pictures):
+            return None
+        picture = self.collection.gallery.pictures[number]
+        source = self.collection.sources[picture.source]
+        known = source.attempt(picture)
+        return {
+            "seed": seed_of(source, picture),
+            "rewritten": known.revised_prompt if known and is_revised(known) else None,
+            "sha256": picture.sha256,
+        }
 
     def discover(self, asked: questions.DiscoverAsk) -> dict[str, Any]:
         """A sweep over many words."""
-        gallery = self._gallery(asked.run)
-        anchors = compared(gallery, asked.run, asked.anchors)
+        self.collection.source(asked.run)
+        anchors = compared(self.collection.gallery, asked.run, asked.anchors)
         known = self._reference.of(asked.anchors)
         reference = self._reference.words(known)
         words = (
@@ -110,34 +103,24 @@ class Answers:
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        beside = ExploredReference(known.template, reference)
-        return sweep(gallery, anchors, words, beside, self.collection.texts)
+        return sweep(self.collection, anchors, words, known.template, reference)
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
         """The same prompts and seeds in two runs."""
-        gallery, sources = self._gallery(max(asked.runs)), self.collection.sources
-        seeds = same_seeds(*(sources[run] for run in asked.runs))
+        gallery = self.collection.gallery
+        seeds = same_seeds(*map(self.collection.source, asked.runs))
         found = [] if seeds is False else pairs_of(gallery, asked.runs, asked.prompts)
-        values = None
+        values = [None] * len(found)
         if asked.anchors is not None:
-            values = leans(gallery, asked.runs, asked.anchors, found)
-        numbers = [None] * len(found) if values is None else values.round(4).tolist()
+            values = leans(gallery, asked.runs, asked.anchors, found).round(4).tolist()
         return {
             "pairs": [
                 {"prompt": pair.prompt, "index": pair.index, "ids": list(pair.ids), "values": both}
-                for pair, both in zip(found, numbers, strict=True)
+                for pair, both in zip(found, values, strict=True)
             ],
-            "difference": None if values is None else difference(found, values),
             "same_seeds": seeds,
         }
 
     def card(self, asked: questions.CardAsk) -> str:
         """An evidence card."""
-        self._gallery(asked.run)
         return card(self.collection, self._reference, asked)
-
-    def _gallery(self, run: int) -> Gallery:
-        """All images, asked about a run that there is."""
-        if run >= min(len(self.collection.sources), questions.MOST_RUNS):
-            raise T2IBenchError(f"There is no run {run}.")
-        return self.collection.gallery

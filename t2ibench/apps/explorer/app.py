@@ -57,12 +57,13 @@ class Explorer:
             Route("/", lambda _: FileResponse(_STATIC / "index.html", media_type="text/html")),
             _get("/api/images", lambda _: answers.images()),
             _get("/api/map", lambda request: answers.map(_run_of(request))),
-            _get("/api/scores", lambda request: answers.scores(_run_of(request))),
+            _get("/api/scores", lambda request: answers.scores.all(_run_of(request))),
             _get(
-                "/api/scores/{task}", lambda r: answers.task(_run_of(r), *_named(r, "task", "row"))
+                "/api/scores/{task}",
+                lambda r: answers.scores.of_images(_run_of(r), *_named(r, "task", "row")),
             ),
-            _get("/api/tested", lambda r: answers.tested(_run_of(r), *_named(r, "words"))),
-            _get("/api/image/{number:int}/scores", lambda r: answers.image(_number_of(r))),
+            _get("/api/tested", lambda r: answers.scores.of_words(_run_of(r), *_named(r, "words"))),
+            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
             _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
             _post("/api/text", questions.CombineAsk, answers.text),

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
@@ -21,6 +20,7 @@ from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.canvas import shortened
+from t2ibench.reports.html.page import environment
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 _SHOWN = 10  # images of a row
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
     """Draw an evidence card. Its number is worked out here; the page cannot give one."""
-    gallery, text = collection.gallery, asked.text
+    gallery, text, source = collection.gallery, asked.text, collection.source(asked.run)
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
     together = list(dict.fromkeys([text, *asked.family]))  # one card is one test of many
@@ -82,7 +82,7 @@ def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
         tile_of=lambda k: _tile(
             gallery.pictures[k], f"{called[gallery.pictures[k].prompt]} {values[k]:.3f}"
         ),
-        source=_made_by(collection.sources[asked.run], collection.encoder.name),
+        source=_made_by(source, collection.encoder.name),
         caveat=CAVEAT,
         **_marks(score, axial=len(asked.anchors) == 2),
     )
@@ -97,12 +97,10 @@ def _made_by(source: Source, encoder: str) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> jinja2.Template:
-    folder = Path(__file__).parent / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["short"] = lambda text, most: _clean(shortened(text, most))
-    return environment.get_template("card.svg")
+    templates = jinja2.PackageLoader("t2ibench.apps.explorer", "templates")
+    own = environment().overlay(loader=templates)
+    own.filters = own.filters | {"short": lambda text, most: _clean(shortened(text, most))}
+    return own.get_template("card.svg")
 
 
 def _clean(text: str) -> str:

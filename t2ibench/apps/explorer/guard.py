@@ -30,10 +30,6 @@ _LINE = 400  # characters of an error
 _LOG = logging.getLogger(__name__)
 
 
-class _TooLargeError(Exception):
-    """The body is larger than may be."""
-
-
 class Guard:
     """Lets in only requests that were meant for this server and, to change things, from its page.
 
@@ -59,34 +55,39 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        status, why = 403, self._refusal(scope["method"], Headers(scope=scope))
+        status, why = self._refusal(scope["method"], Headers(scope=scope))
         if not why:
             status, why = await self._passed_on(scope, receive, answer)
         if why and not begun:
             # What is still to come of a request that was refused is not read.
-            headers = {"connection": "close"} if status in {403, 413} else None
+            headers = {"connection": "close"} if status in {403, 411, 413} else None
             reply = JSONResponse({"error": why}, status_code=status, headers=headers)
             await reply(scope, receive, answer)
 
-    def _refusal(self, method: str, headers: Headers) -> str:
+    def _refusal(self, method: str, headers: Headers) -> tuple[int, str]:
         if headers.get("host") not in self._hosts:
-            return "This server answers only to its own address."
+            return 403, "This server answers only to its own address."
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return "Another site may not ask here."
-        if method not in {"GET", "HEAD"}:
-            if origin is None:
-                return "Changes come from the page itself."
-            if not headers.get("content-type", "").startswith("application/json"):
-                return "Expected JSON."
-        return ""
+            return 403, "Another site may not ask here."
+        if method in {"GET", "HEAD"}:
+            return 200, ""
+        if origin is None:
+            return 403, "Changes come from the page itself."
+        if not headers.get("content-type", "").startswith("application/json"):
+            return 403, "Expected JSON."
+        # The server reads no more of a body than its stated length.
+        length = headers.get("content-length", "")
+        if not length.isdecimal():
+            return 411, "Expected the length of what is sent."
+        if int(length) > _LARGEST_BODY:
+            return 413, f"more than {_LARGEST_BODY:,} bytes were sent"
+        return 200, ""
 
     async def _passed_on(self, scope: Scope, receive: Receive, answer: Send) -> tuple[int, str]:
         """Let the app answer; a status and a line where it cannot."""
         try:
-            await self._app(scope, await _read(receive), answer)
-        except _TooLargeError:
-            return 413, f"more than {_LARGEST_BODY:,} bytes were sent"
+            await self._app(scope, receive, answer)
         except ClientDisconnect:
             pass
         except ValidationError as error:
@@ -98,25 +99,6 @@ class Guard:
             _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
             return 500, line
         return 200, ""
-
-
-async def _read(receive: Receive) -> Receive:
-    """Read the whole body of a request, within bounds, to hand it on in one part."""
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise ClientDisconnect
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > _LARGEST_BODY:
-            raise _TooLargeError
-    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-    async def handed_on() -> Message:
-        return whole.pop() if whole else await receive()
-
-    return handed_on
 
 
 def _sentence(error: ValidationError) -> str:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from t2ibench.apps.explorer.source import Gallery, Picture, Source
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.headline import t_inference
-from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import Sides, positions
 from t2ibench.store.images import image_seed
 
 MOST_PAIRS = 20_000
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +80,3 @@ def leans(
         return np.zeros((0, 2))
     _, found = positions(sides, gallery.rows[ids.ravel()].astype(np.float64))
     return found.reshape(-1, 2)
-
-
-def difference(pairs: Sequence[Pair], values: Float64Array) -> dict[str, Any] | None:
-    """What changes from the first run to the second.
-
-    Every prompt counts the same. The prompts are those that were named, so their images vary and
-    they do not; where a prompt has a single pair, the pairs of all prompts vary together.
-    """
-    if not len(pairs):
-        return None
-    changes = values[:, 1] - values[:, 0]
-    prompts, numbers = np.unique([pair.prompt for pair in pairs], return_inverse=True)
-    indices = np.array([pair.index for pair in pairs], dtype=np.int64)
-    if np.bincount(numbers).min() < 2:
-        mean = float(changes.mean())
-        influence = Influence.of_mean("all pairs", np.arange(len(pairs)), changes)
-    else:
-        groups = [(str(prompt), numbers == k) for k, prompt in enumerate(prompts)]
-        mean = float(np.mean([changes[group].mean() for _, group in groups]))
-        influence = Influence.combined(
-            [
-                (1.0 / len(groups), Influence.of_mean(prompt, indices[group], changes[group]))
-                for prompt, group in groups
-            ]
-        )
-    found = t_inference(mean, influence, _LEVEL)
-    # Changes that are all the same show no variance, unless there is no change at all.
-    known = influence.variance > 0 or mean == 0
-    low, high = (found.ci_low, found.ci_high) if known else (None, None)
-    return {"value": mean, "low": low, "high": high, "n": len(pairs)}

@@ -19,7 +19,6 @@ from t2ibench.methods.core.probing import Reading, similarity, verdict
 from t2ibench.methods.core.reference import (
     Nearness,
     beyond_words,
-    effect_influence,
     effects,
     extremes,
     grouped,
@@ -27,7 +26,7 @@ from t2ibench.methods.core.reference import (
     place,
 )
 from t2ibench.stats import group_distance, holm
-from t2ibench.stats.student import t_interval
+from t2ibench.stats.student import satterthwaite, t_interval
 
 _LEVEL = 0.95
 _BLOCK = 8192  # images that are worked on at a time
@@ -97,7 +96,7 @@ def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
+class Scene:
     """What every text is compared with.
 
     `words` are embeddings of the anchors' prompts, shape (k, d); `centre` is the mean of the
@@ -111,6 +110,24 @@ class _Scene:
     centre: Float64Array
     usual: tuple[Float64Array, Float64Array]
     texts: dict[str, tuple[dict[str, Any], Reading]] = field(default_factory=dict)
+
+
+def scene_of(collection: Collection, anchors: Anchors, reference: Sequence[str]) -> Scene:
+    """Two anchors or more, beside the texts of reference words."""
+    images = collection.gallery.rows
+    centres = np.stack(
+        [
+            images[anchors.ids[anchors.labels == j]].mean(axis=0, dtype=np.float64)
+            for j in range(anchors.k)
+        ]
+    )
+    words = collection.texts(anchors.prompts).astype(np.float64)
+    rows = collection.texts(reference).astype(np.float64)
+    centre = rows.mean(axis=0)
+    beyond, plain = (
+        spread(centres @ kind.T) for kind in (beyond_words(rows - centre, words), rows - centre)
+    )
+    return Scene(anchors, words, centre, (beyond, plain))
 
 
 def _scores(collection: Collection, run: int, asked: Question) -> list[dict[str, Any] | None]:
@@ -141,82 +158,75 @@ def _scores(collection: Collection, run: int, asked: Question) -> list[dict[str,
     return answers
 
 
-def _scene(collection: Collection, run: int, asked: Question) -> _Scene | None:
+def _scene(collection: Collection, run: int, asked: Question) -> Scene | None:
     gallery, key = collection.gallery, (run, tuple(asked.anchors), tuple(asked.reference))
     if key not in gallery.known:
         anchors = anchors_of(gallery, run, asked.anchors)
         if anchors.k < 2:
             return None
-        centres = np.stack(
-            [
-                gallery.rows[anchors.ids[anchors.labels == j]].mean(axis=0, dtype=np.float64)
-                for j in range(anchors.k)
-            ]
-        )
-        words = collection.texts(anchors.prompts).astype(np.float64)
-        reference = collection.texts(asked.reference).astype(np.float64)
-        centre = reference.mean(axis=0)
-        beyond, plain = (
-            spread(centres @ rows.T)
-            for rows in (beyond_words(reference - centre, words), reference - centre)
-        )
-        gallery.known[key] = _Scene(anchors, words, centre, (beyond, plain))
-    scene: _Scene = gallery.known[key]
+        gallery.known[key] = scene_of(collection, anchors, asked.reference)
+    scene: Scene = gallery.known[key]
     return scene
 
 
-def _measured(
-    collection: Collection, run: int, scene: _Scene, texts: Sequence[str]
-) -> dict[str, tuple[dict[str, Any], Reading]]:
-    """Texts beside the anchors' images, all of them in one pass."""
-    gallery, anchors, m = collection.gallery, scene.anchors, len(texts)
-    rows = collection.texts(texts).astype(np.float64)
-    centred = rows - scene.centre
-    kinds = np.concatenate([beyond_words(centred, scene.words), centred, rows])
-    values = np.empty((len(anchors.ids), 3 * m))
+def measured(
+    collection: Collection, scene: Scene, texts: Sequence[str]
+) -> list[tuple[dict[str, Any], Reading]]:
+    """Texts beside the anchors' images: numbers of each, and a reading without its own images."""
+    rows, anchors, m = collection.gallery.rows, scene.anchors, len(texts)
+    centred = collection.texts(texts).astype(np.float64) - scene.centre
+    kinds = np.concatenate([beyond_words(centred, scene.words), centred])
+    values = np.empty((len(anchors.ids), 2 * m))
     for start in range(0, len(values), _BLOCK):
         block = slice(start, start + _BLOCK)
-        values[block] = gallery.rows[anchors.ids[block]].astype(np.float64) @ kinds.T
-    both = grouped(values[:, : 2 * m], anchors.labels, anchors.k)
+        values[block] = rows[anchors.ids[block]].astype(np.float64) @ kinds.T
+    both = grouped(values, anchors.labels, anchors.k)
     beyond, plain = both.columns(slice(0, m)), both.columns(slice(m, None))
     (percentiles, places), (_, plain_places) = (
         place(effects(found), usual)
         for found, usual in zip((beyond, plain), scene.usual, strict=True)
     )
-    p = np.maximum(places, image_p(beyond))
-    p_plain = np.maximum(plain_places, image_p(plain))
-    band = float(np.quantile(np.abs(scene.usual[0]), _LEVEL))
-    distances = group_distance((values[:, 2 * m :].T + 1.0) / 2.0, anchors.labels)
-    sizes = np.bincount(anchors.labels).tolist()
-    units = gallery.indices[anchors.ids]
+    p = np.maximum(places, image_p(beyond)).tolist()
+    p_plain = np.maximum(plain_places, image_p(plain)).tolist()
+    sides, plain_sides = (one.means.argmax(axis=0).tolist() for one in (beyond, plain))
+    values, plain_values = effects(beyond).tolist(), effects(plain).tolist()
+    intervals = _intervals(beyond)
+    return [
+        (
+            {
+                "similarity_difference": plain_values[row],
+                "beyond_words": values[row],
+                "beyond_low": intervals[row][0],
+                "beyond_high": intervals[row][1],
+                "percentile": float(percentiles[row]),
+            },
+            Reading(p[row], sides[row], p_plain[row], plain_sides[row]),
+        )
+        for row in range(m)
+    ]
+
+
+def _measured(
+    collection: Collection, run: int, scene: Scene, texts: Sequence[str]
+) -> dict[str, tuple[dict[str, Any], Reading]]:
+    """The same with what is shown of a single text, its own images among it."""
+    gallery, anchors = collection.gallery, scene.anchors
+    distances = group_distance(similarities(collection, texts)[:, anchors.ids], anchors.labels)
     found = {}
-    for row, text in enumerate(texts):
-        low, high = _interval(beyond, row, anchors, units)
+    for (numbers, reading), text, distance in zip(
+        measured(collection, scene, texts), texts, distances, strict=True
+    ):
         own = gallery.of_run(run, [text]) if text not in anchors.prompts else anchors.ids[:0]
         shares = _shares(gallery, anchors, text, own) if len(own) else None
-        numbers = {
-            "similarity_difference": float(effects(plain)[row]),
-            "beyond_words": float(effects(beyond)[row]),
-            "beyond_low": low,
-            "beyond_high": high,
-            "band": band,
-            "percentile": float(percentiles[row]),
-            "p": float(p[row]),
+        numbers |= {
+            "band": float(np.quantile(np.abs(scene.usual[0]), _LEVEL)),
+            "p": reading.p,
             "inverse": _inverse(anchors, shares, len(own)),
-            "kolmogorov_smirnov_distance": float(distances[row]),
-            "nearest": int(anchors.present[plain.means[:, row].argmax()]),
-            "n": sizes,
+            "kolmogorov_smirnov_distance": float(distance),
+            "nearest": int(anchors.present[reading.plain_side]),
+            "n": np.bincount(anchors.labels).tolist(),
         }
-        found[text] = (
-            numbers,
-            Reading(
-                float(p[row]),
-                int(beyond.means[:, row].argmax()),
-                float(p_plain[row]),
-                int(plain.means[:, row].argmax()),
-                shares.side() if shares else None,
-            ),
-        )
+        found[text] = numbers, replace(reading, drawn=shares.side() if shares else None)
     return found
 
 
@@ -228,15 +238,15 @@ def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
     return [float(corrected.get(text) or p[row]) for row, text in enumerate(asked.texts)]
 
 
-def _interval(
-    found: Nearness, row: int, anchors: Anchors, units: IntArray
-) -> tuple[float | None, float | None]:
-    """Student's t interval of an effect; None where an anchor has a single image."""
-    influence = effect_influence(found, row, anchors.prompts, units)
-    high, low = (int(anchors[row]) for anchors in extremes(found))
-    value = float(found.means[high, row] - found.means[low, row])
-    ends = t_interval(value, influence.variance, influence.df, _LEVEL)
-    return (ends[0], ends[1]) if np.isfinite(ends).all() else (None, None)
+def _intervals(found: Nearness) -> list[tuple[float | None, float | None]]:
+    """Student's t interval of each effect; None where an anchor has a single image."""
+    values, ends = effects(found), np.stack(extremes(found), axis=1)
+    intervals: list[tuple[float | None, float | None]] = []
+    for column, pair in enumerate(ends):
+        of = satterthwaite(found.variances[pair, column], found.sizes[pair] - 1)
+        low, high = t_interval(float(values[column]), *of, _LEVEL)
+        intervals.append((low, high) if np.isfinite(low + high) else (None, None))
+    return intervals
 
 
 def _shares(gallery: Gallery, anchors: Anchors, text: str, own: IntArray) -> Shares:

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from t2ibench.methods.core.prompting_tree import Tree
 
-MOST_RUNS = 64
+_MOST_RUNS = 64
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
-Run = Annotated[int, Field(ge=0, le=MOST_RUNS)]
+Run = Annotated[int, Field(ge=0, le=_MOST_RUNS)]
 Prompts = Annotated[list[Text], Field(max_length=1000)]
 
 

@@ -9,8 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.explorer.pairing import seed_of
-from t2ibench.apps.explorer.source import Collection, Gallery, Picture, Source
+from t2ibench.apps.explorer.source import Collection
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
@@ -18,10 +17,10 @@ from t2ibench.reports.files import task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
-from t2ibench.results.rates import is_revised
 from t2ibench.results.samples import read_samples
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
+_LONGEST = 200  # characters of the word
 _NONE = "A folder of images has no scores."
 _UNSCORED = "This run has no scores yet."
 
@@ -35,7 +34,7 @@ class Scores:
 
     def view(self, run: int) -> RunView | None:
         """The scores of a run, as every page shows them; None before it has any."""
-        source = self._collection.sources[run]
+        source = self._collection.source(run)
         scored = source.run is not None and (source.folder / "results.json").is_file()
         return self._read(source.folder) if scored else None
 
@@ -43,22 +42,17 @@ class Scores:
         """Every task of a run."""
         view = self.view(run)
         if view is None:
-            folder = self._collection.sources[run].run is None
+            folder = self._collection.source(run).run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
         tasks = [_told(task, group.title) for group in view.groups for task in group.tasks]
         tasks += [_told(task, "Text encoder: no images", text_only=True) for task in view.texts]
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
-    def task(self, run: int, name: str) -> TaskView | None:
-        """One task on images."""
-        view = self.view(run)
-        return None if view is None else next((t for t in view.tasks if t.id == name), None)
-
-    def of_words(self, run: int, words: str) -> list[dict[str, Any]]:
+    def of_words(self, run: int, words: str) -> dict[str, Any]:
         """What the tests of a run found about a word or phrase."""
-        view, wanted = self.view(run), _words(words)
+        view, wanted = self.view(run), _words(words[:_LONGEST])
         if view is None or not wanted:
-            return []
+            return {"rows": []}
         found = [
             (_words(row.name) != wanted, row, series, task)
             for task in view.tasks
@@ -69,16 +63,21 @@ class Scores:
         found.sort(
             key=lambda one: (one[0], one[1].mark.state != "clear", -abs(one[1].mark.value or 0.0))
         )
-        return [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
+        rows = [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
+        return {"rows": rows}
 
-    def of_images(self, gallery: Gallery, run: int, task: TaskView, row: str) -> dict[str, Any]:
-        """The number, or the answer, of each image behind a score."""
+    def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
+        """The number, or the answer, of each image behind a score of a task."""
+        view = self.view(run)
+        task = None if view is None else next((t for t in view.tasks if t.id == name), None)
+        if task is None:
+            return None
         rows = _rows(task)
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers, found = gallery.samples(run), []
-        for sample in read_samples(self._collection.sources[run].folder, task.id):
+        numbers, found = self._collection.gallery.samples(run), []
+        for sample in read_samples(self._collection.source(run).folder, task.id):
             number = numbers.get((sample.get("prompt"), sample.get("index")))
             told = _value(task, chosen, sample)
             if number is not None and told is not None:
@@ -95,40 +94,11 @@ class Scores:
             "said": series.said if isinstance(series, ImageGroups) else "",
         }
 
-    def of_image(self, gallery: Gallery, number: int) -> dict[str, Any]:
-        """What every task says of one image."""
-        picture = gallery.pictures[number]
-        source = self._collection.sources[picture.source]
-        view = self.view(picture.source)
-        own = {"prompt": picture.prompt, "index": picture.index}
-        found = [
-            told
-            for task in ([] if view is None else view.tasks)
-            for sample in read_samples(source.folder, task.id, picture.sha256)
-            if own.items() <= sample.items()
-            for told in _of_sample(task, sample)
-        ]
-        return {
-            "id": number,
-            "run": picture.source,
-            **own,
-            "seed": seed_of(source, picture),
-            "rewritten": _rewritten(source, picture),
-            "sha256": picture.sha256,
-            "tasks": found,
-        }
-
 
 def _read(folder: Path) -> RunView:
     """The scores of all commands: somebody who looks wants every test of the folder."""
     results = read_results(folder).with_earlier()
     return run_view(results, task_files(results, folder))
-
-
-def _rewritten(source: Source, picture: Picture) -> str | None:
-    """The prompt that an image was made from, where it is another than the one it stands for."""
-    known = source.attempt(picture)
-    return known.revised_prompt if known is not None and is_revised(known) else None
 
 
 def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:
@@ -205,21 +175,3 @@ def _value(task: TaskView, row: str, sample: Mapping[str, Any]) -> tuple[float |
 def _numbered(value: Any, label: str) -> tuple[float, str] | None:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     return (float(value), label) if known and math.isfinite(value) else None
-
-
-def _of_sample(task: TaskView, sample: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a task says of the image of one sample, in each row that it is part of."""
-    series = task.shown.images
-    axis = series.axis if isinstance(series, ImageSeries) else None
-    return [
-        {
-            "task": task.id,
-            "name": task.name,
-            "row": row or None,
-            "value": found[0],
-            "label": found[1],
-            "poles": _poles(axis),
-        }
-        for row in _rows(task) or [""]
-        if (found := _value(task, row, sample)) is not None
-    ]

@@ -118,6 +118,12 @@ class Collection:
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
+    def source(self, run: int) -> Source:
+        """The run with a number."""
+        if run >= len(self.sources):
+            raise T2IBenchError(f"There is no run {run}.")
+        return self.sources[run]
+
     def texts(self, texts: Sequence[str]) -> Float32Array:
         """Embed texts; embeddings are kept in memory."""
         store, distinct = self.sources[0].evidence, list(dict.fromkeys(texts))

@@ -53,7 +53,7 @@ def read_board(
             leave_out(folder.name, f"{kind}{first_line(error)}".replace(str(folder), folder.name))
             continue
         board.entries.append(entry)
-        tell(f"[{number}/{len(folders)}] {entry.id}: {entry.level}")
+        tell(f"[{number}/{len(folders)}] {entry.id}: {entry.verdict.level}")
     kept: dict[str, str] = {}
     for entry in sorted(board.entries, key=_claim):
         twin = names.twin(entry.manifest.name, kept)
@@ -68,7 +68,7 @@ def read_board(
 
 def _claim(entry: Entry) -> tuple[int, bool, bool, str]:
     """What is kept of rows whose names look alike: the better verified, a model's own name."""
-    name, level = entry.manifest.name, list(LEVELS).index(entry.level)
+    name, level = entry.manifest.name, list(LEVELS).index(entry.verdict.level)
     return level, name != entry.manifest.model, not name.isascii(), entry.id
 
 
@@ -84,10 +84,7 @@ def _admit(folder: Path, found: Verdict) -> Entry:
         raise T2IBenchError(next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         raise T2IBenchError("its folder is a link, or has a name of strange characters")
-    manifest, results = read_manifest(folder), found.results or read_results(folder)
-    entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
-    entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
-    return entry
+    return Entry(folder.name, read_manifest(folder), found.results or read_results(folder), found)
 
 
 def twins(name: str, folders: Iterable[Path]) -> str | None:
@@ -126,7 +123,7 @@ def _measure(entries: Sequence[Entry]) -> None:
         own = ran[entry.id] or entry.results.tasks
         found = _family_sizes([own])
         of = sizes | found if ran[entry.id] else found
-        entry.families = families(own, dict(sorted(of.items())), entry.paired)
+        entry.families = families(own, dict(sorted(of.items())), entry.verdict.paired)
         entry.departures = departures(entry.results.tasks)
 
 

@@ -35,7 +35,7 @@ def identity(entry: Entry) -> dict[str, Any]:
         "ran": visible(manifest.model) + behind,
         "model_args": visible(format_args(manifest.model_args), 2000),
         "revision": visible(manifest.revision or ""),
-        "verified": entry.level,
+        "verified": entry.verdict.level,
         "settings": "; ".join(entry.departures),
     }
 
@@ -55,7 +55,7 @@ def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
         "square": rounded(cell.square),
         **{key: rounded(cell.shown(number)) for key, number in ends.items()},
         "tasks": cell.conclusive,
-        **{name: getattr(cell, name) for name in ("rooted", "inconclusive", "of", "fewer")},
+        **{name: getattr(cell, name) for name in ("rooted", "inconclusive", "of", "unlike")},
         "best_rank": rank.best if rank else None,
         "worst_rank": rank.worst if rank else None,
         "ranked": rank.among if rank else None,
@@ -113,10 +113,10 @@ def data(
                 **identity(model.entry),
                 "name": model.name,
                 "stratum": model.stratum.id,
-                "rank": asdict(model.overall) if model.overall else None,
-                "unranked": model.why or None,
+                "rank": asdict(model.entry.overall) if model.entry.overall else None,
+                "unranked": model.entry.why or None,
                 "families": {
-                    name: family_record(cell, model.ranks.get(name))
+                    name: family_record(cell, model.entry.ranks.get(name))
                     for name, cell in model.entry.families.items()
                 },
                 "tasks": {name: _task(view) for name, view in model.tasks.items()},

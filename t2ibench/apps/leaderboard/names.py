@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
 
 from t2ibench.models.generators import ALIASES, GENERATORS
 
@@ -74,30 +71,17 @@ def _compact(text: str) -> str:
     return skeleton(text).replace("-", "")
 
 
-@cache
-def _owners() -> dict[str, frozenset[str]]:
-    """How well-known models are called, without separators, and what --model says for them."""
-    owners: defaultdict[str, set[str]] = defaultdict(set)
-    for alias, model in ALIASES.items():
-        given, names = {alias, f"diffusers:{alias}"}, {alias, model.description}
-        if not isinstance(model.source, Path):
-            given |= {model.source, f"diffusers:{model.source}"}
-            names |= {model.source, model.source.rpartition("/")[2]}
-        for name in names:
-            owners[_compact(name)] |= given
-    for kind in GENERATORS.names():
-        owners[_compact(kind)].add(kind)
-    return {name: frozenset(given) for name, given in owners.items()}
-
-
 def _borrowed(name: str, model: str) -> str | None:
     """Whose name it is, where that is another model."""
-    owners = _owners().get(_compact(name))
-    if owners and model not in owners and model.partition(":")[0] not in owners:
-        owner = min(owners, key=lambda given: (len(given), given))
-        return f"belongs to the model {owner}, but the one that was run is {visible(model)}"
-    source = str(ALIASES[model].source) if model in ALIASES else model
-    if _HUB_ID.fullmatch(name) and _compact(name) != _compact(source.removeprefix("diffusers:")):
+    mine, plain = _compact(name), model.removeprefix("diffusers:")
+    known = [(alias, str(one.source), one.description) for alias, one in ALIASES.items()]
+    known += [(kind, kind, kind) for kind in GENERATORS.names()]
+    for owner, source, title in known:
+        called = {_compact(one) for one in (owner, source, source.rpartition("/")[2], title)}
+        if mine in called and not {owner, source} & {plain, model.partition(":")[0]}:
+            return f"belongs to the model {owner}, but the one that was run is {visible(model)}"
+    source = str(ALIASES[plain].source) if plain in ALIASES else plain
+    if _HUB_ID.fullmatch(name) and mine != _compact(source):
         return f"reads like a hub id, but the model that was run is {visible(model)}"
     return None
 

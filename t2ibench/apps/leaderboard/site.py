@@ -7,7 +7,6 @@ import json
 import math
 import shutil
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +29,16 @@ from t2ibench.apps.leaderboard.views import (
 )
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.reports.html import words
+from t2ibench.reports.html import page, words
 from t2ibench.reports.sentences import verdict
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.comparison import compare
-from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.files import write_text
 from t2ibench.version import __version__
 
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
-_FACES = (
-    ("Source Sans 3 Variable", "source-sans-3"),
-    ("Source Serif 4 Variable", "source-serif-4"),
-)
 _BARS, _QUESTIONS = 6, 2  # prompts, and questions, whose answers a row shows
 
 
@@ -64,28 +59,13 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     for stratum in measured if data["paired"] else ():
         _write_pairs(stratum.entries, output / "pairs")
     write_text(output / "leaderboard.csv", downloads.results_csv(board.entries))
-    _write_static(output)
-    for name, page in Pages(board, measured, found, date).all():
-        write_text(output / name, page)
-    return data
-
-
-def _write_static(output: Path) -> None:
-    """Scripts, the fonts, and the style: that of reports, then the site's own."""
-    reports = files("t2ibench.reports") / "static"
-    faces = [
-        f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
-        f'src:url(fonts/{name}.woff2) format("woff2")}}'
-        for family, name in _FACES
-    ]
-    styles = [(reports / name).read_text(encoding="utf-8") for name in ("tokens.css", "report.css")]
     own = (_STATIC / "site.css").read_text(encoding="utf-8")
-    write_text(output / "style.css", "\n".join([*faces, *styles, own]))
-    for _, name in _FACES:
-        data = (reports / "fonts" / f"{name}.woff2").read_bytes()
-        write_bytes(output / "fonts" / f"{name}.woff2", data)
+    write_text(output / "style.css", f"{page.style()}\n{own}")
     for path in sorted(_STATIC.glob("*.js")):
         shutil.copyfile(path, output / path.name)
+    for name, html in Pages(board, measured, found, date).all():
+        write_text(output / name, html)
+    return data
 
 
 def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
@@ -105,7 +85,11 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                     .replace("in the second run", f"for {visible(second.manifest.name)}"),
                 }
                 for one in compare(
-                    first.results, second.results, first.paired, second.paired, rows=False
+                    first.results,
+                    second.results,
+                    first.verdict.paired,
+                    second.verdict.paired,
+                    rows=False,
                 )
             ]
             for j, second in enumerate(entries)
@@ -123,20 +107,14 @@ def _safe(text: str) -> str:
 @functools.cache
 def environment() -> jinja2.Environment:
     """The templates; everything that is not `Markup` is escaped."""
-    made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [
-                jinja2.PackageLoader("t2ibench.apps.leaderboard", "templates"),
-                jinja2.PackageLoader("t2ibench.reports.html", "templates"),
-            ]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
-    made.filters |= words.FILTERS
-    made.filters |= {"seen": visible, "span": span, "ran_as": downloads.ran_as}
-    made.filters["identity"] = lambda entry, part: downloads.identity(entry)[part]
+    own = jinja2.PackageLoader("t2ibench.apps.leaderboard", "templates")
+    reports = jinja2.PackageLoader("t2ibench.reports.html", "templates")
+    made = page.environment().overlay(loader=jinja2.ChoiceLoader([own, reports]))
+    made.filters = {
+        **made.filters,
+        **{"seen": visible, "span": span, "ran_as": downloads.ran_as},
+        "identity": lambda entry, part: downloads.identity(entry)[part],
+    }
     return made
 
 
@@ -192,20 +170,19 @@ class Pages:
             found = [t for of in tables for t in of if t.classes and len(t.items) <= _BARS]
         return {
             "stratum": stratum, "models": models, "columns": columns, "who": found[:_QUESTIONS],
+            "ranked": sum(model.entry.overall is not None for model in models),
         }  # fmt: skip
 
     def _model(self, model: Model) -> str:
-        from t2ibench.reports.html.page import fragment
-
         entry = model.entry
         checked, stated = provenance(entry)
         return self.render(
             "model.html", "../",
             model=model, run=model.run, verdict=verdict(model.run), counts=model.run.counts(),
-            level=LEVELS.get(entry.level, ""),
+            level=LEVELS.get(entry.verdict.level, ""),
             cards=[
-                (task, fragment("card.html", family=self._titles[task.result.method], task=task,
-                                figures=(), evidence=None, open=True))
+                (task, page.fragment("card.html", family=self._titles[task.result.method],
+                                     task=task, figures=(), evidence=None, open=True))
                 for task in model.tasks.values()
             ],
             card=[*entry.manifest.card.facts(), *effective(model)],

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from t2ibench.stats.student import satterthwaite, t_interval
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.tasks.index import build_index
 
+if TYPE_CHECKING:
+    from t2ibench.apps.leaderboard.verify import Verdict
+
 AS_ASKED = "as the tasks ask"
 TOYS = ("toy", "toy-fair", "toyland")
 
@@ -34,8 +38,8 @@ class Cell:
     `square` is unbiased, so negative about half of the time without bias, with its 95 % interval;
     None where no task is conclusive. `fair_high` is what a fair model exceeds with probability
     .05. It is shown as its root where `rooted`; an excess is shown as it is. `of` is the number of
-    tasks over all submissions, `inconclusive` of those that a control contradicts, and `fewer`
-    says that a task has fewer images than it asks for. No model is ranked by encoders' texts
+    tasks over all submissions, `inconclusive` of those that a control contradicts, and `unlike`
+    says that a task was not measured as it asks. No model is ranked by encoders' texts
     (`text`), or where `measured`, each conclusive task's square and draws, is None.
     """
 
@@ -47,7 +51,7 @@ class Cell:
     conclusive: int = 0
     inconclusive: int = 0
     of: int = 1
-    fewer: bool = False
+    unlike: bool = False
     text: bool = False
     measured: Measured | None = None
     tasks: frozenset[str] = frozenset()
@@ -69,21 +73,19 @@ class Cell:
 class Entry:
     """A submission of the leaderboard: its folder's name, what it says, and its verdict.
 
-    `departures` are what was not measured as the tasks ask, a clause each; `paired` has the
-    influences on each headline, without which a task has no interval and no part in ranks.
+    `departures` are what was not measured as the tasks ask, a clause each. `ranks` are by family,
+    `overall` is the rank over families, and `why` tells why there is none.
     """
 
     id: str
     manifest: Manifest
     results: Results
-    level: str
-    notes: list[str]
-    folder: Path = Path()
+    verdict: Verdict
     families: dict[str, Cell] = field(default_factory=dict)
-    parts: dict[str, int] = field(default_factory=dict)
-    stated: list[str] = field(default_factory=list)
     departures: list[str] = field(default_factory=list)
-    paired: Mapping[str, PairedTask] = field(default_factory=dict)
+    ranks: dict[str, Rank] = field(default_factory=dict)
+    overall: Rank | None = None
+    why: str = ""
 
     @property
     def toy(self) -> bool:
@@ -101,40 +103,24 @@ def asked_images() -> dict[str, int]:
     return {name: count for name, count in asked.items() if count is not None}
 
 
-def fewer_images(name: str, task: TaskResult) -> str | None:
-    """What to know of a task with fewer images than it asks for."""
-    asked = asked_images().get(name, 0)
-    made = Settings.of(task.settings).images(asked)
-    return f"{made} images a prompt; the task asks for {asked}" if made < asked else None
+def unlike(name: str, task: TaskResult) -> str:
+    """What of a task was not measured as it asks; empty where all was."""
+    settings, asked, usual = Settings.of(task.settings), asked_images().get(name, 0), Settings()
+    images, guided = settings.images(asked), settings.guided_images(asked)
+    parts = [f"{images} of {asked} images a prompt"] if images < asked else []
+    if guided < min(asked, images):
+        parts.append(f"{guided} images of a prompt that names an attribute")
+    # A submission of another seed or level is refused.
+    for key, text in (("n_permutations", "permutations"), ("n_bootstrap", "bootstrap draws")):
+        made = getattr(settings, key)
+        parts += [f"{made} {text}"] if made != getattr(usual, key) else []
+    return ", ".join(parts)
 
 
 def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
     """What of a submission was not measured as the tasks ask."""
-    found, asked = [], asked_images()
-    images = [(Settings.of(t.settings), asked[name]) for name, t in tasks.items() if name in asked]
-    fewer = [(settings.images(of), of) for settings, of in images if settings.images(of) < of]
-    if fewer:
-        made, of = (_span(numbers) for numbers in zip(*fewer, strict=True))
-        found.append(
-            f"fewer images in {len(fewer)} of {len(images)} tasks: {made} a prompt, {of} asked for"
-        )
-    guided = {
-        settings.guided_images(of)
-        for settings, of in images
-        if settings.guided_images(of) < min(of, settings.images(of))  # else said above
-    }
-    if guided:
-        found.append(f"{_span(guided)} images of a prompt that names an attribute")
-    usual = Settings()  # a submission of another seed or level is refused
-    for key, text in (("n_permutations", "permutations"), ("n_bootstrap", "bootstrap draws")):
-        values = {getattr(task.settings, key) for task in tasks.values()}
-        found += [f"{one} {text}" for one in sorted(values - {getattr(usual, key)})]
-    return found
-
-
-def _span(numbers: Collection[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low} to {high}"
+    found = Counter(unlike(name, task) for name, task in tasks.items())
+    return [f"{n} of {len(tasks)} tasks: {text}" for text, n in found.items() if text]
 
 
 def families(
@@ -178,7 +164,7 @@ def _cell(tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, Paire
         conclusive=len(heads),
         inconclusive=len(tasks) - len(sound),
         of=size,
-        fewer=any(fewer_images(name, task) for name, task in tasks.items()),
+        unlike=any(unlike(name, task) for name, task in tasks.items()),
         text=bool(tasks) and all(map(text_only, tasks.values())),
         measured=measured,
         tasks=frozenset(tasks),
@@ -220,8 +206,7 @@ class Stratum:
     """Models that were measured alike, the best ranked first.
 
     `encoders` and `judges` are fingerprints by name, `tasks` the hash of what was scored and what
-    was not done as it asks, `families` those that any model ran but for tests of texts, and `why`
-    tells by a model's id why it has no rank over families.
+    was not done as it asks, and `families` those that any model ran but for tests of texts.
     """
 
     id: str
@@ -231,9 +216,6 @@ class Stratum:
     settings: str
     entries: list[Entry] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
-    ranks: dict[str, dict[str, Rank]] = field(default_factory=dict)
-    overall: dict[str, Rank] = field(default_factory=dict)
-    why: dict[str, str] = field(default_factory=dict)
 
     def takes(self, other: Stratum) -> bool:
         """Whether a model measured in another way was measured alike, as far as it was."""
@@ -277,8 +259,7 @@ def _measured(entry: Entry) -> Stratum:
         if not text_only(task):
             found.encoders |= task.settings.encoders
             found.judges |= task.settings.judges
-            unlike = "; ".join(departures({name: task}))
-            found.tasks[name] = (task.task_hash, unlike)
+            found.tasks[name] = (task.task_hash, unlike(name, task))
     return found
 
 
@@ -319,32 +300,29 @@ def _rank(stratum: Stratum) -> None:
         if any(name in one.families and not one.families[name].text for one in entries)
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
-    for index, entry in enumerate(entries):
-        found = ((name, of[index]) for name, of in places.items())
-        stratum.ranks[entry.id] = {name: rank for name, rank in found if rank is not None}
     # One model alone in a family is first of one, which says nothing.
-    compared = [name for name in stratum.families if sum(map(bool, places[name])) > 1]
-    overall: dict[str, tuple[float, float]] = {}
-    for entry in entries:
-        ranks = stratum.ranks[entry.id]
-        lacking = [name for name in compared if name not in ranks]
+    compared = [name for name, of in places.items() if sum(map(bool, of)) > 1]
+    for index, entry in enumerate(entries):
+        entry.ranks = {name: rank for name, of in places.items() if (rank := of[index])}
+        lacking = [name for name in compared if name not in entry.ranks]
         absent = [name for name in lacking if name not in entry.families]
         titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-        if lacking:
-            stratum.why[entry.id] = f"not run: {titles}" if absent else f"no rank in {titles}"
-        elif not compared:
-            stratum.why[entry.id] = "no other model was measured alike"
-        else:
-            best = statistics.median(ranks[name].best for name in compared)
-            overall[entry.id] = best, statistics.median(ranks[name].worst for name in compared)
-    stratum.overall = {name: Rank(*ends, among=len(overall)) for name, ends in overall.items()}
-    stratum.entries.sort(key=lambda entry: _order(entry, stratum))
+        entry.overall, entry.why = None, f"not run: {titles}" if absent else f"no rank in {titles}"
+        if not lacking:
+            entry.why = "" if compared else "no other model was measured alike"
+    ranked = [entry for entry in entries if not entry.why]
+    for entry in ranked:
+        best, worst = zip(
+            *((r.best, r.worst) for r in map(entry.ranks.get, compared) if r), strict=True
+        )
+        entry.overall = Rank(statistics.median(best), statistics.median(worst), len(ranked))
+    entries.sort(key=_order)
 
 
-def _order(entry: Entry, stratum: Stratum) -> tuple[object, ...]:
+def _order(entry: Entry) -> tuple[object, ...]:
     """Best rank first; what has none comes after."""
-    rank = stratum.overall.get(entry.id)
-    middles = [(one.best + one.worst) / 2 for one in stratum.ranks[entry.id].values()]
+    rank = entry.overall
+    middles = [(one.best + one.worst) / 2 for one in entry.ranks.values()]
     return (
         (rank is None, (rank.best + rank.worst) / 2 if rank else 0.0),
         statistics.fmean(middles or [0.0]),

@@ -23,7 +23,6 @@ from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
-from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
@@ -140,7 +139,11 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     command = claims.settings_of(results.command)
     _require(
         claims.command_problems(command, manifest, results, settings),
-        _argument_problems(command),
+        bounds.argument_problems("judge", command.judge_args),
+        # A server is never called.
+        ()
+        if on_server(GENERATORS, command.model or "")
+        else bounds.argument_problems("model", command.model_args),
         bounds.image_problems(list(tasks.values()), settings),
     )
     if manifest.t2ibench != __version__:
@@ -160,9 +163,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
         submission = Claims(folder, manifest, results, command, plan, images, stores)
-        _require(
-            claims.seed_problems(plan, images),
-        )
+        _require(claims.seed_problems(plan, images))
         _recompute(submission, verdict)
         if draw:
             verdict.seed = seed
@@ -217,13 +218,6 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
             )
         elif task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
-
-
-def _argument_problems(command: RunSettings) -> Iterator[str]:
-    """Arguments of what would be made here; a server is never called."""
-    for kind in ("model", "judge"):
-        if kind != "model" or not on_server(GENERATORS, command.model or ""):
-            yield from bounds.argument_problems(kind, getattr(command, f"{kind}_args"))
 
 
 def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
 from t2ibench.methods.core.presentation import Axis
@@ -49,21 +49,6 @@ class Model:
     stratum: Stratum
     tasks: dict[str, TaskView]
     cells: dict[str, FamilyCell] = field(default_factory=dict)
-
-    @property
-    def overall(self) -> Rank | None:
-        """Its rank over families."""
-        return self.stratum.overall.get(self.entry.id)
-
-    @property
-    def why(self) -> str:
-        """Why it has no rank over families."""
-        return self.stratum.why.get(self.entry.id, "")
-
-    @property
-    def ranks(self) -> dict[str, Rank]:
-        """Family to its rank."""
-        return self.stratum.ranks[self.entry.id]
 
 
 def _clean(results: Results) -> Results:
@@ -119,7 +104,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
     said = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
     said += "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
     said += f". {counted}{': ' + toward if toward else ''}."
-    rank = model.ranks.get(family.name)
+    rank = model.entry.ranks.get(family.name)
     said += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
     mark = Mark(value, low, high, state, None, fair_high=fair)
     return FamilyCell(cell, mark, counted, toward, f"{said} {_notes(cell)}".strip())
@@ -149,8 +134,8 @@ def _notes(cell: Cell) -> str:
         parts.append(f"{measured} of {cell.of} tests")
     if cell.inconclusive:
         parts.append(f"{cell.inconclusive} of {cell.of} failed their own check")
-    if cell.fewer:
-        parts.append("fewer images than the tests ask for")
+    if cell.unlike:
+        parts.append("not measured as the tests ask")
     return "; ".join(parts)
 
 
@@ -241,10 +226,10 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
         "rewriter": results.model.rewriter and results.model.rewriter.model_dump(mode="json"),
     }
     checked: set[str] = set()
-    if entry.level in DRAWN_LEVELS:
-        checked = _DRAWN - {name.replace("_", " ") for name in entry.stated}
-    if entry.level == "reproduced":
-        checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
+    if entry.verdict.level in DRAWN_LEVELS:
+        checked = _DRAWN - {name.replace("_", " ") for name in entry.verdict.stated}
+    if entry.verdict.level == "reproduced":
+        checked |= {"encoders", *(["judges"] if entry.verdict.parts.get("answers") else [])}
     facts = [(name, _text(value)) for name, value in told.items()]
     return (
         [fact for fact in facts if fact[0] in checked],

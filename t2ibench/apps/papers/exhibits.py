@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
@@ -17,8 +17,6 @@ from t2ibench.results.schema import Row, Score, TaskResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_Spec = TypeVar("_Spec", bound=BaseTask)
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -98,20 +96,11 @@ class Exhibit:
         """The published values of the first model: row, then score."""
         return self.file.published[self.file.models[0]]
 
-    def spec(self, task: str, kind: type[_Spec]) -> _Spec | None:
-        """A task of a kind, if its file is at hand."""
-        found = self.specs.get(task)
-        return found if isinstance(found, kind) else None
-
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task, one row an image or a prompt."""
         if task not in self.results:
             return []
         return read_samples(self.folder, self.ran[task])
-
-    def row(self, task: str, name: str, group: str | None = None) -> Row | None:
-        """A row of a task that was measured."""
-        return row_of(self.results.get(task), name, group)
 
     def words(self, **changes: str) -> Words:
         """What the figure says."""
@@ -155,29 +144,22 @@ def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row 
     return next((row for row in rows if row.name == name and group in {None, row.group}), None)
 
 
-def score_of(found: Row | TaskResult | None, score: str) -> Score | None:
-    """A score of a row or a task, where there are both."""
-    return None if found is None else found.scores.get(score)
-
-
 def value_of(found: Row | TaskResult | None, score: str) -> float | None:
     """The value of a score."""
-    known = score_of(found, score)
+    known = None if found is None else found.scores.get(score)
     return None if known is None else known.value
 
 
-def which_side(
-    low: float | None, high: float | None, below: str, above: str, middle: float = 0.0
-) -> str:
-    """On which side of a number an interval lies.
+def which_side(low: float | None, high: float | None, below: str, above: str) -> str:
+    """On which side of 0 an interval lies.
 
     Examples:
-        >>> which_side(0.1, 0.4, "female", "male"), which_side(0.4, 0.7, "men", "women", 0.5)
+        >>> which_side(0.1, 0.4, "female", "male"), which_side(-0.1, 0.2, "men", "women")
         ('male', 'not clear')
     """
     if low is None or high is None:
         return "cannot tell"
-    return above if low > middle else below if high < middle else "not clear"
+    return above if low > 0 else below if high < 0 else "not clear"
 
 
 def rows(draft: Exhibit, wanted: RowsOfTask) -> None:

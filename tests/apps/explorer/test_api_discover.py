@@ -15,7 +15,6 @@ from t2ibench.apps.explorer.discovery import sweep
 from t2ibench.apps.explorer.map import fit_axes
 from t2ibench.apps.explorer.queries import Anchors
 from t2ibench.apps.explorer.reference import Reference, filled, phrases
-from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.reference import beyond_words, effects, nearness
 from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures, with_empty_run
 
@@ -39,18 +38,18 @@ def test_a_thousand_words_are_ranked(found: Any) -> None:
     assert len(found["rows"]) == found["tested"] > 800
     assert len({row["text"].casefold() for row in found["rows"]}) == len(found["rows"])
     assert found["anchors"] == [20, 20] and found["reference"] > 2000
-    keys = [(row["q"], -abs(row["effect"])) for row in found["rows"]]
+    keys = [(row["q"], -abs(row["beyond_words"])) for row in found["rows"]]
     assert keys == sorted(keys)
     # What is planted comes first.
     first = found["rows"][0]
     assert (first["text"], first["side"], first["verdict"]) == ("grandmother", 0, "leans")
-    assert first["low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
+    assert first["beyond_low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
     assert found["found"] == sum(row["verdict"] == "leans" for row in found["rows"]) > 0
     # As many words have to lie beyond the reference as the adjustment asks for.
     assert found["together"] == math.ceil(found["tested"] / (found["reference"] + 1) / 0.05)
     # What the word itself says is no finding.
     (she,) = (row for row in found["rows"] if row["text"] == "she")
-    assert abs(she["effect"]) < 0.1 and she["verdict"] == "inconclusive"
+    assert abs(she["beyond_words"]) < 0.1 and she["verdict"] == "inconclusive"
 
 
 def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
@@ -66,7 +65,7 @@ def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
     reference = texts(filled("{a word}", everyday)).astype(float)
     words = nearness(images, np.repeat([0, 1], 20), 2, texts(["a nurse"]).astype(float), reference)
     (row,) = (row for row in found["rows"] if row["text"] == "nurse")
-    assert row["effect"] == pytest.approx(effects(words)[0], abs=1e-6)
+    assert row["beyond_words"] == pytest.approx(effects(words)[0], abs=1e-6)
 
 
 def test_own_words_and_a_single_finding(client: Client) -> None:
@@ -79,14 +78,14 @@ def test_own_words_and_a_single_finding(client: Client) -> None:
     # Three anchors have a range.
     found = client.post("/api/discover", **{**body, "anchors": [*body["anchors"], "a person"]})
     (grandmother,) = (row for row in found["rows"] if row["text"] == "grandmother")
-    assert grandmother["side"] == 0 and grandmother["effect"] > 0
+    assert grandmother["side"] == 0 and grandmother["beyond_words"] > 0
 
 
 @pytest.mark.slow
 def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
     gallery, reference = client.collection.gallery, Reference(client.collection)
     everyday = reference.lists["everyday_words"]
-    words, beside = phrases(reference.lists, everyday), ExploredReference("{word}", everyday)
+    words = phrases(reference.lists, everyday)
     people = gallery.of_run(0, ["a person"])
     rng = np.random.default_rng(0)
     shipped, few = 0, 0
@@ -94,7 +93,7 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
         halves = np.repeat([0, 1], 30), np.arange(2)
         anchors = Anchors(rng.permutation(people), *halves, ["a person", "somebody"])
         for number, asked in enumerate((words, words[:40])):
-            hit = sweep(gallery, anchors, asked, beside, client.collection.texts)["found"] > 0
+            hit = sweep(client.collection, anchors, asked, "{word}", everyday)["found"] > 0
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.
     assert shipped <= 6 and few <= 6
@@ -169,5 +168,5 @@ def test_the_map_has_every_image_on_two_axes(client: Client) -> None:
 
 
 def test_images_that_are_all_alike_have_no_axes() -> None:
-    same = fit_axes(np.ones((5, 3), np.float32), np.arange(5))
-    assert same.explained == (0.0, 0.0) and not same.directions.any()
+    _, _, shares = fit_axes(np.ones((5, 3), np.float32))
+    assert shares == [0.0, 0.0]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from t2ibench import evaluate
 from t2ibench.apps.explorer.card import CAVEAT
-from t2ibench.apps.explorer.pairing import Pair, difference
 from t2ibench.results.samples import read_samples
 from t2ibench.store.images import image_seed
 from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
@@ -101,32 +97,26 @@ def test_a_word_leads_to_every_test_that_asks_about_it(client: Client, stored: A
     assert client.get("/api/tested?run=2&words=geology") == {"rows": []}  # a folder
 
 
-def test_a_picture_leads_to_its_scores(client: Client) -> None:
-    found = client.get("/api/scores/vibex_gender?row=boss")
-    number, value = found["ids"][0], found["values"][0]
-    told = client.get(f"/api/image/{number}/scores")
-    picture = client.collection.gallery.pictures[number]
-    assert told["prompt"] == picture.prompt and told["sha256"] == picture.sha256
+def test_what_a_picture_was_made_from(client: Client) -> None:
+    told = client.get("/api/image/7")
+    picture = client.collection.gallery.pictures[7]
     run = client.collection.sources[0].run
     assert run is not None
-    seed = run.record.measurement.seed
-    assert told["seed"] == image_seed(seed, picture.prompt, picture.index)
-    boss = [one for one in told["tasks"] if one["row"] == "boss"]
-    assert [(one["task"], one["value"]) for one in boss] == [("vibex_gender", value)]
+    seed = image_seed(run.record.measurement.seed, picture.prompt, picture.index)
+    assert told == {"seed": seed, "rewritten": None, "sha256": picture.sha256}
 
 
 def test_folders_have_no_scores(client: Client) -> None:
     found = client.get("/api/scores?run=2")
     assert found["tasks"] == [] and "folder" in found["reason"]
     last = len(client.collection.gallery.pictures) - 1
-    told = client.get(f"/api/image/{last}/scores")
-    assert told["seed"] is None and told["tasks"] == [] and told["run"] == 2
+    assert client.get(f"/api/image/{last}")["seed"] is None
 
 
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        *(("scores/unheard", 404), ("image/99999/scores", 404), ("scores/..%2Frun", 404)),
+        *(("scores/unheard", 404), ("image/99999", 404), ("scores/..%2Frun", 404)),
         *(("scores/vibex_gender?run=2", 404), ("scores?run=3", 400), ("scores?run=-1", 400)),
         ("scores/vibex_gender?row=unheard", 400),
     ],
@@ -143,31 +133,15 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     for pair in found["pairs"]:
         first, second = (client.collection.gallery.pictures[number] for number in pair["ids"])
         assert (second.source, second.prompt, second.index) == (1, first.prompt, first.index)
-    changes = [b - a for a, b in (pair["values"] for pair in found["pairs"])]
-    expected = stats.ttest_1samp(changes, 0).confidence_interval()
-    told = found["difference"]
-    assert (told["low"], told["high"]) == pytest.approx((expected.low, expected.high), abs=1e-3)
-    assert told["n"] == 6 and told["value"] > 0
-
-
-def test_every_shared_prompt_counts_the_same(client: Client) -> None:
-    found = client.post("/api/pairs", runs=[1, 0], anchors=[WOMAN, MAN])
-    assert len(found["pairs"]) > 200
-    changes = defaultdict(list)
-    for pair in found["pairs"]:
-        changes[pair["prompt"]].append(pair["values"][1] - pair["values"][0])
-    expected = np.mean([np.mean(of_prompt) for of_prompt in changes.values()])
-    told = found["difference"]
-    assert told["value"] == pytest.approx(expected, abs=1e-3)
-    assert told["low"] < expected < told["high"]
+    assert sum(b - a for a, b in (pair["values"] for pair in found["pairs"])) > 0
 
 
 def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     found = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN])
-    assert len(found["pairs"]) == 6 and found["difference"] is None
+    assert len(found["pairs"]) == 6
     assert {pair["values"] for pair in found["pairs"]} == {None}
     none = client.post("/api/pairs", runs=[0, 1], prompts=["unheard"], anchors=[WOMAN, MAN])
-    assert none["pairs"] == [] and none["difference"] is None
+    assert none["pairs"] == []
     folder = client.post("/api/pairs", runs=[0, 2], prompts=[WOMAN])
     assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
 
@@ -179,23 +153,6 @@ def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> No
     with explore(collection, tmp_path / "session.json") as client:
         found = client.post("/api/pairs", runs=[0, 1])
     assert found["same_seeds"] is False and found["pairs"] == []
-
-
-def test_intervals_of_a_difference_by_hand() -> None:
-    pairs = [Pair("a", k, (k, k)) for k in range(3)]
-    told = difference(pairs, np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]))
-    # s²/n = 1/3 with 2 degrees of freedom: 2 ± 4.303 / √3.
-    assert told is not None and told["value"] == 2.0
-    assert (told["low"], told["high"]) == pytest.approx((-0.484, 4.484), abs=1e-3)
-    one = difference(pairs[:1], np.array([[0.0, 1.0]]))
-    assert one == {"value": 1.0, "low": None, "high": None, "n": 1}
-    constant = difference(pairs, np.array([[0.0, 1.0]] * 3))
-    assert constant is not None and constant["low"] is None
-    same = difference(pairs, np.zeros((3, 2)))
-    assert same == {"value": 0.0, "low": 0.0, "high": 0.0, "n": 3}
-    single = [Pair("a", 0, (0, 0)), Pair("b", 0, (1, 1))]
-    across = difference(single, np.array([[0.0, 1.0], [0.0, 2.0]]))
-    assert across is not None and across["value"] == 1.5 and across["low"] < 0 < across["high"]
 
 
 @pytest.mark.parametrize(

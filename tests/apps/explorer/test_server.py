@@ -174,9 +174,9 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(
 
     with served(collection, tmp_path) as url:
         headers = {**HEADERS, "Origin": url}
-        with contextlib.suppress(httpx.TransportError):
+        with contextlib.suppress(httpx.TransportError):  # it is sent without a length
             httpx.post(f"{url}/api/evaluate", content=endless(), headers=headers)
-        assert 8 < sent < 200
+        assert sent < 200
         assert httpx.get(f"{url}/api/images").status_code == 200
 
 

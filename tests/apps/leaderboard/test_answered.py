@@ -79,7 +79,7 @@ def test_shipped_rows_of_people_stand_before_the_toys(tmp_path: Path) -> None:
     assert first.title.endswith("answered by one annotator")
     assert len(first.entries) == 3 and all("openbias" in one.families for one in first.entries)
     assert all(one.title.startswith("Bundled models, planted bias") for one in others)
-    assert first.families == ["openbias"] and len(first.overall) == 3
+    assert first.families == ["openbias"] and all(one.overall for one in first.entries)
     site.build(board, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     row = page[page.index('data-name="SDXL Turbo') :].partition("</tr>")[0]

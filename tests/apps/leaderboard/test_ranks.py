@@ -18,7 +18,6 @@ from t2ibench.apps.leaderboard.table import (
     departures,
     families,
     family_ranks,
-    fewer_images,
     ranks,
     strata,
 )
@@ -212,18 +211,16 @@ def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
 def test_what_is_not_as_the_tasks_ask_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "asked_images", lambda: {"one": 10, "two": 50})
 
-    def told(**changes: Any) -> tuple[list[str], str | None]:
+    def told(**changes: Any) -> list[str]:
         one = hand.record(hand.mean_lean({"x": [1.0]}), settings=hand.settings(**changes))
-        fewer = fewer_images("one", one)
-        assert fewer_images("texts", one) is None
-        return departures(dict.fromkeys(("one", "two", "texts"), one)), fewer
+        return departures(dict.fromkeys(("one", "two", "texts"), one))
 
-    assert told() == told(images_per_prompt=50) == told(times=2) == ([], None)
-    said = "2 images a prompt; the task asks for 10"
-    both = "fewer images in 2 of 2 tasks: 2 a prompt, 10 to 50 asked for"
-    assert told(images_per_prompt=2) == ([both], said)
-    assert told(times=0.25)[1] == "3 images a prompt; the task asks for 10"
-    (one,), none = told(images_per_prompt=10)
-    assert (one, none) == ("fewer images in 1 of 2 tasks: 10 a prompt, 50 asked for", None)
-    assert told(guided_images_per_prompt=3)[0] == ["3 images of a prompt that names an attribute"]
-    assert told(n_bootstrap=99, n_permutations=98)[0] == ["98 permutations", "99 bootstrap draws"]
+    assert told() == told(images_per_prompt=50) == told(times=2) == []
+    few, fewer = (f"1 of 3 tasks: {n} images a prompt" for n in ("2 of 10", "2 of 50"))
+    assert told(images_per_prompt=2) == [few, fewer]
+    assert told(times=0.25)[0] == "1 of 3 tasks: 3 of 10 images a prompt"
+    assert told(images_per_prompt=10) == ["1 of 3 tasks: 10 of 50 images a prompt"]
+    guided = "2 of 3 tasks: 3 images of a prompt that names an attribute"
+    assert told(guided_images_per_prompt=3) == [guided]
+    draws = "3 of 3 tasks: 98 permutations, 99 bootstrap draws"
+    assert told(n_bootstrap=99, n_permutations=98) == [draws]

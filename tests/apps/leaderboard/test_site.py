@@ -284,16 +284,14 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
     site.build(shown, tmp_path / "site")
     toy = row(opened(tab, tmp_path / "site" / "index.html"), "toy")
     said = " ".join(one.get_attribute("aria-label") for one in toy.locator("td.f .strip").all())
-    for text in ("1 of 2 failed their own check", "1 of 1 failed", "fewer images than the tests"):
+    for text in ("1 of 2 failed their own check", "1 of 1 failed", "not measured as the tests ask"):
         assert text in said
     expect(toy).to_contain_text("failed its check")
     # Measured otherwise, so in a table of its own, without a rank.
     assert tab.locator(".stratum").count() == 2
     expect(toy.locator("td.r")).to_have_text("no rank: no other model was measured alike")
     toy.locator("th a").first.click()
-    expect(tab.locator("#verdict .chip")).to_have_text(
-        "fewer images in 1 of 5 tasks: 1 a prompt, 34 asked for"
-    )
+    expect(tab.locator("#verdict .chip")).to_have_text("1 of 5 tasks: 1 of 34 images a prompt")
     expect(tab.locator("main")).to_contain_text("not ranked: every task failed its own check")
     tab.goto((tmp_path / "site" / "task" / "t2iat_flowers_insects.html").as_uri())
     expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
@@ -302,7 +300,7 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
 def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
-    toy.notes, toy.stated = ["4 images are the same"], ["environment", "revision"]
+    toy.verdict.notes, toy.verdict.stated = ["4 images are the same"], ["environment", "revision"]
     shown.refused["bad-1"] = "results.json has changed"
     site.build(shown, tmp_path, "2026-05-02")
     index, page = (

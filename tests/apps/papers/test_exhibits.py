@@ -18,7 +18,6 @@ from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
-from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
 from tests.apps.papers.conftest import FEW, SMALL, exhibits, ours
 from tests.conftest import Cli
@@ -229,14 +228,6 @@ def test_tibet_is_of_the_run(run: Path, results: Results) -> None:
     three = ours(found["figure-3"], "MAD")
     culture = by["a philosopher | culture"].scores["mean_absolute_deviation"].value
     assert three["culture"] == culture and len(three) > 3
-    answers = [
-        next(text for question, text in row["answers"].items() if "gender (male" in question)
-        for row in read_samples(run, "tibet_intersections_as_published")
-        if row["prompt"] == "A photo of a pharmacist in Asia"
-    ]
-    six = ours(found["figure-6"])
-    men, women = answers.count("male"), answers.count("female")
-    assert six["Asia: share of men"] == pytest.approx(men / (men + women))
 
 
 def test_vibex_is_of_the_run(run: Path, results: Results) -> None:
@@ -253,5 +244,3 @@ def test_vibex_is_of_the_run(run: Path, results: Results) -> None:
     places = {f"leans to {name}" for name in ("women", "men", "Germany", "Nigeria")}
     assert verdicts - {None} <= {"no lean", "inconclusive", *places}
     assert set(ours(found["figure-3"], "side").values()) <= {"latino", "caucasian"}
-    # The judge answers: toyland draws nurses as women.
-    assert ours(found["figure-14"])["nurse: confirmed"] == "yes"

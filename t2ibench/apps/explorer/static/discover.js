@@ -62,7 +62,7 @@ function render() {
     : `None found: with ${anchors.join(" and ")} images nothing stands out at a false discovery rate of ${percent(fdr)}.${needs} `
       + "That is not “none there”.";
   ui.say.replaceChildren(el("b", { text: `${many(tested, "word")} tested` }), ` against ${many(reference, "everyday word")}. ${what}`);
-  const ends = rows.slice(0, SHOWN).flatMap((row) => [row.effect, row.low, row.high]).filter((value) => value !== null);
+  const ends = rows.slice(0, SHOWN).flatMap((row) => [row.beyond_words, row.beyond_low, row.beyond_high]).filter((value) => value !== null);
   const span = roundUp(Math.max(0, ...ends.map(Math.abs)));
   const shown = rows.slice(0, all ? 400 : SHOWN);
   const poles = axial() ? el("span", { class: "poles micro" }, pole(1), pole(0)) : null;
@@ -75,9 +75,9 @@ function render() {
 function item(row, span) {
   const clear = row.verdict === "leans", side = clear ? sideOf(row.side) : "plain";
   const state = { leans: "clear", inconclusive: "cannot_tell" }[row.verdict] ?? "not_clear";
-  const mark = { value: row.effect, low: row.low, high: row.high, state, side, half: !axial() };
+  const mark = { value: row.beyond_words, low: row.beyond_low, high: row.beyond_high, state, side, half: !axial() };
   const q = `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
-  const label = `${row.text}: ${signed(row.effect, 3)} to ${nameOf(row.side)}, further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
+  const label = `${row.text}: ${signed(row.beyond_words, 3)} to ${nameOf(row.side)}, further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   return el("li", { class: clear ? "hit" : "" },
     el("button", { class: "link", text: row.text, "aria-label": `Add ${row.text} to the tree`, on: { click: () => put(row.text) } }),
     rail(mark, label, { span, height: 22, dot: 8 }),

@@ -1,4 +1,4 @@
-// One image, large: its prompt, hash and every score of it.
+// One image, large: its prompt, seed and hash.
 import { S, commit, json, promptOf, say, PALETTE } from "./store.js";
 import { byId, el } from "./dom.js";
 
@@ -28,35 +28,17 @@ function fill() {
       el("p", { class: "acts" },
         el("button", { text: "Use as anchor", on: { click: () => anchor(prompt) } }),
         el("button", { id: "lightbox-close", text: "Close", on: { click: () => box.close() } }))));
-  scores(number, facts);
+  describe(number, facts);
 }
 
-async function scores(number, facts) {
+async function describe(number, facts) {
   const mine = ++turn;
-  facts.replaceChildren(el("dt", { text: "scores" }), el("dd", { text: "…" }));
   let found;
-  try { found = await json(`/api/image/${number}/scores`); } catch (error) {
-    if (mine === turn) facts.replaceChildren(el("dt", { text: "scores" }), el("dd", { text: error.message }));
-    return;
-  }
+  try { found = await json(`/api/image/${number}`); } catch (error) { found = { problem: error.message }; }
   if (mine !== turn) return;
-  const rows = [];
-  const fact = (name, value) => rows.push(el("dt", { text: name }), el("dd", { class: "num", text: value }));
-  if (found.rewritten) fact("rewritten to", found.rewritten);
-  if (found.seed !== null && found.seed !== undefined) fact("seed", String(found.seed));
-  fact("SHA-256", found.sha256);
-  if (!found.tasks.length) fact("tests", "No test of this run used this image.");
-  for (const { task, name, row, value, label } of found.tasks) {
-    // What a test recorded of the image, never what somebody is.
-    const words = /“/.test(value ?? "") ? value : `recorded as “${value}”`;
-    const shown = typeof value === "number" ? value.toFixed(4).replace("-", "−") : value === null ? "–" : words;
-    const link = el("button", {
-      class: "link", text: row ? `${name}: ${row}` : name,
-      on: { click: () => { box.close(); document.dispatchEvent(new CustomEvent("test", { detail: { task, row, run: found.run } })); } },
-    });
-    rows.push(el("dt", {}, link), el("dd", { class: "num", text: label ? `${shown} (${label})` : shown }));
-  }
-  facts.replaceChildren(...rows);
+  const known = { "rewritten to": found.rewritten, seed: found.seed, "SHA-256": found.sha256, problem: found.problem };
+  facts.replaceChildren(...Object.entries(known).filter(([, value]) => value !== null && value !== undefined)
+    .flatMap(([name, value]) => [el("dt", { text: name }), el("dd", { class: "num", text: String(value) })]));
 }
 
 function go(by) {

@@ -1,9 +1,8 @@
 // Two runs side by side: the same prompts and places in both, and a swipe from one to the other.
-import { S, axial, json, pole, scarce } from "./store.js";
+import { S, axial, json, scarce } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
-import { roundUp, shuffled } from "./geometry.js";
+import { shuffled } from "./geometry.js";
 import { open } from "./lightbox.js";
-import { rail } from "./rail.js";
 
 const SHOWN = 30;
 const ORDERS = [["change", "largest change first"], ["random", "at random (seed 0)"], ["prompt", "by prompt"]];
@@ -70,33 +69,15 @@ function sorted(pairs) {
 
 function render() {
   if (!found) return;
-  const { pairs, difference, same_seeds: same } = found;
+  const { pairs, same_seeds: same } = found;
   const seeds = { true: "Same prompts, same seeds.", false: "Same prompts; the seeds differ." }[same]
     ?? "Same prompts; the seeds are not known.";
-  const lines = [el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${seeds}` })];
-  if (difference) lines.push(...differing(difference));
-  ui.say.replaceChildren(...lines);
+  ui.say.replaceChildren(el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${seeds}` }));
   list = sorted(pairs).slice(0, SHOWN);
   ui.rows.replaceChildren(...list.map(column));
   if (list.length) { choose(0, false); return; }
   ui.stage.replaceChildren(el("p", { class: "emp", text: "The two runs share no prompt and image number." }));
   ui.caption.replaceChildren();
-}
-
-function differing({ value, low, high, n }) {
-  const [before, after] = pair.map((number) => S.sources[number].name);
-  const known = low !== null && high !== null, clear = known && (low > 0 || high < 0);
-  const span = roundUp(Math.max(...[value, low ?? 0, high ?? 0].map(Math.abs), 0.1));
-  const side = !clear ? "plain" : value > 0 ? "right" : "left";
-  const interval = known ? `, 95 % interval ${signed(low, 2)} to ${signed(high, 2)}` : "";
-  const text = `${after} less ${before}: ${signed(value, 2)}${interval}, ${n} pairs`;
-  const ends = [pole(1), pole(0)];
-  ends.forEach((end) => end.classList.add("micro"));
-  const mark = rail({ value, low, high, state: clear ? "clear" : "not_clear", side }, text, { span, height: 30, axis: true });
-  const says = clear ? "The interval leaves 0 out. It is one comparison, without correction for others."
-    : "The interval holds 0: the runs are not told apart here.";
-  const line = el("div", { class: "one" }, ends[0], mark, ends[1]);
-  return [el("p", { class: "verdict", text }), line, el("p", { class: "micro faint", text: says })];
 }
 
 function column(one, k) {

@@ -22,28 +22,29 @@ def spelt(name: object) -> str:
 
 
 class FoundBias(NamedTuple):
-    """A bias that was measured: its scores, and what the details say of it."""
+    """A bias that was measured: its row, what the details say of it, and its severity."""
 
     name: str
     row: Row
     detail: Mapping[str, Any]
-
-    def value(self, score: str) -> float | None:
-        """A score."""
-        return value_of(self.row, score)
+    severity: float | None
 
 
 def _biases(draft: Exhibit) -> list[FoundBias]:
-    """The biases of the printed captions."""
+    """The biases of the printed captions, the most severe first; those without a severity last."""
     task = draft.results.get(_EXAMPLES)
     if task is None:
         return []
     rows = {row.name: row for row in task.by if {"unknown_share", "severity"} & {*row.scores}}
-    return [
-        FoundBias(spelt(detail["bias"]), rows[detail["bias"]], detail)
+    found = [
+        FoundBias(spelt(name), rows[name], detail, value_of(rows[name], "severity"))
         for detail in task.details.get("biases") or []
-        if detail["bias"] in rows
+        if (name := detail["bias"]) in rows
     ]
+    without = math.inf  # after all others
+    return sorted(
+        found, key=lambda one: (without if one.severity is None else -one.severity, one.name)
+    )
 
 
 def table_5(draft: Exhibit) -> None:
@@ -74,48 +75,39 @@ def table_5(draft: Exhibit) -> None:
     draft.draw(scatter, [Series("professions", points, named=True)])
 
 
-def _by_severity(biases: list[FoundBias]) -> list[FoundBias]:
-    """Biases with a severity, the most severe first."""
-    known = [bias for bias in biases if bias.value("severity") is not None]
-    return sorted(known, key=lambda bias: (-(bias.value("severity") or 0.0), bias.name))
-
-
-def _without_severity(draft: Exhibit, biases: list[FoundBias]) -> None:
-    """Biases that have no severity, each with the reason."""
-    for bias in biases:
-        if bias.value("severity") is None:
-            draft.score(bias.name, "severity", bias.row.scores.get("severity"), 2)
-
-
 def figure_3(draft: Exhibit) -> None:
     """Biases from the most to the least severe."""
     biases, groups = _biases(draft), []
-    ranked = _by_severity(biases)
-    for place, bias in enumerate(ranked, start=1):
-        severity, fair = bias.value("severity") or 0.0, bias.detail.get("severity_fair")
-        note = f"rank {place} of {len(ranked)}"
+    ranked = sum(bias.severity is not None for bias in biases)
+    for place, (name, row, detail, severity) in enumerate(biases, start=1):
+        if severity is None:  # says why
+            draft.score(name, "severity", row.scores.get("severity"), 2)
+            continue
+        fair = detail.get("severity_fair")
+        note = f"rank {place} of {ranked}"
         note += "" if fair is None else f"; {fair:.2f} without any bias"
-        draft.line(bias.name, "severity", severity, 2, note)
-        draft.score(bias.name, "squared lean", bias.row.scores.get("squared_lean"), 2)
-        draft.line(bias.name, "majority", bias.detail["majority"])
-        groups.append((bias.name, [("this model", severity)], ""))
-    _without_severity(draft, biases)
+        draft.line(name, "severity", severity, 2, note)
+        draft.score(name, "squared lean", row.scores.get("squared_lean"), 2)
+        draft.line(name, "majority", detail["majority"])
+        groups.append((name, [("this model", severity)], ""))
     draft.draw(grouped_bars, groups)
 
 
 def figure_9(draft: Exhibit) -> None:
     """Severities within captions, and over all captions."""
     biases, points = _biases(draft), []
-    for bias in _by_severity(biases):
-        aware, free = bias.value("severity"), bias.value("severity_free")
-        draft.line(bias.name, "context-aware", aware, 2)
-        draft.line(bias.name, "context-free", free, 2)
-        if aware is not None and free is not None:
+    for name, row, _, aware in biases:
+        if aware is None:
+            draft.score(name, "severity", row.scores.get("severity"), 2)
+            continue
+        free = value_of(row, "severity_free")
+        draft.line(name, "context-aware", aware, 2)
+        draft.line(name, "context-free", free, 2)
+        if free is not None:
             said = "higher" if aware > free + 1e-9 else "no higher"
-            draft.line(bias.name, "within captions", said)
-            points.append((bias.name, aware, free))
-        draft.score(bias.name, "squared lean within", bias.row.scores.get("squared_lean"), 2)
-    _without_severity(draft, biases)
+            draft.line(name, "within captions", said)
+            points.append((name, aware, free))
+        draft.score(name, "squared lean within", row.scores.get("squared_lean"), 2)
     measured, drawn = {bias.name for bias in biases}, {name for name, _, _ in points}
     for name in draft.known:
         if name not in drawn:

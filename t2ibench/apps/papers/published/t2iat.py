@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from t2ibench.apps.papers.exhibits import Exhibit, score_of, value_of
+from t2ibench.apps.papers.exhibits import Exhibit, value_of
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.tables import Line
 from t2ibench.methods.t2iat.schema import T2iatTask
@@ -24,7 +24,7 @@ def table_1(draft: Exhibit) -> None:
             continue
         row = task.title.removeprefix("T2IAT: ").removesuffix(" (as published)")
         blocks = {str(block["model"]): block["scores"] for block in task.published}
-        association = score_of(task, "differential_association") or Score()
+        association = task.scores.get("differential_association") or Score()
         for symbol, score, value in (
             ("S", "differential_association", association.value),
             ("p", "p_value", association.p),

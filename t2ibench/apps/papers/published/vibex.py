@@ -7,20 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
+from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of
 from t2ibench.apps.papers.figures import Point, arrows, distributions
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
-_VALIDATION, _FIGURES = "vibex_validation", "vibex_figures_gender"
+_FIGURES = "vibex_figures_gender"
 
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
     """Prompt to name, of the anchors of a task."""
-    spec = draft.spec(task, VibexTask)
-    return {} if spec is None else {anchor.prompt: anchor.name for anchor in spec.anchors}
+    spec = draft.specs.get(task)
+    anchors = spec.anchors if isinstance(spec, VibexTask) else ()
+    return {anchor.prompt: anchor.name for anchor in anchors}
 
 
 def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
@@ -28,13 +29,6 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
     if row is None:
         return None
     return max(anchors, key=lambda name: value_of(row, f"probability:{name}") or 0.0)
-
-
-def _lean_line(draft: Exhibit, name: str, row: Row) -> None:
-    """The lean of an inverse query; without one, why there is none."""
-    reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
-    why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
-    draft.score(name, "lean", row.scores.get("lean"), 2, why)
 
 
 def table_2(draft: Exhibit) -> None:
@@ -52,7 +46,9 @@ def table_2(draft: Exhibit) -> None:
         if row is None:
             continue
         if query == "inverse":
-            _lean_line(draft, name, row)
+            reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
+            why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
+            draft.score(name, "lean", row.scores.get("lean"), 2, why)
             continue
         verdict = _entry(task.details, "verdicts", name)
         outcome = verdict.get("verdict")
@@ -80,7 +76,7 @@ def figure_3(draft: Exhibit) -> None:
     anchors = [*_anchors(draft, RACE).values()]
     drawn: list[Point] = []
     for name in draft.known:
-        row = draft.row(RACE, name, "forward")
+        row = row_of(draft.results.get(RACE), name, "forward")
         draft.line(name, "side", _side(row, anchors))
         if row is not None:
             draft.score(name, "probability difference", row.scores.get("probability_difference"), 4)
@@ -97,7 +93,7 @@ def figure_4(draft: Exhibit) -> None:
     samples = draft.samples(_FIGURES)
     groups = {}
     for name in draft.known:
-        row = draft.row(_FIGURES, name, "forward")
+        row = row_of(draft.results.get(_FIGURES), name, "forward")
         if row is None:
             draft.line(name, "side", None, note="not measured")
             continue
@@ -117,33 +113,4 @@ def figure_4(draft: Exhibit) -> None:
     draft.draw(distributions, groups)
 
 
-def figure_14(draft: Exhibit) -> None:
-    """Which gender images of each concept show, and whether that confirms what experts found."""
-    spec = draft.spec(GENDER, VibexTask)
-    concepts = () if spec is None else spec.concepts
-    tendencies = next(iter(draft.paper.exhibits["table-2"].published.values()))
-    drawn: list[Point] = []
-    for concept in concepts:
-        if not concept.tendency:
-            continue
-        name, row = concept.name, draft.row(_VALIDATION, concept.prompt)
-        share = None if row is None else row.scores.get("share:female")
-        if row is None or share is None or share.value is None:
-            draft.line(name, "confirmed", None, note="no answers")
-            continue
-        ends = (share.ci_low, share.ci_high)
-        side, expected = which_side(*ends, "men", "women", 0.5), tendencies[name]["tendency"]
-        draft.line(name, "share of women", share.value, 2, f"{row.n_images or 0} images", ends)
-        draft.line(name, "side", side)
-        if expected != "balanced":
-            clear = side not in {"cannot tell", "not clear"}
-            confirmed = "yes" if side == expected else "no"
-            draft.line(name, "confirmed", confirmed if clear else side)
-        drawn.append((name, 0.0, 1 - 2 * share.value))
-    draft.draw(arrows, drawn)
-
-
-PAPER = read_paper(
-    Path(__file__).with_suffix(".yaml"),
-    *(table_2, figure_3, figure_4, figure_14),
-)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_2, figure_3, figure_4)
