@@ -6,25 +6,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-import scipy
+from scipy.stats import fisher_exact
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.registry import needs
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, IntervalMark, State
-from t2ibench.results.run import RunFolder, open_run
+from t2ibench.results.run import open_images
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.stats.clusters import clustered_proportion
 from t2ibench.stats.permutation import holm
 from t2ibench.store.answers import LABELS_BY, AnswerStore
-from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import Attempt
 
 _REASONS = ("repeated", "refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
 
@@ -72,15 +71,19 @@ class PromptExclusions(Exclusions):
 
 @dataclass(frozen=True, slots=True)
 class GroupExclusions(Exclusions):
-    """What was left out of a group of a task's prompts, `touched` of which lost an image.
+    """What was left out of a group of a task's prompts.
 
     The mark is the share, of these very prompts; 'clear' where other groups differ from it.
     """
 
-    prompts: int
-    touched: int
+    prompts: tuple[PromptExclusions, ...]
     mark: IntervalMark
     more: bool
+
+    @property
+    def touched(self) -> int:
+        """How many of its prompts lost an image."""
+        return sum(prompt.count > 0 for prompt in self.prompts)
 
     @property
     def percent(self) -> str:
@@ -123,27 +126,19 @@ def exclusions(run: RunView, folder: Path) -> list[TaskExclusions]:
     tasks = [
         task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
     ]
+    if not tasks:
+        return []
     with suppress(T2IBenchError):
-        stored = open_run(folder) if tasks else RunFolder(folder)
-        if stored.record.generator is not None:
-            images = ImageStore(stored.database, stored.record.generator.fingerprint)
-            if len(images):
-                return _tested(list(_by_prompt(tasks, images.database, DistinctImages(images))))
+        _, images = open_images(folder)
+        if len(images):
+            distinct, judge = DistinctImages(images), cache(partial(AnswerStore, images.database))
+            found = []
+            for task in tasks:
+                judges = [judge(*pair) for pair in task.result.settings.judges.items()]
+                prompts = list(_of_prompts(task, distinct, judges))
+                found += [(task, prompts)] if any(prompt.count for prompt in prompts) else []
+            return _tested(found)
     return []
-
-
-def _by_prompt(
-    tasks: Sequence[TaskView], database: Database, images: DistinctImages
-) -> Iterator[tuple[TaskView, list[PromptExclusions]]]:
-    @cache
-    def judge(name: str, fingerprint: str) -> AnswerStore:
-        return AnswerStore(database, name, fingerprint)
-
-    for task in tasks:
-        judges = [judge(*pair) for pair in task.result.settings.judges.items()]
-        prompts = list(_of_prompts(task, images, judges))
-        if any(prompt.count for prompt in prompts):
-            yield task, prompts
 
 
 def _of_prompts(
@@ -193,37 +188,33 @@ def _tested(
     found: Sequence[tuple[TaskView, Sequence[PromptExclusions]]],
 ) -> list[TaskExclusions]:
     """Group by group, each against the others of its task, corrected over all of them (Holm)."""
-    plain: list[tuple[int, str, list[PromptExclusions]]] = []
-    ps: list[float | None] = []
-    more: list[bool] = []
-    for number, (_, every) in enumerate(found):
-        for name in dict.fromkeys(prompt.group for prompt in every):
-            group = [prompt for prompt in every if prompt.group == name]
-            others = [prompt for prompt in every if prompt.group != name]
-            table = [
-                [sum(one.count for one in side), sum(one.total - one.count for one in side)]
-                for side in (group, others)
-            ]
-            plain.append((number, name, group))
-            ps.append(float(scipy.stats.fisher_exact(table).pvalue) if others else None)
-            more.append(bool(others) and _share(group) > _share(others))
-    groups: list[list[GroupExclusions]] = [[] for _ in found]
-    for (number, name, prompts), p, higher in zip(plain, holm(ps), more, strict=True):
-        hits, totals = [one.count for one in prompts], [one.total for one in prompts]
-        low, high = clustered_proportion(hits, totals).interval()
+    sides = [
+        (task.id, name, *([one for one in every if (one.group == name) == own] for own in (1, 0)))
+        for task, every in found
+        for name in dict.fromkeys(prompt.group for prompt in every)
+    ]
+    ps = [
+        float(fisher_exact([_counts(own), _counts(others)]).pvalue) if others else None
+        for _, _, own, others in sides
+    ]
+    groups: dict[str, list[GroupExclusions]] = {task.id: [] for task, _ in found}
+    for (task_id, name, own, others), p in zip(sides, holm(ps), strict=True):
+        share, totals = _share(own), [one.total for one in own]
+        low, high = clustered_proportion([one.count for one in own], totals).interval()
         state: State = "clear" if p is not None and p < ALPHA else "not_clear"
-        mark = IntervalMark(_share(prompts), low, high, state, None)
-        by_reason = sum((one.by_reason for one in prompts), Counter[str]())
-        touched = sum(hit > 0 for hit in hits)
-        one = GroupExclusions(name, sum(totals), by_reason, len(prompts), touched, mark, higher)
-        groups[number].append(one)
+        mark = IntervalMark(share, low, high, state, None)
+        by_reason = sum((one.by_reason for one in own), Counter[str]())
+        more = bool(others) and share > _share(others)
+        groups[task_id].append(
+            GroupExclusions(name, sum(totals), by_reason, tuple(own), mark, more)
+        )
     tasks = [
         TaskExclusions(
             task,
-            tuple(sorted(of, key=lambda one: (-(one.mark.value or 0.0), one.name))),
+            tuple(sorted(groups[task.id], key=lambda one: (-(one.mark.value or 0.0), one.name))),
             tuple(sorted((one for one in prompts if one.count), key=worst_first)),
         )
-        for (task, prompts), of in zip(found, groups, strict=True)
+        for task, prompts in found
     ]
     return sorted(
         tasks, key=lambda one: (not one.differs, -(one.groups[0].mark.value or 0.0), one.task.id)
@@ -236,5 +227,12 @@ def worst_first(prompt: PromptExclusions) -> tuple[float, float, str]:
     return -unmade / prompt.total, -prompt.count / prompt.total, prompt.name
 
 
+def _counts(prompts: Sequence[PromptExclusions]) -> tuple[int, int]:
+    """How many images do not count, and how many do."""
+    lost = sum(one.count for one in prompts)
+    return lost, sum(one.total for one in prompts) - lost
+
+
 def _share(prompts: Sequence[PromptExclusions]) -> float:
-    return sum(one.count for one in prompts) / sum(one.total for one in prompts)
+    lost, kept = _counts(prompts)
+    return lost / (lost + kept)
