@@ -10,7 +10,6 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.sentences import named
 from t2ibench.reports.view import RunView, run_view
@@ -98,7 +97,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
         ("agreement", "Agreement", sections.agreement_section(run, pairs)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
-        ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
+        ("left", "Left out", sections.exclusions_section(run)),
     ]
     page = report_html(
         run,

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 
 from t2ibench.methods.core.crossing_report import CrossingReport, crossing_reports
 from t2ibench.methods.core.presentation import Combinations
-from t2ibench.reports.cells import format_p, level_name
+from t2ibench.reports.cells import format_p
 from t2ibench.reports.figures.axes import Scale, draw_ticks
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places, shortened
 from t2ibench.reports.figures.figure import (
     Figure,
-    FigureTable,
     Samples,
     canvas_of,
     finished,
-    first_rows,
     score_cells,
 )
-from t2ibench.reports.html.numbers import between, percent
+from t2ibench.reports.html.numbers import percent
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import ALPHA, row_state
 from t2ibench.results.schema import Row, Score
@@ -73,9 +71,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
         why = next(filter(None, reasons), "there are too few images")
         says = [f"No combination has a number: {why}.", says[0]]
     numbers = [(one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells]
-    tables = (_cell_table(cells, task), _test_table(report))
-    shown = tuple(table for table in tables if table.rows)
-    return finished(figure, canvas, _HEAD, numbers, more, " ".join(filter(None, says)), shown)
+    return finished(figure, canvas, _HEAD, numbers, more, " ".join(filter(None, says)), _TABLE)
 
 
 def _cell(row: Row) -> _Cell | None:
@@ -86,33 +82,6 @@ def _cell(row: Row) -> _Cell | None:
     if share is None or alone is None or excess.value is None:
         return None
     return _Cell(row.name, share, alone, excess.value, excess)
-
-
-def _cell_table(cells: Sequence[_Cell], task: TaskView) -> FigureTable:
-    rows = [
-        [
-            one.name,
-            percent(one.share, 1),
-            percent(one.alone, 1),
-            percent(one.difference, 1, sign=True),
-            between(one.excess.ci_low, one.excess.ci_high, 1, sign=True),
-            format_p(one.excess.p_holm),
-        ]
-        for one in cells
-    ]
-    level = level_name([task.result.settings.level])
-    head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
-    return first_rows("Combinations", head, rows, _TABLE)
-
-
-def _test_table(report: CrossingReport) -> FigureTable:
-    rows = []
-    for test in report.tests:
-        told = test.reason or "not tested"
-        if test.p_holm is not None:
-            told = "they go together" if test.p_holm < ALPHA else "no clear sign of it"
-        rows.append([test.of, format_p(test.p), format_p(test.p_holm), told])
-    return FigureTable("Do they go together?", ("Test", "p", "p (Holm)", "In words"), rows)
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
@@ -152,16 +121,16 @@ def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
 
 
 def _tests_said(report: CrossingReport) -> str:
-    known = [test for test in report.tests if test.p_holm is not None]
-    found = [test for test in known if (test.p_holm or 0.0) < ALPHA]
-    if not known:
-        return "Nothing was tested." if report.tests else ""
-    if not found:
-        which = "The test does not show" if len(known) == 1 else f"None of {len(known)} tests shows"
-        return f"{which} that the attributes go together."
-    least = min(found, key=lambda test: test.p_holm or 0.0)
-    told = f"Clearly not independent: {', '.join(test.of for test in found)}"
-    return told + f" ({len(found)} of {len(known)} tests, the smallest p {format_p(least.p)})."
+    told: dict[str, list[str]] = {}
+    for test in report.tests:
+        p, verdict = test.p_holm, "Not tested"
+        if p is not None:
+            verdict = (
+                "Clearly not independent" if p < ALPHA else "No clear sign that they go together"
+            )
+        why = test.reason if p is None else f"p (Holm) {format_p(p)}"
+        told.setdefault(verdict, []).append(f"{test.of} ({why})" if why else test.of)
+    return " ".join(f"{verdict}: {', '.join(names)}." for verdict, names in told.items())
 
 
 def _cells_said(cells: Sequence[_Cell]) -> str:

@@ -11,11 +11,9 @@ from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, shortened, wr
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
-    FigureTable,
     Samples,
     canvas_of,
     finished,
-    first_rows,
 )
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
@@ -28,9 +26,8 @@ _KEY = (("bar", "times an image names it, as it stands"), ("soft", "as a counter
 _SAID = 30  # letters of a name in a sentence
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
-_MOST = 3  # panels that are drawn; the table has more, the CSV all
-_TABLES = 12  # panels that are tables on the page, too
-_CONCEPTS = 10  # lines of such a table
+_MOST = 3  # panels that are drawn; the CSV has all
+_TABLE = 200  # lines of the table
 
 
 def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
@@ -58,14 +55,8 @@ def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    tables = tuple(_table(figure, panel) for panel in panels[:_TABLES])
     head, more = ("of", figure.item, "column", "value"), f" {figure.absent}"
-    return finished(figure, canvas, head, rows, more, _says(figure, panels), tables)
-
-
-def _table(figure: Panels, panel: Panel) -> FigureTable:
-    rows = [[name, *map(plain, values)] for name, values in panel.items]
-    return first_rows(panel.title, [figure.item, *panel.columns], rows, _CONCEPTS)
+    return finished(figure, canvas, head, rows, more, _says(figure, panels), _TABLE)
 
 
 def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
@@ -86,7 +77,7 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
     columns = panel.columns[:_COLUMNS]
     wide = (canvas.width - left + _GAP) / max(len(columns), 2)
     more = len(panel.columns) - len(columns)
-    title = f"{panel.title} (+ {more} more in the table)" if more else panel.title
+    title = f"{panel.title} (+ {more} more in the CSV)" if more else panel.title
     y = top + LINE * len(wrapped(title, canvas.width))
     canvas.label(0, (top + y) / 2 + 2, title, canvas.width, "start", "strong")
     heads = max(len(wrapped(name, wide - _GAP)) for name in columns)
