@@ -292,7 +292,7 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     rows = [distance("cup", 0.3, 0.4), distance("car", 0.6), distance("none", None)]
     drawn = shown(draw(APART, task_of(rows, apart=whole, group_distance_of_halves=halves), []))
     assert [row[0] for row in drawn.rows] == ["all 2", "two halves", "car", "cup"]
-    assert "makes 50 % (40 to 60 %)" in drawn.says and "it is −1 %" in drawn.says
+    assert "makes 50 % (40 % to 60 %)" in drawn.says and "it is −1 %" in drawn.says
     assert draw(APART, task_of(rows, apart=Score(reason="few")), []) is None
     found = discs(drawn.canvas)
     assert [disc.name for disc in found] == ["mean", "hollow", "plain", "hollow"]

@@ -13,7 +13,7 @@ from t2ibench.reports.figures.figure import (
     finished,
     score_cells,
 )
-from t2ibench.reports.html.numbers import between, percent, plain
+from t2ibench.reports.html.numbers import percent, plain
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Score
@@ -86,7 +86,7 @@ def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> N
 def _says(whole: Score, halves: Score, count: int) -> str:
     within = ""
     if whole.ci_low is not None and whole.ci_high is not None:
-        within = f" ({between(whole.ci_low, whole.ci_high)})"
+        within = f" ({percent(whole.ci_low)} to {percent(whole.ci_high)})"
     told = (
         f"Which group is named makes {percent(whole.value)}{within} of the squared distance "
         f"between an image of either, over {count} {'stimulus' if count == 1 else 'stimuli'}"

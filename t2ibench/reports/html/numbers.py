@@ -21,33 +21,17 @@ def plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}".replace("-", "−")
 
 
-def plain_ends(low: float | None, high: float | None) -> str:
-    """Both ends of an interval, without their sign where they are positive."""
-    return "–" if low is None or high is None else f"{plain(low)} to {plain(high)}"
-
-
-def percent(value: float | None, digits: int = 0, sign: bool = False) -> str:
+def percent(value: float | None) -> str:
     """A share in per cent, with a true minus.
 
     Examples:
-        >>> percent(0.256), percent(-0.0311, 1), percent(0.02, 1, sign=True), percent(None)
-        ('26 %', '−3.1 %', '+2.0 %', '–')
-        >>> percent(-0.001), percent(0.001, sign=True)
-        ('0 %', '0 %')
+        >>> percent(0.256), percent(-0.031), percent(-0.001), percent(None)
+        ('26 %', '−3 %', '0 %', '–')
     """
     if value is None:
         return "–"
-    text = f"{100 * value:{'+' if sign else ''}.{digits}f}"
-    text = text.lstrip("+-") if not float(text) else text.replace("-", "−")
-    return f"{text} %"
-
-
-def between(low: float | None, high: float | None, digits: int = 0, sign: bool = False) -> str:
-    """Both ends of an interval of shares."""
-    if low is None or high is None:
-        return "–"
-    ends = [percent(end, digits, sign).removesuffix(" %") for end in (low, high)]
-    return f"{ends[0]} to {ends[1]} %"
+    text = f"{100 * value:.0f} %"
+    return text.lstrip("-") if text == "-0 %" else text.replace("-", "−")
 
 
 def at(value: float, from_zero: bool = False) -> str:
