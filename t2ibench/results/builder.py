@@ -16,7 +16,9 @@ from t2ibench.methods.core.headline import Control
 from t2ibench.results.display import text_only
 from t2ibench.results.rates import adjusted_agreements, rounded
 from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
-from t2ibench.stats import benjamini_hochberg, holm, percentile_interval
+from t2ibench.stats import holm
+from t2ibench.stats.bootstrap import percentile_interval
+from t2ibench.stats.permutation import benjamini_hochberg
 from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)

@@ -18,7 +18,7 @@ from t2ibench.results.display import text_only
 from t2ibench.results.method_agreement import Measure, MeasuredPair
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 from t2ibench.settings import Settings
-from t2ibench.stats import Correlation, MethodAgreement
+from t2ibench.stats.method_agreement import Correlation, MethodAgreement
 from tests import hand
 
 

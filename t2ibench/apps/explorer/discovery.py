@@ -29,7 +29,7 @@ from t2ibench.methods.core.reference import (
     image_p,
     place,
 )
-from t2ibench.stats import benjamini_hochberg
+from t2ibench.stats.permutation import benjamini_hochberg
 from t2ibench.stats.student import satterthwaite, t_interval
 
 MOST_IMAGES = 20_000

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.reports.figures.axes import Scale
-from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, shortened, wrapped
+from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, wrapped
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
@@ -23,7 +22,6 @@ _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
 _LINE, _BETWEEN = 16.0, 20.0
 _KEY = (("bar", "times an image names it, as it stands"), ("soft", "as a counterfactual"))
-_SAID = 30  # letters of a name in a sentence
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
 _MOST = 3  # panels that are drawn; the CSV has all
@@ -56,7 +54,7 @@ def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
     head, more = ("of", figure.item, "column", "value"), f" {figure.absent}"
-    return finished(figure, canvas, head, rows, more, _says(figure, panels), _TABLE)
+    return finished(figure, canvas, head, rows, more, most=_TABLE)
 
 
 def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
@@ -101,23 +99,3 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
             canvas.text(end + 5, middle + 4, plain(value))
         y += high
     return y
-
-
-def _says(figure: Panels, panels: Sequence[Panel]) -> str:
-    panel = panels[0]
-    item, values = panel.items[0]
-    known = [value for value in values if value is not None]
-    if len(set(known)) < 2:
-        return f"No {figure.item} sets the columns of “{panel.title}” apart."
-    parts = [
-        f"{_times(value)} {f'for “{shortened(column, _SAID)}”' if place else 'in plain pictures'}"
-        for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
-        if value is not None
-    ]
-    named = "; ".join(parts[:_COLUMNS])
-    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {named}."
-
-
-def _times(value: float) -> str:
-    words = {"0.00": "never", "1.00": "once a picture"}
-    return words.get(plain(value), f"{plain(value)} times a picture")
