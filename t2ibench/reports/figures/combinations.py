@@ -9,7 +9,7 @@ from t2ibench.methods.core.crossing_report import CrossingReport, crossing_repor
 from t2ibench.methods.core.presentation import Combinations
 from t2ibench.reports.cells import format_p
 from t2ibench.reports.figures.axes import Scale, draw_ticks
-from t2ibench.reports.figures.canvas import Canvas, left_of, row_places, shortened
+from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import (
     Figure,
     Samples,
@@ -57,7 +57,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
     report = report or CrossingReport(figure.group)
     cells = [cell for cell in map(_cell, rows) if cell is not None]
     cells.sort(key=lambda cell: (-cell.difference, cell.name))
-    says = [_tests_said(report), _cells_said(cells)]
+    says = _tests_said(report)
     more = ""
     canvas = canvas_of(figure)
     if cells:
@@ -69,9 +69,9 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
         canvas.height = canvas.key(14, [("", "No combination has a number.")])
         reasons = [report.reason, *(row.scores["excess"].reason for row in rows)]
         why = next(filter(None, reasons), "there are too few images")
-        says = [f"No combination has a number: {why}.", says[0]]
+        says = f"No combination has a number: {why}. {says}"
     numbers = [(one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells]
-    return finished(figure, canvas, _HEAD, numbers, more, " ".join(filter(None, says)), _TABLE)
+    return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE)
 
 
 def _cell(row: Row) -> _Cell | None:
@@ -131,15 +131,3 @@ def _tests_said(report: CrossingReport) -> str:
         why = test.reason if p is None else f"p (Holm) {format_p(p)}"
         told.setdefault(verdict, []).append(f"{test.of} ({why})" if why else test.of)
     return " ".join(f"{verdict}: {', '.join(names)}." for verdict, names in told.items())
-
-
-def _cells_said(cells: Sequence[_Cell]) -> str:
-    clear = [cell for cell in cells if cell.look]
-    if not clear:
-        return "No single combination is clearly more or less frequent than its parts make it."
-    cell = max(clear, key=lambda one: abs(one.difference))
-    word = "more" if cell.difference > 0 else "less"
-    return (
-        f"“{shortened(cell.name, 60)}” is {word} frequent than its parts make it: "
-        f"{percent(cell.share)} of the images instead of {percent(cell.alone)}."
-    )

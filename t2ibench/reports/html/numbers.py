@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from t2ibench.reports import cells
+
 
 def signed(value: float | None) -> str:
     """A number with its sign, a true minus and two digits.
@@ -10,15 +12,12 @@ def signed(value: float | None) -> str:
         >>> signed(0.469), signed(-0.25), signed(0.001), signed(None)
         ('+0.47', '−0.25', '0.00', '–')
     """
-    if value is None:
-        return "–"
-    text = f"{value:+.2f}"
-    return text[1:] if not float(text) else text.replace("-", "−")
+    return cells.signed(value, 2).replace("-", "−")
 
 
 def plain(value: float | None) -> str:
     """A size with two digits."""
-    return "–" if value is None else f"{value:.2f}".replace("-", "−")
+    return cells.number(value, 2).replace("-", "−")
 
 
 def percent(value: float | None) -> str:

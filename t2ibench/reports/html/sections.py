@@ -105,11 +105,9 @@ def questions_of(task: TaskView) -> list[SimpleNamespace]:
     return [
         SimpleNamespace(
             task=task,
-            question=str(row["bias"]),
             judges=" and ".join(names[number] for number in row["judges"]),
-            n=int(row["n"]),
+            found=row,
             scores=[row[key] for key in _AGREEMENT],
-            same_majority=bool(row["same_majority"]),
         )
         for row in task.result.details.get("rater_agreement") or ()
         if max(row["judges"]) < len(names)
