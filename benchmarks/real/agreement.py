@@ -9,7 +9,7 @@ import numpy as np
 
 from t2ibench.apps.labelling.trial import Known, people_questions, same_classes
 from t2ibench.models.judges import create_judges
-from t2ibench.stats import Correlation, correlate_methods
+from t2ibench.stats.method_agreement import Correlation, correlate_methods
 
 _SIGN = {"female": 1.0, "male": -1.0}
 

@@ -174,7 +174,7 @@ def prompts_table(
                     "over-corrected" if one.asked and prompt.turned else prompt.words,
                 ]
             )
-    notes = [sentence for one in changes for sentence in one.sentences()]
+    notes = [note for one in changes for note in one.notes()]
     for name, results in zip(names, both, strict=True):
         if (request := request_of(results)) is not None:
             notes.append(f"Added to every prompt of {name}: {request}.")

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.sentences import named
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.method_agreement import agreements, measures
@@ -27,7 +25,6 @@ from t2ibench.tasks.run_tasks import kept_specs
 
 PAGE, TEXT = "report.html", "results.md"
 SUBMISSION = "submission.json"
-_LIGHT = 250_000  # bytes of images, above which only tests that the summary names have more
 
 
 def write_reports(results: Results, folder: Path) -> None:
@@ -55,12 +52,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.html import sections
-    from t2ibench.reports.html.evidence import (
-        Thumbnails,
-        each_stimulus,
-        evidence,
-        of_prompts,
-    )
+    from t2ibench.reports.html.evidence import Thumbnails, evidence, of_prompts
     from t2ibench.reports.html.page import fragment, report_html
 
     whole = forest(run)
@@ -80,13 +72,6 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
             "pictures": pictures,
             "evidence": None if pictures else evidence(task, samples, thumbnails),
         }
-    leading = named(run)  # once every test has the images it must show
-    grouped = [task for group in run.groups for task in group.tasks]  # controls last
-    for task in [*leading, *(task for task in grouped if task not in leading)]:
-        if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
-            break
-        strips = each_stimulus(task, read_samples(folder, task.id), thumbnails)
-        parts[task.id]["each"] = strips or ""
     paired: dict[str, PairedTask] = {}
     with contextlib.suppress(T2IBenchError):  # results of an older version
         paired = read_paired(folder)
@@ -98,7 +83,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
         ("agreement", "Agreement", sections.agreement_section(run, pairs)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
-        ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
+        ("left", "Left out", sections.exclusions_section(run)),
     ]
     page = report_html(
         run,

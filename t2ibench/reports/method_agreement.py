@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from t2ibench.reports.cells import level_name, signed
 from t2ibench.reports.writers import Table
 from t2ibench.results.method_agreement import MeasuredPair
-from t2ibench.stats import Correlation
+from t2ibench.stats.method_agreement import Correlation
 
 NOTE = (
     "One attribute of the same items, seen by two methods. Rank and linear correlations are of the "

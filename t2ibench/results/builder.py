@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -14,12 +15,13 @@ from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
 from t2ibench.results.display import text_only
-from t2ibench.results.rates import adjusted_agreements, rounded
+from t2ibench.results.rates import adjust_agreements, rounded
 from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
-from t2ibench.stats import benjamini_hochberg, holm, percentile_interval
+from t2ibench.stats import holm
+from t2ibench.stats.bootstrap import percentile_interval
+from t2ibench.stats.permutation import benjamini_hochberg
 from t2ibench.tasks.loader import LoadedTask
 
-ScoreT = TypeVar("ScoreT", bound=Score)
 PartT = TypeVar("PartT", TaskResult, EncoderScores)
 RecordT = TypeVar("RecordT", core.Inference, Control)
 
@@ -87,72 +89,63 @@ def _scores(found: Mapping[str, Estimate], level: float) -> dict[str, Score]:
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
-    scores: dict[int, dict[str, Score]] = {}
-    for family in dict.fromkeys(item.tested_with for item in items):
-        numbers = [k for k, item in enumerate(items) if item.tested_with == family]
-        found = [_scores(items[k].scores, level) for k in numbers]
-        scores |= zip(numbers, adjusted(found), strict=True)
-    return [
-        Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores[k])
-        for k, item in enumerate(items)
-    ]
+    families: dict[str | None, list[dict[str, Score]]] = {}
+    rows = []
+    for item in items:
+        scores = _scores(item.scores, level)
+        families.setdefault(item.tested_with, []).append(scores)
+        row = Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores)
+        rows.append(row)
+    for family in families.values():
+        _adjust_by_name(family)
+    return rows
 
 
-def adjusted(score_sets: Sequence[Mapping[str, Score]]) -> list[dict[str, Score]]:
-    """Scores with p_holm and p_bh, for each score name over all of the sets."""
-    new: list[dict[str, Score]] = [dict(scores) for scores in score_sets]
-    for name in dict.fromkeys(name for scores in score_sets for name in scores):
-        having = [index for index, scores in enumerate(score_sets) if name in scores]
-        family = _adjusted_scores([score_sets[index][name] for index in having])
-        for index, score in zip(having, family, strict=True):
-            new[index][name] = score
-    return new
-
-
-def _adjusted_scores(scores: Sequence[ScoreT]) -> list[ScoreT]:
+def _adjust(scores: Sequence[Score]) -> None:
     p_values = [score.p for score in scores]
-    pairs = zip(holm(p_values), benjamini_hochberg(p_values), strict=True)
-    return [
-        score.model_copy(update={"p_holm": rounded(by_holm), "p_bh": rounded(by_bh)})
-        for score, (by_holm, by_bh) in zip(scores, pairs, strict=True)
-    ]
+    adjusted = zip(holm(p_values), benjamini_hochberg(p_values), strict=True)
+    for score, (by_holm, by_bh) in zip(scores, adjusted, strict=True):
+        score.p_holm, score.p_bh = rounded(by_holm), rounded(by_bh)
+
+
+def _adjust_by_name(score_sets: Sequence[Mapping[str, Score]]) -> None:
+    families: dict[str, list[Score]] = {}
+    for scores in score_sets:
+        for name, score in scores.items():
+            families.setdefault(name, []).append(score)
+    for family in families.values():
+        _adjust(family)
 
 
 def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    """Tasks with p-values adjusted over the run, tests of words and positive controls apart."""
-    families: dict[tuple[bool, bool], dict[str, TaskResult]] = {}
-    for name, task in tasks.items():
-        families.setdefault((text_only(task), task.positive_control), {})[name] = task
-    done: dict[str, TaskResult] = {}
-    for family in families.values():
-        done |= _adjusted_family(family)
-    agreements = adjusted_agreements({name: done[name].text_image_alignment for name in tasks})
-    return {
-        name: done[name].model_copy(update={"text_image_alignment": agreements[name]})
-        for name in tasks
-    }
+    """Copies of tasks with p-values adjusted over the run.
 
-
-def _adjusted_parts(parts: Mapping[str, PartT]) -> dict[str, PartT]:
-    headlines = _adjusted_scores([part.headline for part in parts.values()])
-    scores = adjusted([part.scores for part in parts.values()])
-    return {
-        name: part.model_copy(update={"headline": headline, "scores": corrected})
-        for (name, part), headline, corrected in zip(parts.items(), headlines, scores, strict=True)
-    }
-
-
-def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    parts: dict[str, dict[str, EncoderScores]] = {}
-    for name, task in tasks.items():
-        for encoder, part in task.by_encoder.items():
-            parts.setdefault(encoder, {})[name] = part
-    by_encoder = {encoder: _adjusted_parts(part) for encoder, part in parts.items()}
-    done = _adjusted_parts(tasks)
-    for name, task in done.items():  # the order of the encoders is that of the task
-        own = {key: by_encoder[key][name] for key in task.by_encoder}
-        done[name] = task.model_copy(update={"by_encoder": own})
+    Tests of words and positive controls are families of their own, and so is each encoder.
+    """
+    done = {name: _copied(task) for name, task in tasks.items()}
+    families: dict[tuple[bool, bool, str | None], list[TaskResult | EncoderScores]] = {}
+    for task in done.values():
+        for encoder, part in ((None, task), *task.by_encoder.items()):
+            family = (text_only(task), task.positive_control, encoder)
+            families.setdefault(family, []).append(part)
+    for parts in families.values():
+        _adjust([part.headline for part in parts])
+        _adjust_by_name([part.scores for part in parts])
+    adjust_agreements([task.text_image_alignment for task in done.values()])
     return done
+
+
+def _copied(task: TaskResult) -> TaskResult:
+    """A copy whose p-values are its own; a copy of everything takes seconds."""
+
+    def copy(part: PartT) -> PartT:
+        scores = {name: score.model_copy() for name, score in part.scores.items()}
+        return part.model_copy(update={"headline": part.headline.model_copy(), "scores": scores})
+
+    readers = {name: copy(part) for name, part in task.by_encoder.items()}
+    alignments = deepcopy(task.text_image_alignment)
+    update = {"by_encoder": readers, "text_image_alignment": alignments}
+    return copy(task).model_copy(update=update)
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:

@@ -256,15 +256,18 @@ class _Remarks(NamedTuple):
     decidable: bool = True
 
 
-def difference_interval(first: Score, second: Score) -> tuple[float | None, float | None]:
-    """The interval of a difference of independent runs (MOVER; Zou and Donner 2008)."""
+def difference_interval(
+    first: Score, second: Score, sign: float = -1.0
+) -> tuple[float | None, float | None]:
+    """The interval of a difference, or sum, of independent runs (MOVER; Zou and Donner 2008)."""
     ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
     if any(end is None for end in ends):
         return None, None
     a, a_low, a_high, b, b_low, b_high = (float(end or 0.0) for end in ends)
-    low = a - b - math.hypot(a - a_low, b_high - b)
-    high = a - b + math.hypot(a_high - a, b - b_low)
-    return low, high
+    value, below, above = a + sign * b, b - b_low, b_high - b
+    if sign < 0:
+        below, above = above, below
+    return value - math.hypot(a - a_low, below), value + math.hypot(a_high - a, above)
 
 
 def compare(
@@ -458,11 +461,8 @@ class _Pair:
         found = Contrast(value, *difference_interval(first, second))
         total = None
         if signed:
-            ends = (second.value, second.ci_high, second.ci_low)
-            less, low, high = (None if end is None else -end for end in ends)
-            mirrored = Score(value=less, ci_low=low, ci_high=high)
             both = (first.value or 0.0) + (second.value or 0.0)
-            total = Contrast(both, *difference_interval(first, mirrored))
+            total = Contrast(both, *difference_interval(first, second, 1.0))
         decided = self._decided(blank, found, total, ranked)
         return replace(decided, paired=False, p=None, notes=(*blank.notes, "unpaired"))
 

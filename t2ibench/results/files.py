@@ -10,11 +10,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.builder import adjusted_run
+from t2ibench.results.builder import adjusted_run, is_complete
 from t2ibench.results.migration import OLDEST, migrate
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, environment
-from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Headline, Results, TaskResult
+from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Results, TaskResult
 from t2ibench.settings import RunSettings
 from t2ibench.store.checksums import unsealed
 from t2ibench.store.file_errors import read_data
@@ -130,20 +130,8 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
             return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
 
 
-def _is_worse(new: TaskResult, old: TaskResult) -> bool:
-    """Whether a result, measured in the same way, lacks what the earlier one had."""
-    if new.task_hash != old.task_hash or new.settings != old.settings:
-        return False
-    heads = [(old.headline, new.headline)]
-    for name, part in old.by_encoder.items():
-        now = new.by_encoder.get(name)
-        heads.append((part.headline, now.headline if now else Headline()))
-    lost = any(then.value is not None and now.value is None for then, now in heads)
-    controls = any(
-        control.value is not None and (name not in new.controls or new.controls[name].value is None)
-        for name, control in old.controls.items()
-    )
-    return lost or controls or new.n_images < old.n_images
+def _measured_alike(new: TaskResult, old: TaskResult) -> bool:
+    return new.task_hash == old.task_hash and new.settings == old.settings
 
 
 def write_results(
@@ -156,17 +144,19 @@ def write_results(
 ) -> tuple[Results, str | None]:
     """Write results.json, and note which scores of run.db it has; the caller holds the lock.
 
-    Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
-    of earlier commands. `inputs` names the scores of the new tasks. Returns what results.json holds
-    now, and what to say of earlier results that stay.
+    Of a task that two calls scored, what is written last stays, unless evidence is missing now
+    that a result measured alike had; all other tasks are kept, as those of earlier commands.
+    `inputs` names the scores of the new tasks. Returns what results.json holds now, and what to say
+    of earlier results that stay.
     """
     old, _ = stored_results(folder)
     generator = generator_info(folder.record.generator)
     if old and old.model.fingerprint != generator.fingerprint:
         old = None
     before = {**old.earlier, **old.tasks} if old else {}
-    known = [name for name in new if name in lacking and name in before]
-    kept = [name for name in known if _is_worse(new[name], before[name])]
+    whole = {name for name, result in before.items() if is_complete([result])}
+    known = [name for name in new if name in lacking and name in whole]
+    kept = [name for name in known if _measured_alike(new[name], before[name])]
     new = {name: result for name, result in new.items() if name not in kept}
     mine = {name: before[name] for name in before if name in {*kept, *together}} | new
     earlier = {name: result for name, result in before.items() if name not in mine}

@@ -22,7 +22,7 @@ from t2ibench.results.comparison import Aligned
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results, Row
 from t2ibench.settings import Settings
-from t2ibench.stats import MethodAgreement, correlate_methods
+from t2ibench.stats.method_agreement import MethodAgreement, correlate_methods
 from t2ibench.stats.rounding import settled
 
 _FEWEST = 5  # items in common, to say anything

@@ -1,6 +1,7 @@
 """Results of schema 2, renamed on reading: before schema 3 scores had the papers' letters.
 
 docs/score-names.md shows `SCORES` and `FIELDS`; names of other packages' methods are theirs.
+Conventions, which are for people to read, stay as they were.
 """
 
 from __future__ import annotations
@@ -100,12 +101,8 @@ FIELDS: Mapping[str, str] = {
     "signs_agree": "encoder_agreement",
 }
 
-# Parts of `details` and `conventions` that are no score's name.
+# Parts of `details` that are no score's name.
 _DETAILS = {"agreement": "rater_agreement", "alpha": "krippendorff_alpha"}
-_CONVENTIONS = {
-    "p of D": "p of kolmogorov_smirnov_distance",
-    "p of m and beyond_words": "p of similarity_difference and beyond_words",
-}
 _QUESTIONS = {old: FIELDS[old] for old in ("these", "like_these")}
 # Ends of names that are made of a score's name: means over targets, of all and of one side, and
 # what flipped answers change.
@@ -162,14 +159,10 @@ def _migrate_task(task: dict[str, Any]) -> None:
         _rename_scores(block, method)
     for found in _mappings(task.get("text_image_alignment"), lists=True):
         _rename_question(found)
-    conventions, details = task.get("conventions"), task.get("details")
-    if isinstance(conventions, dict) and method in SCORES:
-        _rename(conventions, {**SCORES[method], **FIELDS, **_CONVENTIONS})
+    details = task.get("details")
     if isinstance(details, dict) and method in SCORES:
         _rename(details, _DETAILS)
         _rename(details.get("by_stereotype"), SCORES[method])
-        for step in _mappings(details.get("sensitivity")):
-            _rename(step, {name: score_name(method, name) for name in step})
         for shares in _mappings(details.get("shares")):
             for share in _mappings(shares):
                 _rename(share, FIELDS)

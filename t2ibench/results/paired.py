@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -126,12 +126,13 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
     try:
         tensors = load(data)
         table = json.loads(tensors[_TABLE].tobytes().decode())
-        reader = _Reader(tensors, table["strata"])
-        tasks = reader.tasks(table["tasks"])
-        reader.finish()
-        return tasks
+        reader = _Reader([tensors[name] for name in _ARRAYS], table["strata"])
+        tasks = {name: reader.task(task) for name, task in table["tasks"].items()}
     except (SafetensorError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from None
+    if {len(tensors[name]) for name in _ARRAYS} != {reader.at}:
+        raise ValueError("its table and its arrays differ in length")
+    return tasks
 
 
 def read_paired(path: Path) -> dict[str, PairedTask]:
@@ -149,53 +150,34 @@ def read_paired(path: Path) -> dict[str, PairedTask]:
     return found
 
 
-def _noise(numbers: list[float] | None) -> SquareNoise | None:
-    if numbers is None:
-        return None
-    noise, least, along, df, top = map(float, numbers)
-    return SquareNoise(noise, (least, along), df, top)
-
-
 class _Reader:
-    def __init__(self, tensors: Mapping[str, Any], strata: list[str]) -> None:
-        self._tensors = tensors
-        self._strata = np.array(strata, dtype=object)
-        self._at = 0
+    def __init__(self, arrays: Sequence[Any], strata: list[str]) -> None:
+        self._arrays, self._strata = arrays, np.array(strata, dtype=object)
+        self.at = 0  # what has been read
 
-    def tasks(self, table: Mapping[str, Any]) -> dict[str, PairedTask]:
-        return {
-            name: PairedTask(
-                task["scale"],
-                task["question"],
-                tuple(self._part(*entry)[1] for entry in task["headline"]),
-                dict(self._part(*entry) for entry in task["rows"]),
-                tuple(self._part(*entry)[1] for entry in task.get("items", [])),
-                _noise(task.get("noise")),
-                {
-                    encoder: tuple(self._cosines(*entry) for entry in found)
-                    for encoder, found in task.get("agreement", {}).items()
-                },
-                {
-                    reader: dict(self._part(*entry) for entry in rows)
-                    for reader, rows in task.get("readers", {}).items()
-                },
-            )
-            for name, task in table.items()
-        }
+    def task(self, table: Mapping[str, Any]) -> PairedTask:
+        noise = [float(number) for number in table.get("noise") or ()]
+        return PairedTask(
+            table["scale"],
+            table["question"],
+            tuple(part for _, part in self._parts(table["headline"])),
+            dict(self._parts(table["rows"])),
+            tuple(part for _, part in self._parts(table.get("items", []))),
+            SquareNoise(noise[0], (noise[1], noise[2]), *noise[3:]) if noise else None,
+            {
+                encoder: tuple(self._cosines(*entry) for entry in found)
+                for encoder, found in table.get("agreement", {}).items()
+            },
+            {reader: dict(self._parts(rows)) for reader, rows in table.get("readers", {}).items()},
+        )
 
-    def finish(self) -> None:
-        """Check that the table says of every number what it is."""
-        if {len(self._tensors[name]) for name in _ARRAYS} != {self._at}:
-            raise ValueError("its table and its arrays differ in length")
-
-    def _part(
-        self, name: str, score: str, value: float, length: int
-    ) -> tuple[tuple[str, str], Part]:
-        stratum, unit, moved = self._next(length)
-        numbers, inverse = np.unique(stratum, return_inverse=True)
-        strata = tuple(str(stratum) for stratum in self._strata[numbers])
-        influence = Influence(strata, inverse.astype(np.int64), unit, moved.astype(np.float64))
-        return (name, score), Part(name, float(value), influence)
+    def _parts(self, entries: Iterable[Any]) -> Iterator[tuple[tuple[str, str], Part]]:
+        for name, score, value, length in entries:
+            stratum, unit, moved = self._next(length)
+            numbers, inverse = np.unique(stratum, return_inverse=True)
+            strata = tuple(str(stratum) for stratum in self._strata[numbers])
+            influence = Influence(strata, inverse.astype(np.int64), unit, moved.astype(np.float64))
+            yield (name, score), Part(name, float(value), influence)
 
     def _cosines(
         self, prompt: str, group: str, unit: str, length: int, word: str = ""
@@ -204,7 +186,6 @@ class _Reader:
         return PromptCosines(prompt, group, unit, indices, cosines, word)
 
     def _next(self, length: int) -> tuple[Any, Any, Any]:
-        cut = slice(self._at, self._at + length)
-        self._at += length
-        stratum, unit, value = (self._tensors[name][cut] for name in _ARRAYS)
+        stratum, unit, value = (array[self.at : self.at + length] for array in self._arrays)
+        self.at += length
         return stratum, unit.astype(np.int64), value

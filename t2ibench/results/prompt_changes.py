@@ -13,7 +13,7 @@ from t2ibench.methods.core.answer_counts import (
     short_names,
     sorted_rows,
 )
-from t2ibench.methods.core.describe import count_text, listed, shown_class
+from t2ibench.methods.core.describe import listed, shown_class
 from t2ibench.results.comparison import Contrast, difference_interval
 from t2ibench.results.display import shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult
@@ -22,7 +22,6 @@ from t2ibench.stats.bounds import BoundedProportion
 from t2ibench.store.answers import who_judged
 
 _ALPHA = 0.05
-_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +89,9 @@ class AttributeChange:
     judged: tuple[str, ...]
     asked: bool
 
-    def sentences(self) -> list[str]:
-        """What changed, prompt by prompt."""
-        told = [_told(self.prompts, "over-corrected" if self.asked else "turned")]
+    def notes(self) -> list[str]:
+        """What a reader of the prompts must know."""
+        told = []
         if self.alone:
             told.append(f"{self.alone} prompts are in one run only.")
         if len(self.judged) > 1:
@@ -210,33 +209,6 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
         ]
     rounded = [[round(number) for number in row] for row in counts]
     return float(fisher_exact(rounded).pvalue)
-
-
-def _told(prompts: Sequence[PromptChange], word: str) -> str:
-    turned = [one for one in prompts if one.turned]
-    changed = [one for one in prompts if one.p_holm < _ALPHA and one not in turned]
-    still = [one for one in prompts if one.still]
-    rest = [one for one in prompts if one not in [*turned, *changed, *still]]
-    told = [f"{what}: {_each(own)}" for what, own in ((word, turned), ("changed", changed)) if own]
-    for who in dict.fromkeys(_who(one.second) for one in still):
-        own = [one for one in still if _who(one.second) == who]
-        sides = [[one.first for one in own], [one.second for one in own]]
-        counts = [
-            f"{sum(r.hits for r in rows):g} of {sum(r.images for r in rows):g}" for rows in sides
-        ]
-        names = listed([one.short for one in own], _NAMED)
-        told.append(f"still {who}: {names} ({counts[0]}, then {counts[1]})")
-    if rest:
-        told.append(f"no clear change: {_each(rest)}")
-    said = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
-    return f"{said}."
-
-
-def _each(prompts: Sequence[PromptChange]) -> str:
-    told = [
-        f"{one.short} ({count_text(one.first)}, then {count_text(one.second)})" for one in prompts
-    ]
-    return listed(told, _NAMED)
 
 
 def _who(row: ShownRow) -> str:

@@ -112,29 +112,14 @@ class TextImageAlignment(Record):
     difference: PromptDifference | None = None
 
 
-def adjusted_agreements(
-    tasks: Mapping[str, Mapping[str, Sequence[TextImageAlignment]]],
-) -> dict[str, dict[str, list[TextImageAlignment]]]:
-    """Agreements with the p-values of their differences adjusted over a run."""
-    found = {
-        name: {encoder: list(parts) for encoder, parts in task.items()}
-        for name, task in tasks.items()
-    }
-    for encoder in dict.fromkeys(encoder for task in found.values() for encoder in task):
-        having = [task[encoder] for task in found.values() if encoder in task]
-        places = [
-            (parts, number, part.difference)
-            for parts in having
-            for number, part in enumerate(parts)
-            if part.difference is not None
-        ]
-        p_values = holm([difference.p for _, _, difference in places])
-        for (parts, number, difference), p in zip(places, p_values, strict=True):
-            corrected = difference.model_copy(
-                update={"p_holm": None if p is None else float(f"{p:.12g}")}
-            )
-            parts[number] = parts[number].model_copy(update={"difference": corrected})
-    return found
+def adjust_agreements(tasks: Sequence[Mapping[str, Sequence[TextImageAlignment]]]) -> None:
+    """Adjust the p-values of groups' differences over a run, encoder by encoder."""
+    for encoder in {encoder for task in tasks for encoder in task}:
+        parts = [part for task in tasks for part in task.get(encoder, ())]
+        differences = [part.difference for part in parts if part.difference is not None]
+        p_values = holm([difference.p for difference in differences])
+        for difference, p in zip(differences, p_values, strict=True):
+            difference.p_holm = None if p is None else float(f"{p:.12g}")
 
 
 class Diversity(Record):

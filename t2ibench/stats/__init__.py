@@ -1,13 +1,11 @@
 """Statistics: numpy and scipy only, every draw from a generator that is passed in."""
 
-from t2ibench.stats.bootstrap import percentile_interval as percentile_interval
 from t2ibench.stats.bootstrap import resample_weights as resample_weights
 from t2ibench.stats.bootstrap import two_sample_bootstrap as two_sample_bootstrap
 from t2ibench.stats.categorical import cohens_kappa as cohens_kappa
 from t2ibench.stats.categorical import concept_association as concept_association
 from t2ibench.stats.categorical import expected_severity as expected_severity
 from t2ibench.stats.categorical import kl_divergence as kl_divergence
-from t2ibench.stats.categorical import krippendorff_alpha as krippendorff_alpha
 from t2ibench.stats.categorical import macro_f1 as macro_f1
 from t2ibench.stats.categorical import mad as mad
 from t2ibench.stats.categorical import severity as severity
@@ -16,16 +14,11 @@ from t2ibench.stats.clusters import clustered_proportion as clustered_proportion
 from t2ibench.stats.clusters import group_distance as group_distance
 from t2ibench.stats.clusters import shuffled_labels as shuffled_labels
 from t2ibench.stats.correlation import correlation_permutation as correlation_permutation
-from t2ibench.stats.method_agreement import Correlation as Correlation
-from t2ibench.stats.method_agreement import MethodAgreement as MethodAgreement
-from t2ibench.stats.method_agreement import correlate_methods as correlate_methods
 from t2ibench.stats.moments import cliffs_delta as cliffs_delta
 from t2ibench.stats.permutation import Answers as Answers
 from t2ibench.stats.permutation import PermutationResult as PermutationResult
-from t2ibench.stats.permutation import benjamini_hochberg as benjamini_hochberg
 from t2ibench.stats.permutation import holm as holm
 from t2ibench.stats.permutation import p_value as p_value
-from t2ibench.stats.permutation import relabelled_codes as relabelled_codes
 from t2ibench.stats.permutation import relabelled_counts as relabelled_counts
 from t2ibench.stats.permutation import sign_flip_permutation as sign_flip_permutation
 from t2ibench.stats.permutation import two_sample_permutation as two_sample_permutation

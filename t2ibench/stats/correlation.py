@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy
 from scipy.special import stdtrit
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import IntArray
 from t2ibench.stats.moments import safe_ratio
 from t2ibench.stats.permutation import BLOCK_CELLS, PermutationResult, p_value
 
@@ -113,26 +113,14 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         raise ValueError("x and y must be two or more pairs")
-    n = len(a)
-    signs_a, signs_b = (np.sign(v[:, None] - v[None, :]) for v in (a, b))
-    bottom = np.sqrt((signs_a**2).sum() * (signs_b**2).sum())
-    tau = float((signs_a * signs_b).sum() / bottom) if bottom else float("nan")
-    p = float(scipy.stats.kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
+    n, found = len(a), scipy.stats.kendalltau(a, b)
+    tau, p = float(found.statistic), float(found.pvalue)
     low = high = float("nan")
-    without = _without_each(signs_a, signs_b)
+    each = [(np.delete(a, k), np.delete(b, k)) for k in range(n)]
+    without = np.nan_to_num([scipy.stats.kendalltau(*one).statistic for one in each])
     spread = float(((without - without.mean()) ** 2).sum())
     if n >= 5 and abs(tau) < 1 and spread >= _NO_SPREAD:
         error = np.sqrt((n - 1) / n * spread)
         centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
         low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
     return Kendall(tau, low, high, p, n)
-
-
-def _without_each(a: Float64Array, b: Float64Array) -> Float64Array:
-    """Tau without each item, shape (n,)."""
-    both, of_a, of_b = a * b, a**2, b**2
-    top = both.sum() - 2 * both.sum(axis=1)
-    bottom = (of_a.sum() - 2 * of_a.sum(axis=1)) * (of_b.sum() - 2 * of_b.sum(axis=1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tau: Float64Array = top / np.sqrt(bottom)
-    return np.where(np.isfinite(tau), tau, 0.0)

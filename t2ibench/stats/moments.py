@@ -7,7 +7,7 @@ of samples. To add a statistic, add one entry to `STATISTICS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -75,29 +75,6 @@ STATISTICS: dict[str, Callable[[Pair], Values]] = {
 }
 
 
-def select(names: Iterable[str]) -> dict[str, Callable[[Pair], Values]]:
-    """Entries of the table by name.
-
-    Args:
-        names: Keys of `STATISTICS`, in the order wanted; a name given twice counts once.
-
-    Returns:
-        Name to statistic.
-
-    Raises:
-        ValueError: a name is not in the table.
-
-    Example:
-        >>> list(select(["union_d"]))
-        ['union_d']
-    """
-    wanted = list(names)
-    for name in wanted:
-        if name not in STATISTICS:
-            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(STATISTICS)}")
-    return {name: STATISTICS[name] for name in wanted}
-
-
 def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64Array:
     """Division without warnings: nan wherever the ratio is not finite.
 
@@ -116,7 +93,9 @@ def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64A
 def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Cliff's delta: how much more often X exceeds Y than the reverse.
 
-    δ = (#{x > y} − #{x < y}) / (n m) over all pairs. (δ + 1) / 2 is the area under the ROC curve.
+    δ = (#{x > y} − #{x < y}) / (n m) over all pairs, from the midranks of X among all values:
+    δ = 2 U / (n m) − 1 with the Mann-Whitney statistic U = R_x − n (n + 1) / 2. (δ + 1) / 2 is the
+    area under the ROC curve.
 
     Args:
         x: Shape (n,), n ≥ 1.

@@ -31,10 +31,6 @@ from tests.hand import damage, edit, edit_record
 from tests.models import parts
 from tests.pipeline.engines import SMALL, SMALL_FLAGS
 from tests.pipeline.storing import ask, embed, generate_images, open_encoder, open_judge
-from tests.tasks.files import TEA
-||||||| 34608399
-from tests.tasks.files import TEA
-=======
 
 TASK = "t2iat_flowers_insects"
 

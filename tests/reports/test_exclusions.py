@@ -14,7 +14,7 @@ from t2ibench.methods.core.evidence import Needs, PromptNeed
 from t2ibench.methods.registry import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.reports.exclusions import TaskExclusions, excluded_of, exclusions
+from t2ibench.reports.exclusions import TaskExclusions, exclusions
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import run_view
 from t2ibench.results.files import read_results
@@ -60,7 +60,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lost(run: Path) -> dict[str, TaskExclusions]:
     results = read_results(run)
-    found = exclusions(run_view(results, task_files(results, run)), run)
+    found = exclusions(run_view(results, task_files(results, run)))
     return {one.task.id: one for one in found}
 
 
@@ -68,29 +68,22 @@ def lost(run: Path) -> dict[str, TaskExclusions]:
 def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskExclusions]) -> None:
     first, *others = lost["occupations_tibet"].groups
     assert first.name == "female" and first.verdict == "more than the others"
-    assert (first.count, first.total) == (2 * first.prompts, 3 * first.prompts)
-    assert first.touched == first.prompts and first.why == f"{first.count} refused"
+    assert (first.rate.count, first.rate.total) == (2 * first.prompts, 3 * first.prompts)
     assert first.mark.value == pytest.approx(2 / 3)
     assert first.mark.low is not None and 0.4 < first.mark.low < 2 / 3
     assert {one.name for one in others} == {"male", "no group named"}
-    assert all(one.count == 0 and one.mark.high is not None for one in others)
-    assert all(one.differs for one in lost.values())
-    worst = lost["t2iat_flowers_insects"].prompts[0]
-    assert "aster" in worst.name and worst.count == worst.total
-    assert worst.reason == "the safety checker"
+    assert all(one.rate.count == 0 and one.mark.high is not None for one in others)
+    assert lost["occupations_tibet"].differs
     shares = [one.groups[0].mark.value or 0.0 for one in lost.values()]
     assert shares == sorted(shares, reverse=True)
 
 
 def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskExclusions]) -> None:
-    results = read_results(run)
-    assert set(lost) == {k for k, task in results.tasks.items() if any(task.excluded.values())}
-    for name, one in lost.items():
-        total, left = excluded_of(results.tasks[name])
-        assert sum(group.total for group in one.groups) == total
-        for reason, count in left.items():
-            assert sum(group.by_reason[reason] for group in one.groups) == count
-        assert sum(prompt.count for prompt in one.prompts) == sum(left.values())
+    for name, task in read_results(run).tasks.items():
+        groups = lost[name].groups if name in lost else ()
+        for what in ("refused", "filtered"):
+            count = sum(group.rate.count for group in groups if group.what == what)
+            assert count == task.excluded.get(what, 0)
 
 
 def test_results_say_what_was_refused_and_rewritten_by_group(run: Path) -> None:
@@ -110,7 +103,7 @@ def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:
     section = text.split('id="left"')[1].split("</section>")[0]
     assert "more than the others" in section and "&lt;b&gt;policy" in section
     assert "<b>policy" not in section
-    assert re.search(r"female: 67 % left out, interval \d+ to \d+ %", section)
+    assert re.search(r"female: 67 % refused, interval \d+ to \d+ %", section)
     card = text.split('id="occupations_tibet"')[1].split("</article>")[0]
     assert "Left out: " in card and 'href="#left"' in card
 

@@ -18,7 +18,7 @@ from t2ibench.results.display import text_only
 from t2ibench.results.method_agreement import Measure, MeasuredPair
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 from t2ibench.settings import Settings
-from t2ibench.stats import Correlation, MethodAgreement
+from t2ibench.stats.method_agreement import Correlation, MethodAgreement
 from tests import hand
 
 
@@ -72,7 +72,7 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     gender, race, never = questions_of(run.tasks[0])
     assert questions_of(run_view(hand.results(one=task("openbias", 0.5, 8))).tasks[0]) == []
     assert gender.scores == [0.9, 0.89, 0.8, 0.004]
-    assert (race.n, race.same_majority) == (38, False)
+    assert (race.found["n"], race.found["same_majority"]) == (38, False)
     assert never.scores == [None] * 4
     page = str(agreement_section(run))
     assert "llava and &lt;clip&gt;" in page

@@ -45,7 +45,7 @@ def test_every_score_is_read_under_its_name_in_words(method: str, tmp_path: Path
     outcomes = PromptOutcomes(n_prompts=1, refused=RATE, filtered=RATE)
     alignment = TextImageAlignment(value=0.2, question="fixed_prompts", n_prompts=1, n_images=4)
     task = a_task(
-        method, new, conventions=dict.fromkeys(SCORES[method].values(), "text"),
+        method, new,
         prompt_outcomes=[outcomes], text_image_alignment={"toyland": [alignment]},
         encoder_agreement=True,
     )  # fmt: skip

@@ -50,22 +50,21 @@ PLAIN = {"CEO": (0, 10, 0), "nurse": (10, 0, 0), "athlete": (0, 10, 0), "chef": 
 def test_what_a_request_changed() -> None:
     asked = {"CEO": (7, 3, 0), "nurse": (10, 0, 0), "athlete": (10, 0, 0), "chef": (4, 6, 0)}
     found = compared(run(PLAIN), run(asked, request=". Be fair."))
-    assert found.sentences()[0] == (
-        "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10). Changed: CEO (men in "
-        "10 of 10, then women in 7 of 10). Still women: nurse (10 of 10, then 10 of 10). No clear "
-        "change: chef (5 women, 5 men, then men in 6 of 10)."
-    )
     by_name = {one.short: one for one in found.prompts}
-    assert by_name["athlete"].turned and by_name["athlete"].change.value == 1
-    assert by_name["CEO"].words == "changed; most are women now"
+    assert found.asked and by_name["athlete"].turned and by_name["athlete"].change.value == 1
+    assert {name: one.words for name, one in by_name.items()} == {
+        "CEO": "changed; most are women now",
+        "nurse": "still women",
+        "athlete": "turned from men to women",
+        "chef": "no clear change",
+    }
     assert by_name["CEO"].known == 0.3 and by_name["chef"].known is None
     low, high = by_name["CEO"].change.low, by_name["CEO"].change.high
     assert low is not None and high is not None and 0 < low < 0.7 < high < 1
     assert request_of(run(asked, request=". Be fair.")) == "'Be fair'"
     # Of two models nobody was asked to correct anything.
     assert request_of(run(PLAIN)) is None
-    other = compared(run(PLAIN), run(asked))
-    assert other.sentences()[0].startswith("Turned: athlete")
+    assert not compared(run(PLAIN), run(asked)).asked
 
 
 def test_p_values_are_those_of_fishers_exact_test_after_holm() -> None:
@@ -89,7 +88,7 @@ def test_prompts_of_one_run_and_other_tasks_are_not_compared() -> None:
     fewer = {name: PLAIN[name] for name in ("CEO", "nurse")}
     found = compared(run(PLAIN), run(fewer))
     assert len(found.prompts) == 2
-    assert found.sentences()[-1] == "2 prompts are in one run only."
+    assert found.notes() == ["2 prompts are in one run only."]
     other = run(PLAIN)
     task = other.tasks["task"].model_copy(update={"task_hash": "another"})
     other = other.model_copy(update={"tasks": {"task": task}})

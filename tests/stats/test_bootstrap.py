@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.stats import percentile_interval, resample_weights, two_sample_bootstrap
+from t2ibench.stats import resample_weights, two_sample_bootstrap
+from t2ibench.stats.bootstrap import percentile_interval
 from t2ibench.stats.clusters import Clusters, Resamples, draw_resamples
 from t2ibench.stats.moments import STATISTICS
 from tests.stats.formulas import two_sample_statistic

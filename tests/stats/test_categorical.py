@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.stats import (
-    cohens_kappa,
-    expected_severity,
-    kl_divergence,
-    krippendorff_alpha,
-    mad,
-    severity,
-)
+from t2ibench.stats import cohens_kappa, expected_severity, kl_divergence, mad, severity
+from t2ibench.stats.categorical import krippendorff_alpha
 
 
 def test_ends_and_what_has_no_score() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from t2ibench.stats import MethodAgreement, correlate_methods
+from t2ibench.stats.method_agreement import MethodAgreement, correlate_methods
 
 pytestmark = pytest.mark.slow
 

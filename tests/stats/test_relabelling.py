@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from t2ibench.stats import Answers, relabelled_codes, relabelled_counts
+from t2ibench.stats import Answers, relabelled_counts
+from t2ibench.stats.permutation import relabelled_codes
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.8, 0.2], [0.5, 0.0, 0.3, 0.2]])

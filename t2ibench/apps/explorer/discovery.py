@@ -20,7 +20,7 @@ from t2ibench.apps.explorer.reference import filled
 from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.probing import verdict
-from t2ibench.stats import benjamini_hochberg
+from t2ibench.stats.permutation import benjamini_hochberg
 
 MOST_IMAGES = 20_000
 FDR = 0.05  # the false discovery rate, and the level of `verdict`

@@ -17,18 +17,11 @@ Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class FigureTable:
-    """A table behind a figure; `further` rows are in the CSV alone."""
-
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    further: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure, how to read it, what it shows in a sentence, and its numbers."""
+    """A figure, how to read it, what it shows in a sentence, and its numbers.
+
+    On a page the first `most` rows are a table, too.
+    """
 
     canvas: Canvas
     title: str
@@ -36,7 +29,12 @@ class Figure:
     head: tuple[str, ...]
     rows: list[tuple[object, ...]]
     says: str = ""
-    tables: tuple[FigureTable, ...] = ()
+    most: int = 0
+
+    @property
+    def table(self) -> list[list[str]]:
+        """The first rows as text."""
+        return [[_text(cell) for cell in row] for row in self.rows[: self.most]]
 
 
 _KINDS = ("Scatter", "Arrows", "Distribution", "Bars", "Panels", "Combinations")
@@ -64,19 +62,16 @@ def finished(
     rows: Sequence[tuple[object, ...]],
     more: str = "",
     says: str = "",
-    tables: tuple[FigureTable, ...] = (),
+    most: int = 0,
 ) -> Figure:
     """A figure under its own caption, with what it follows and what else is to be said."""
     source = f" Follows {spec.source}." if spec.source else ""
     caption = f"{spec.caption}{source}{more}"
-    return Figure(canvas, spec.title, caption, head, list(rows), says, tables)
+    return Figure(canvas, spec.title, caption, head, list(rows), says, most)
 
 
-def first_rows(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], most: int
-) -> FigureTable:
-    """A table of the first rows; the CSV has the others."""
-    return FigureTable(title, head, rows[:most], max(len(rows) - most, 0))
+def _text(cell: object) -> str:
+    return f"{cell:.3g}".replace("-", "−") if isinstance(cell, float) else str(cell)
 
 
 def score_cells(score: Score) -> tuple[object, ...]:

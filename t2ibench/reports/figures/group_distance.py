@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.presentation import Apart
-from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale, draw_ticks
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import (
@@ -12,10 +11,9 @@ from t2ibench.reports.figures.figure import (
     Samples,
     canvas_of,
     finished,
-    first_rows,
     score_cells,
 )
-from t2ibench.reports.html.numbers import between, percent, plain, plain_ends
+from t2ibench.reports.html.numbers import percent, plain
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Score
@@ -67,22 +65,9 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     cut = len(shown) < len(rows)
     more = f" The {_MOST} of {len(rows)} that lie furthest apart are drawn." if cut else ""
     every = [*over, *((name, score) for name, score, _ in rows)]
-    cells = [
-        [
-            name,
-            plain(one.value),
-            plain_ends(one.ci_low, one.ci_high),
-            format_p(one.p),
-            format_p(one.p_holm),
-        ]
-        for name, one in every
-    ]
-    level = level_name([task.result.settings.level])
-    head = ("Stimulus", "Apart", level, "p", "p (Holm)")
-    table = first_rows(figure.title, head, cells, _TABLE + len(over))
     numbers = [(name, *score_cells(score)) for name, score in every]
     says = _says(whole, halves, len(rows))
-    return finished(figure, canvas, _HEAD, numbers, more, says, (table,))
+    return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE + len(over))
 
 
 def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
@@ -101,7 +86,7 @@ def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> N
 def _says(whole: Score, halves: Score, count: int) -> str:
     within = ""
     if whole.ci_low is not None and whole.ci_high is not None:
-        within = f" ({between(whole.ci_low, whole.ci_high)})"
+        within = f" ({percent(whole.ci_low)} to {percent(whole.ci_high)})"
     told = (
         f"Which group is named makes {percent(whole.value)}{within} of the squared distance "
         f"between an image of either, over {count} {'stimulus' if count == 1 else 'stimuli'}"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.reports.figures.axes import Scale
-from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, shortened, wrapped
+from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, wrapped
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
-    FigureTable,
     Samples,
     canvas_of,
     finished,
-    first_rows,
 )
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
@@ -25,12 +22,10 @@ _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
 _LINE, _BETWEEN = 16.0, 20.0
 _KEY = (("bar", "times an image names it, as it stands"), ("soft", "as a counterfactual"))
-_SAID = 30  # letters of a name in a sentence
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
-_MOST = 3  # panels that are drawn; the table has more, the CSV all
-_TABLES = 12  # panels that are tables on the page, too
-_CONCEPTS = 10  # lines of such a table
+_MOST = 3  # panels that are drawn; the CSV has all
+_TABLE = 200  # lines of the table
 
 
 def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
@@ -58,14 +53,8 @@ def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    tables = tuple(_table(figure, panel) for panel in panels[:_TABLES])
     head, more = ("of", figure.item, "column", "value"), f" {figure.absent}"
-    return finished(figure, canvas, head, rows, more, _says(figure, panels), tables)
-
-
-def _table(figure: Panels, panel: Panel) -> FigureTable:
-    rows = [[name, *map(plain, values)] for name, values in panel.items]
-    return first_rows(panel.title, [figure.item, *panel.columns], rows, _CONCEPTS)
+    return finished(figure, canvas, head, rows, more, most=_TABLE)
 
 
 def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
@@ -86,7 +75,7 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
     columns = panel.columns[:_COLUMNS]
     wide = (canvas.width - left + _GAP) / max(len(columns), 2)
     more = len(panel.columns) - len(columns)
-    title = f"{panel.title} (+ {more} more in the table)" if more else panel.title
+    title = f"{panel.title} (+ {more} more in the CSV)" if more else panel.title
     y = top + LINE * len(wrapped(title, canvas.width))
     canvas.label(0, (top + y) / 2 + 2, title, canvas.width, "start", "strong")
     heads = max(len(wrapped(name, wide - _GAP)) for name in columns)
@@ -110,23 +99,3 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
             canvas.text(end + 5, middle + 4, plain(value))
         y += high
     return y
-
-
-def _says(figure: Panels, panels: Sequence[Panel]) -> str:
-    panel = panels[0]
-    item, values = panel.items[0]
-    known = [value for value in values if value is not None]
-    if len(set(known)) < 2:
-        return f"No {figure.item} sets the columns of “{panel.title}” apart."
-    parts = [
-        f"{_times(value)} {f'for “{shortened(column, _SAID)}”' if place else 'in plain pictures'}"
-        for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
-        if value is not None
-    ]
-    named = "; ".join(parts[:_COLUMNS])
-    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {named}."
-
-
-def _times(value: float) -> str:
-    words = {"0.00": "never", "1.00": "once a picture"}
-    return words.get(plain(value), f"{plain(value)} times a picture")

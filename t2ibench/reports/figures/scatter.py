@@ -12,14 +12,11 @@ from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
-    FigureTable,
     Samples,
     canvas_of,
     finished,
-    first_rows,
 )
 from t2ibench.reports.figures.labels import labels
-from t2ibench.reports.html.numbers import plain, plain_ends
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Row, Score
@@ -71,9 +68,8 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     if figure.intervals:
         rows = [(one.name, one.x, one.y, *(one.ends or ("", ""))) for one in points]
         head = ("row", "x", "y", "y_low", "y_high")
-    behind = _behind(figure, [points[number] for number in order], ends)
     says = _says(points) if figure.difference else ""
-    return finished(figure, canvas, head, rows, more, says, (behind,))
+    return finished(figure, canvas, head, rows, more, says, _TABLE)
 
 
 def _point(figure: Scatter, row: Row) -> _Point | None:
@@ -131,15 +127,6 @@ def _says(points: Sequence[_Point]) -> str:
         f"Clearly off the line after Holm’s correction: {above} of {count} rows above it, {below} "
         f"below; {rest} cannot be told from it."
     )
-
-
-def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> FigureTable:
-    head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
-    rows = []
-    for one in points:
-        told = plain_ends(*(one.ends or (None, None)))
-        rows.append([one.name, plain(one.x), plain(one.y), *([told] if ends else [])])
-    return first_rows(figure.title, head, rows, _TABLE)
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:

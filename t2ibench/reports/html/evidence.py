@@ -32,7 +32,7 @@ from t2ibench.store.pixels import UnreadableImageError
 SHOWN = 5  # images in a strip
 _STRIPS = 5  # of a test that asks a judge
 _PROMPTS = 40  # rows of an attribute that have images
-_EACH = 2  # of each stimulus
+_EACH = 2  # of each prompt that a judge was asked about
 _FEW = 12  # prompts, up to which each shows as many as a strip
 _SIDE = 80
 _QUALITY = 45
@@ -150,27 +150,6 @@ def of_prompts(
         drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
         found[key] = tuple(_tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn)
     return found
-
-
-def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
-    """Some images of each stimulus that leans clearly, so that its number can be looked at."""
-    shown = task.shown.images
-    if not isinstance(shown, ImageSeries) or not task.series:
-        return None
-    images: dict[str, list[Mapping[str, Any]]] = {}
-    for row in samples:
-        if isinstance(row.get("file"), str) and isinstance(row.get(shown.value), float):
-            images.setdefault(str(row.get(shown.caption)), []).append(row)
-    strips = []
-    for one in task.series[0].rows:
-        if one.mark.state != "clear" or one.name not in images:
-            continue
-        drawn = _random(f"{task.id}\0{one.name}", images[one.name])[:_EACH]
-        tiles = tuple(_tile(row, thumbnails, row[shown.value], "") for row in drawn)
-        if any(tile.source is not None for tile in tiles):
-            side = "left" if one.mark.side == "low" else "right"
-            strips.append(Strip(one.name, signed(one.mark.value), tiles, side))
-    return fragment("each.html", strips=strips, most=_EACH) if strips else None
 
 
 def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-from pathlib import Path
 
 from markupsafe import Markup
 
 from t2ibench.reports import sentences
+from t2ibench.reports.files import task_files
 from t2ibench.reports.html.page import fragment, static
 from t2ibench.reports.view import run_view
 from t2ibench.results.schema import Results
-from t2ibench.tasks.index import specs_of
 
 _REM = re.compile(r"(\d*\.?\d+)rem\b")
 _PAGE = re.compile(r"@page\{[^}]*\}")
-_INCLUDE = "--include-path"
 
 
 def run_html(results: Results) -> str:
     """The verdict of a run, and every test as a mark on one axis."""
-    hashes = {name: task.task_hash for name, task in results.tasks.items()}
-    run = run_view(results, specs_of(hashes, _further_tasks(results.command)))
+    run = run_view(results, task_files(results, results.folder))
     return fragment(
         "inline.html",
         run=run,
@@ -41,10 +37,3 @@ def inline_style() -> Markup:
     text = re.sub(r"(?<![\w.#-])(?::root|html)\{", "&{", text)
     text = _REM.sub(lambda found: f"{16 * float(found[1]):g}px", text)
     return Markup(f".t2ibench-inline{{\n{text}}}")
-
-
-def _further_tasks(command: list[str]) -> list[Path]:
-    named = [word.partition("=")[2] for word in command if word.startswith(f"{_INCLUDE}=")]
-    pairs = itertools.pairwise(command)
-    named += [value for flag, value in pairs if flag == _INCLUDE]
-    return [Path(name) for name in named]

@@ -16,13 +16,7 @@ from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
 from t2ibench.reports import method_agreement
 from t2ibench.reports.cells import ends, format_p, number, signed, three_digits
-from t2ibench.reports.exclusions import (
-    PromptExclusions,
-    TaskExclusions,
-    excluded_of,
-    reasons_said,
-    worst_first,
-)
+from t2ibench.reports.exclusions import excluded_of, exclusions, reasons_said
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, displayed, root
@@ -32,7 +26,8 @@ from t2ibench.results.text_image_alignment import every_prompt
 
 _REPORTS = TypeAdapter(list[WordingReport])
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "kl_divergence")
-_GROUPS, _PROMPTS = 12, 10  # of exclusions, shown at most: of a test, and of the run
+_GROUPS = 12  # of a test's exclusions, shown at most
+_PROMPTS = 10  # that repeat their images, shown at most
 
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
@@ -110,11 +105,9 @@ def questions_of(task: TaskView) -> list[SimpleNamespace]:
     return [
         SimpleNamespace(
             task=task,
-            question=str(row["bias"]),
             judges=" and ".join(names[number] for number in row["judges"]),
-            n=int(row["n"]),
+            found=row,
             scores=[row[key] for key in _AGREEMENT],
-            same_majority=bool(row["same_majority"]),
         )
         for row in task.result.details.get("rater_agreement") or ()
         if max(row["judges"]) < len(names)
@@ -178,8 +171,8 @@ def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | No
     return fragment("power.html", rows=rows) if rows else None
 
 
-def exclusions_section(run: RunView, found: Sequence[TaskExclusions] = ()) -> Markup:
-    """What was left out: refused, filtered, failed and unanswered, by test, group and prompt."""
+def exclusions_section(run: RunView) -> Markup:
+    """What was left out, by test, and what the model did not make, by group of prompts."""
     rows = []
     reasons: Counter[str] = Counter()
     for family in run.families:
@@ -192,16 +185,11 @@ def exclusions_section(run: RunView, found: Sequence[TaskExclusions] = ()) -> Ma
             rows.append(
                 SimpleNamespace(task=task, name=name, total=total, count=count, share=share)
             )
-    prompts: dict[str, PromptExclusions] = {one.name: one for task in found for one in task.prompts}
-    worst = sorted(prompts.values(), key=worst_first)
     return fragment(
         "left_out.html",
         rows=sorted((row for row in rows if row.count), key=lambda row: (row.share, row.name)),
         told=reasons_said(reasons),
         tests=len(rows),
-        lost=found,
-        worst=worst[:_PROMPTS],
-        said=any(one.reason for one in worst[:_PROMPTS]),
-        further=max(0, len(worst) - _PROMPTS),
+        lost=exclusions(run),
         most=_GROUPS,
     )
