@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.redaction import secret_argument
@@ -33,6 +33,15 @@ class Arguments(BaseModel):
 PositiveInt = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected a text")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
