@@ -54,7 +54,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     """A task with its captions."""
     sha256 = source.sha256()
     split = None if sha256 is not None else pool.split
-    captions = read_captions(source.place, split=split, people=pool.people)
+    captions = read_captions(source.place, split=pool.split, people=pool.people)
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)
