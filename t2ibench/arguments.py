@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -39,6 +40,15 @@ class Arguments(BaseModel):
 PositiveInt = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected a text")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:

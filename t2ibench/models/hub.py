@@ -7,14 +7,11 @@ before can be used.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.models.locations import exists
 
-_ATTEMPTS = 2
-_PAUSE = 1.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -73,25 +70,20 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
     from huggingface_hub.errors import HfHubHTTPError
 
     where = constants.ENDPOINT
-    problem = hint = ""
-    for attempt in range(_ATTEMPTS):
-        time.sleep(_PAUSE if attempt else 0)
-        try:
-            found = get_hf_file_metadata(hf_hub_url(source, file, revision=revision), timeout=5.0)
-        except HfHubHTTPError as error:
-            status = error.response.status_code
-            if status not in _BUSY:
-                raise
-            problem = f"{where} is busy at the moment ({status})"
-            hint = "Try again later; `hf auth login` raises limits."
-        except Exception as error:  # the client's own classes change with the library below it
-            problem = f"{where} does not answer ({type(error).__name__}: {first_line(error)})"
-            hint = "Check the connection, proxies and HF_ENDPOINT, or give a local folder."
-        else:
-            if found.commit_hash:
-                return "", ""
-            return f"{where} is not a hub of models (it names no commit)", "Check HF_ENDPOINT."
-    return problem, hint
+    try:
+        found = get_hf_file_metadata(hf_hub_url(source, file, revision=revision), timeout=5.0)
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        if status not in _BUSY:
+            raise
+        hint = "Try again later; `hf auth login` raises limits."
+        return f"{where} is busy at the moment ({status})", hint
+    except Exception as error:  # the client's own classes change with the library below it
+        hint = "Check the connection, proxies and HF_ENDPOINT, or give a local folder."
+        return f"{where} does not answer ({type(error).__name__}: {first_line(error)})", hint
+    if found.commit_hash:
+        return "", ""
+    return f"{where} is not a hub of models (it names no commit)", "Check HF_ENDPOINT."
 
 
 def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2IBenchError:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import socket
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from t2ibench.models.addresses import addresses, is_public
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import BoundedClient
 from t2ibench.models.server_errors import BadReplyError
 
 _HOPS = 3
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -84,4 +86,25 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
-    return await asyncio.to_thread(addresses, parts.hostname or "", _origin(parts)[2])
+    """What a name means now."""
+    host, port = parts.hostname or "", _origin(parts)[2]
+    ask = asyncio.get_running_loop().getaddrinfo
+    found = await ask(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is outside of private, link-local and other special networks.
+
+    Examples:
+        >>> [is_public(one) for one in ("93.184.216.34", "169.254.169.254", "::ffff:10.0.0.1")]
+        [True, False, False]
+    """
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour
+        if found in _NAT64:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return found.is_global and not found.is_multicast

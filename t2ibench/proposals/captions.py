@@ -46,7 +46,7 @@ def read_captions(
     if folder is not None:
         captions = folder
     elif path.is_file():
-        captions = _from_file(path, column, split)
+        captions = _from_file(path, column)
     elif path.is_dir() or is_id(source):
         captions = _from_datasets(str(path) if path.is_dir() else source, column, split)
     else:
@@ -97,10 +97,10 @@ def one_person(caption: str) -> bool:
     return len(_ONE.findall(lowered)) == 1 and not _SEVERAL.search(lowered)
 
 
-def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[str]:
+def _from_file(path: Path, column: str | None) -> Iterator[str]:
     with reading(path, "Give captions as --captions describes them."):
         if path.suffix.lower() == ".json":
-            yield from _from_json(path, column, split)
+            yield from _from_json(path, column)
         elif path.suffix.lower() == ".jsonl":
             rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
             yield from _from_rows((row for _, row in rows), column, path)
@@ -112,7 +112,7 @@ def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[st
             yield from (line.partition("\t")[2] if flickr else line for line in lines)
 
 
-def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[str]:
+def _from_json(path: Path, column: str | None) -> Iterator[str]:
     data = json.loads(path.read_text(encoding="utf-8-sig"))
     if isinstance(data, dict) and isinstance(data.get("annotations"), list):
         data = data["annotations"]  # COCO
@@ -124,10 +124,6 @@ def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[st
             )
     elif isinstance(data, dict) and isinstance(data.get("images"), list):
         data = data["images"]  # Karpathy's dataset_flickr30k.json
-        if split is not None:
-            data = [row for row in data if isinstance(row, dict)]
-            chosen = _split(sorted({str(row.get("split")) for row in data}), split, str(path))
-            data = [row for row in data if row.get("split") == chosen]
     if not isinstance(data, list):
         raise T2IBenchError(
             f"{path}: expected COCO's captions (an object with 'annotations'), Karpathy's (an "

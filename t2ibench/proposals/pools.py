@@ -19,8 +19,6 @@ from t2ibench.store.file_errors import reading
 from t2ibench.tasks.loader import LoadedTask, check_task, task_hash
 from t2ibench.tasks.source import Document
 
-_BLOCK = 2**20
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -43,18 +41,15 @@ class Source:
         """What identifies it without reading any caption."""
         if not self.path.is_file():
             return None
-        digest = hashlib.sha256()
-        with reading(self.path), self.path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-        return digest.hexdigest()
+        with reading(self.path):
+            return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
 
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
     """A task with its captions."""
     sha256 = source.sha256()
     split = None if sha256 is not None else pool.split
-    captions = read_captions(source.place, split=split, people=pool.people)
+    captions = read_captions(source.place, split=pool.split, people=pool.people)
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)

@@ -95,12 +95,8 @@ class ClipEncoder(TowerEncoder):
         pixels: torch.Tensor = processed["pixel_values"][0]
         return pixels
 
-    def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
-        """Shape (n, d)."""
-        towers = self.towers()
-        return self._image_rows(
-            prepared, lambda pixels: _tensor(towers.get_image_features(pixel_values=pixels))
-        )
+    def _read(self, pixels: torch.Tensor) -> Any:
+        return _tensor(self.towers().get_image_features(pixel_values=pixels))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut."""

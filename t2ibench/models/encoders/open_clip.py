@@ -107,9 +107,8 @@ class OpenClipEncoder(TowerEncoder):
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
 
-    def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
-        """Shape (n, d)."""
-        return self._image_rows(prepared, lambda pixels: self.towers().encode_image(pixels))
+    def _read(self, pixels: torch.Tensor) -> Any:
+        return self.towers().encode_image(pixels)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut, as in training."""

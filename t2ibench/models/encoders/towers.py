@@ -116,16 +116,21 @@ class TowerEncoder:
     def _rows(self, items: Sequence[Any], call: Callable[[Sequence[Any]], Any]) -> Float32Array:
         return unit_rows(encode(items, self._batch, call))
 
-    def _image_rows(self, prepared: Sequence[Any], call: Callable[[Any], Any]) -> Float32Array:
+    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
+        """Shape (n, d)."""
         import torch
 
-        def stacked(images: Sequence[Any]) -> Any:
+        def features(images: Sequence[Any]) -> Any:
             batch = torch.stack(list(images))
             if self._device.startswith("cuda"):
-                return batch.pin_memory().to(self._device, non_blocking=True).to(self._dtype)
-            return batch.to(self._device, self._dtype)
+                batch = batch.pin_memory().to(self._device, non_blocking=True)
+            return self._read(batch.to(self._device, self._dtype))
 
-        return self._rows(prepared, lambda images: call(stacked(images)))
+        return self._rows(prepared, features)
+
+    def _read(self, pixels: Any) -> Any:
+        """What the network makes of a batch of images."""
+        raise NotImplementedError
 
 
 class TextsOnly:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from t2ibench.arguments import Arguments, PositiveInt, one_of
+from t2ibench.arguments import Arguments, PositiveInt, Text, one_of
 from t2ibench.models.generators.passthrough import gathered
 
 # Argument to the name that pipelines give it.
@@ -60,15 +60,6 @@ def _height_and_width(value: Any) -> Any:
     return f"{pair[0]}x{pair[1]}"
 
 
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("expected a name or a path")
-    return value
-
-
-_Text = Annotated[str, AfterValidator(_not_blank)]
-
-
 class DiffusersArguments(Arguments):
     """What --model-args are taken. What is omitted is the pipeline's own default.
 
@@ -81,14 +72,14 @@ class DiffusersArguments(Arguments):
     guidance: float | None = None
     size: Annotated[str, BeforeValidator(_height_and_width)] | None = None
     negative_prompt: str | None = None
-    scheduler: _Text | None = None
-    lora: _Text | None = None
+    scheduler: Text | None = None
+    lora: Text | None = None
     lora_scale: float = 1.0
-    revision: _Text | None = None
+    revision: Text | None = None
     safety_checker: bool | None = None
     offload: Annotated[str, one_of("none", "model", "sequential")] = "none"
     compile: bool = False
-    hook: _Text | None = None
+    hook: Text | None = None
     to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
     to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
     to_hook: dict[str, Any] = Field(default_factory=dict, alias="hook.NAME")

@@ -77,11 +77,6 @@ def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str
             options |= {"safety_checker": None, "requires_safety_checker": False}
         pipeline = _from_pretrained(source, options)
     check_call(type(pipeline), args)
-    if "prompt" not in inspect.signature(type(pipeline).__call__).parameters:
-        raise T2IBenchError(
-            f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
-            "Give a text-to-image pipeline.",
-        )
     _set_scheduler(pipeline, args.scheduler)
     _add_lora(pipeline, args.lora, args.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
@@ -159,7 +154,8 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
 def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:
     """Refuse, before any weights are loaded, what makes no images of a prompt."""
     name = kind.__name__
-    if _NO_IMAGE & {*inspect.signature(kind.__call__).parameters} or _FROM_IMAGE.search(name):
+    takes = {*inspect.signature(kind.__call__).parameters}
+    if "prompt" not in takes or _NO_IMAGE & takes or _FROM_IMAGE.search(name):
         raise T2IBenchError(
             f"'{source}' is a {name}, which makes no image of a prompt alone.",
             "Give a text-to-image pipeline.",

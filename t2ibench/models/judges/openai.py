@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal
 
@@ -50,6 +50,7 @@ class OpenAiJudge:
     def __init__(self, name: str, server: ChatServer, args: OpenAiArguments) -> None:
         self.name = name
         self._server = server
+        self.report_waits, self.check_access = server.report_waits, server.check_access
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._structured = args.structured != "none"
@@ -59,14 +60,6 @@ class OpenAiJudge:
         if self._structured:
             parts["structured"] = args.structured
         self.fingerprint = fingerprint(parts)
-
-    def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for (see models.protocols.ReportsWaits)."""
-        self._server.report_waits(tell)
-
-    def check_access(self) -> None:
-        """Refuse what is known to need a key (see models.protocols.ChecksAccess)."""
-        self._server.check_access()
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """One request a question."""

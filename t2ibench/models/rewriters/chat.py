@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal
 
@@ -91,11 +91,8 @@ class ServerRewriter(_ChatRewriter):
     def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
         super().__init__(name, args, "openai rewriter 1", server.settings)
         self._server = server
+        self.report_waits = server.report_waits
         self._workers = args.workers
-
-    def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for (see models.protocols.ReportsWaits)."""
-        self._server.report_waits(tell)
 
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]

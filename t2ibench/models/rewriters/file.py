@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ValidationError, model_validator
+from pydantic import BeforeValidator, ValidationError, model_validator
 
-from t2ibench.arguments import Arguments, NotNegative, expected, one_of
+from t2ibench.arguments import Arguments, NotNegative, Text, expected, one_of
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import fingerprint
@@ -35,21 +35,12 @@ class FileArguments(Arguments):
     missing: Annotated[Literal["error", "keep"], one_of("error", "keep")] = "error"
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("expected a text")
-    return text
-
-
-_Text = Annotated[str, AfterValidator(_not_blank)]
-
-
 class _Row(Arguments):
     """A rewriting, or several from which images draw; status and reason are those of a run."""
 
-    prompt: _Text
+    prompt: Text
     rewritten: Annotated[
-        tuple[_Text, ...], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)
+        tuple[Text, ...], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)
     ] = ()
     index: NotNegative | None = None
     status: Literal["ok", "refused", "failed"] = "ok"
