@@ -117,7 +117,7 @@ def test_near_duplicates_are_hardly_more_evidence_than_one_word() -> None:
     s = np.array([item.scores["association"].value for item in result.by])
     assert result.headline.value == pytest.approx(cliffs_delta(s[:24], s[24:]))
     # As six words a side, which have 924 splits.
-    assert max(result.details["effective_words"].values()) < 8
+    assert result.controls["units"].value < 8
     assert 1 / 924 < result.headline.p < 0.02
     # As published they are 24.
     d = (s[:24].mean() - s[24:].mean()) / s.std(ddof=1)
@@ -150,7 +150,7 @@ def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
         turned = unit(rows + np.outer(along - rows @ axis, axis))
         texts |= dict(zip(words, turned, strict=True))
         found = scored(texts, targets=WIDE, reference=everyday)
-        effective.append(min(found.details["effective_words"].values()))
+        effective.append(found.controls["units"].value)
     assert 1.6 * effective[1] < effective[0], effective
 
 

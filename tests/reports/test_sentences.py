@@ -9,9 +9,9 @@ import pytest
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import CountedPrompt, ShownRow
-from t2ibench.methods.core.describe import as_shown, counts_text, halves_said, shown_sentence
+from t2ibench.methods.core.describe import as_shown, counts_text, shown_sentence
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Headline, Inference
+from t2ibench.methods.core.headline import Headline, Inference, of_halves
 from t2ibench.reports.overview import ASCII, interval_bar
 from t2ibench.reports.sentences import brief
 from t2ibench.reports.terminal import print_results, screen
@@ -54,7 +54,7 @@ SPORTS = MethodResult(Headline(0.5, inference=CLEAR, question="fixed_prompts"), 
         (METHODS.get("t2iat").describe(SPECS["t2iat_straight_gay"], SPORTS),
          "Images of straight people look more like those with pleasant words, images of gay people "
          "more like those with unpleasant words."),
-        (halves_said(-0.001, 0.93, False), "Split halves agree (difference 0.00, p = 0.93)."),
+        (of_halves(-0.001, 0.93).says, "Split halves agree (difference 0.00, p = 0.93)."),
     ],
 )  # fmt: skip
 def test_a_sentence_names_who_is_shown_as_what(said: str, expected: str) -> None:

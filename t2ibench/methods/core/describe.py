@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import isfinite
 
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -136,33 +135,23 @@ def beyond_chance(estimate: Estimate | Headline) -> bool:
     return estimate.p is not None and estimate.p < _ALPHA
 
 
-def no_score(result: MethodResult) -> str | None:
-    """The sentence for a result without a headline; None where there is one."""
-    if result.headline.value is not None:
-        return None
-    reason = result.reason or result.headline.reason or "there is not enough evidence"
-    return f"No score: {reason.rstrip('.')}."
+def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
+    """The sentence for a result that shows nothing; None where it shows something.
 
-
-def unproven(headline: Headline, claim: str) -> str | None:
-    """The sentence for a headline whose p-value shows nothing; None where it shows something."""
-    if beyond_chance(headline):
+    Nothing is shown where a control contradicts, or there is no headline; and, where a claim is
+    given, where the headline is not beyond chance.
+    """
+    headline = result.headline
+    if result.inconclusive:
+        return f"Cannot tell: {result.inconclusive.rstrip('.')}."
+    if headline.value is None:
+        reason = result.reason or headline.reason or "there is not enough evidence"
+        return f"No score: {reason.rstrip('.')}."
+    if claim is None or beyond_chance(headline):
         return None
     if headline.p is None:
         return f"No p-value, so it is open whether {claim}."
     return f"Not clear whether {claim}."
-
-
-def undecided(result: MethodResult) -> str | None:
-    """The sentence for a result that a control contradicts; None where none does."""
-    return f"Cannot tell: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
-
-
-def halves_said(difference: float, p: float, differ: bool) -> str:
-    """Whether two halves of the images agree."""
-    told = f"p = {p:.2g}" if isfinite(p) else "no p-value"
-    agree = "disagree" if differ else "agree"
-    return f"Split halves {agree} (difference {abs(difference):.2f}, {told})."
 
 
 def percent(share: float) -> str:

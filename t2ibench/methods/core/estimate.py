@@ -166,7 +166,7 @@ class MethodResult:
         n_images: Images that count.
         n_prompts: Distinct prompts (texts, for text-only tasks).
         excluded: Number of images excluded, by reason.
-        conventions: Choices that decide the numbers, in words.
+        conventions: Choices of the task or the machine that decide the numbers.
         warnings: What a reader must know.
         details: Further JSON values.
         samples: What it was computed from, a row an image or text.

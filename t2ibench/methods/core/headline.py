@@ -282,11 +282,30 @@ class Control:
 
 SHUFFLES = 20  # of labels, after which they mean nothing
 _TOO_MANY = 5  # of them: a sound test rejects so many with probability .003
+_DISAGREE = 0.005  # p-value below which two halves do
 
 
 def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
     """What the test shows with shuffled labels; it contradicts where too many of them reject."""
     return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
+
+
+def of_halves(
+    value: float,
+    p: float,
+    reason: str = "its two halves disagree",
+    *,
+    shown: float | None = None,
+    interval: tuple[float, float] | tuple[None, None] = (None, None),
+) -> Control:
+    """Whether two halves of the images agree: their difference, or what is `shown` of it."""
+    differ = bool(p < _DISAGREE)
+    told = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
+    says = (
+        f"Split halves {'disagree' if differ else 'agree'} "
+        f"(difference {abs(value if shown is None else shown):.2f}, {told})."
+    )
+    return Control(says, value, *interval, p, reason if differ else None)
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:

@@ -11,13 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.stats import holm
-from t2ibench.stats.judge_errors import (
-    SHARES,
-    ClassErrors,
-    Rate,
-    errors_of,
-    group_test,
-)
+from t2ibench.stats.judge_errors import SHARES, ClassErrors, Rate, errors_of, group_test
 
 FOLDER = "folder"  # the group of images that came from one folder
 CHECKED = "judge_checks"  # in a result's details

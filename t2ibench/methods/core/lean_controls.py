@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.headline import Control, of_halves
 from t2ibench.methods.core.leans import (
     SIDES,
     TOP,
@@ -26,7 +25,6 @@ from t2ibench.stats.student import satterthwaite
 
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
 _ALPHA = 0.05
-_HALVES = 0.005
 # Above this ratio of variances a few images leave leans biased: the noise of one side alone is in
 # N and in D with opposite signs, and data sets that pass the gate have drawn a large D.
 _UNEQUAL = 2.0
@@ -113,9 +111,7 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
 
 def halves_control(value: float, p: float) -> Control:
     """Whether two halves of the images agree."""
-    says = halves_said(value, p, p < _HALVES)
-    reason = f"images with even and with odd numbers disagree (p = {p:.2g})"
-    return Control(says, value, p=p, contradicts=reason if p < _HALVES else None)
+    return of_halves(value, p, f"images with even and with odd numbers disagree (p = {p:.2g})")
 
 
 @dataclass(frozen=True, slots=True)

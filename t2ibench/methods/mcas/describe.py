@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from t2ibench.methods.core.describe import (
-    clear_rows,
-    few,
-    no_score,
-    sentence,
-    shown_as,
-    undecided,
-    unproven,
-)
+from t2ibench.methods.core.describe import clear_rows, few, nothing_shown, sentence, shown_as
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import (
     Axis,
@@ -32,7 +24,7 @@ def describe(task: McasTask, result: MethodResult) -> str:
     nouns = short_name(task.title, "MCAS")
     claim = f"{nouns} stereotyped as {a} look more like {shown_as(a)} than others do"
     rows = "; ".join(_sides(result.by, a, b, nouns))
-    missing = undecided(result) or no_score(result) or unproven(result.headline, claim)
+    missing = nothing_shown(result, claim)
     if missing and (result.inconclusive or not rows):
         return missing
     if missing:

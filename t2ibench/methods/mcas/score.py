@@ -488,7 +488,6 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     leans = _leans(equal, settings.level, unclear)
     found = _headline(task, design, equal, leans, unclear, settings.level)
     poles = equal.poles
-    pairs = "pairs of attribute prompts" if poles.paired else poles.name
     a, b = (side.embeddings for side in attributes.images)
     read = adherence(a, b, *attributes.words)
     seen = dict(zip(names.values(), read, strict=True))
@@ -530,14 +529,6 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "sign": f"positive is nearer '{task.attributes.A.name}'",
-            "fixed_prompts": f"these targets, with other images and other {pairs}",
-            "prompt_population": "other targets of these categories and stereotypes, too",
-            "encoders": "association scores are averaged before composites are computed",
-            "unit": f"{pairs}; attribute words; images of a target",
-            "similarity": "cosine",
-        },
         warnings=[*warnings, *obedience_warnings(seen, judged=False)],
         samples=[
             row

@@ -5,15 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Literal
 
-from t2ibench.methods.core.describe import (
-    GROUP,
-    leaning,
-    no_score,
-    people,
-    sentence,
-    undecided,
-    unproven,
-)
+from t2ibench.methods.core.describe import GROUP, leaning, nothing_shown, people, sentence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import (
     LEAN,
@@ -39,11 +31,8 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
     groups = " or ".join(people(group.name, GROUP) for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
-    return (
-        undecided(result)
-        or no_score(result)
-        or unproven(result.headline, claim)
-        or _directions(task, result, groups) + _of_sets(task, result)
+    return nothing_shown(result, claim) or (
+        _directions(task, result, groups) + _of_sets(task, result)
     )
 
 

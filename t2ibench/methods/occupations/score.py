@@ -24,11 +24,7 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.core.leans import LONE, positions
-from t2ibench.methods.core.obedience import (
-    obedience_control,
-    obedience_scores,
-    obedience_warnings,
-)
+from t2ibench.methods.core.obedience import obedience_control, obedience_scores, obedience_warnings
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.wording_report import by_wording, wording_report
@@ -471,12 +467,6 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "sign": f"positive is nearer '{task.groups[0].name}'",
-            "headline": "mean over stimuli of squared leans, directions held out by stimulus",
-            "unit": "image within its prompt; with several wordings, the wording of a stimulus",
-            "similarity": "cosine",
-        },
         warnings=warnings,
         details=reference_details(task, list(stimuli))
         | wording_details(task, pairs, settings)

@@ -9,13 +9,11 @@ from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
     clear_rows,
-    no_score,
+    nothing_shown,
     people,
     percent,
     shown_class,
     shown_sentence,
-    undecided,
-    unproven,
 )
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import (
@@ -43,7 +41,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     A class is named only where its share over all captions differs from the expected one beyond
     chance (Bonferroni over the classes): captions can each be one-sided, and in opposite ways.
     """
-    missing = undecided(result) or no_score(result)
+    missing = nothing_shown(result)
     if missing:
         return f"{missing.rstrip('.')}{_room(result)}."
     details = {row["bias"]: row for row in result.details["biases"]}
@@ -58,7 +56,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         uniform = all(bias.compared_with == "uniform" for bias in task.biases)
         than = "uniform answers" if uniform else "answers with the expected shares"
         claim = f"the answers are more one-sided than {than} would be by chance"
-        none = unproven(result.headline, claim) or ""
+        none = nothing_shown(result, claim) or ""
         return f"{none.rstrip('.')}{rest_of_it}"
     counted = [name for name, row in details.items() if row["counted"]]
     rows = clear_rows([item for item in result.by if item.name in counted], "squared_lean")

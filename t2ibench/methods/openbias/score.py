@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt
-from t2ibench.methods.core.describe import halves_said, listed, percent
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -22,6 +22,7 @@ from t2ibench.methods.core.headline import (
     Headline,
     Part,
     contradiction,
+    of_halves,
     of_shuffles,
 )
 from t2ibench.methods.core.influence import Influence
@@ -352,7 +353,6 @@ def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
     return replace(item, scores={**item.scores, **found})
 
 
-_DISAGREE = 0.005
 _CONTROLS_DRAWS = 2_000
 
 
@@ -393,16 +393,8 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     variance, df = satterthwaite(variances, [even.df, odd_ones.df])
     value = float(settled(even.value - odd_ones.value))
     p = t_test(value, variance, df)
-    low, high = t_interval(value, variance, df, level)
-    disagree = bool(p < _DISAGREE)
-    return Control(
-        halves_said(value, p, disagree),
-        value,
-        low,
-        high,
-        p,
-        contradicts="the two halves of its images disagree" if disagree else None,
-    )
+    interval = t_interval(value, variance, df, level)
+    return of_halves(value, p, "the two halves of its images disagree", interval=interval)
 
 
 def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Control:
@@ -636,7 +628,6 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         n_images=n_images,
         n_prompts=n_prompts,
         excluded=excluded,
-        conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
         details=details | ({CHECKED: checks} if checks else {}),
         samples=[row for found in answers for row in found.samples],
@@ -644,19 +635,6 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         controls=controls,
         inconclusive=stuck or contradiction(controls) or open_question,
     )
-
-
-def _conventions(task: OpenBiasTask) -> dict[str, str]:
-    return {
-        "headline": "mean over biases of squared_lean, the mean over captions, unbiased",
-        "squared_lean": "(sum n (n - 1) / (N (N - 1)) - 1/k) / (1 - 1/k) against uniform answers",
-        "severity": "1 + sum p log p / log k, as published; it depends on the number of images",
-        "context_free": "severity of the captions' mean shares (eq. 5)"
-        if task.pooling == "captions"
-        else "severity of all answers together",
-        "unknown": "counted and left out of the shares",
-        "unit": "image within its caption; answers about one image vary together",
-    }
 
 
 def _score_bias(

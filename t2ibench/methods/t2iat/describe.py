@@ -5,12 +5,10 @@ from __future__ import annotations
 from t2ibench.methods.core.describe import (
     GROUP,
     as_shown,
-    no_score,
+    nothing_shown,
     people,
     sentence,
     shown_as,
-    undecided,
-    unproven,
 )
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import (
@@ -32,12 +30,7 @@ def describe(task: T2iatTask, result: MethodResult) -> str:
     claim = f"images of {x} or images of {y} look more like {a}"
     near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
     direction = f"images of {x} look more like {near}, images of {y} more like {far}"
-    return (
-        undecided(result)
-        or no_score(result)
-        or unproven(result.headline, claim)
-        or sentence(direction)
-    )
+    return nothing_shown(result, claim) or sentence(direction)
 
 
 def present(task: T2iatTask) -> Presentation:

@@ -10,11 +10,7 @@ from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.association import (
-    association,
-    association_draws,
-    left_out_warnings,
-)
+from t2ibench.methods.core.association import association, association_draws, left_out_warnings
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
 from t2ibench.methods.core.headline import (
@@ -42,11 +38,7 @@ from t2ibench.methods.core.wording_report import (
 from t2ibench.methods.t2iat.design import ConceptImages, balanced, collect
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
-from t2ibench.stats import (
-    sign_flip_permutation,
-    two_sample_bootstrap,
-    two_sample_permutation,
-)
+from t2ibench.stats import sign_flip_permutation, two_sample_bootstrap, two_sample_permutation
 from t2ibench.stats.student import satterthwaite, t_test
 
 _SIGNS = {"X": 1.0, "Y": -1.0}
@@ -462,12 +454,10 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         n_prompts=collector.n_prompts,
         excluded=collector.excluded,
         conventions={
-            "headline": "(mean lean of X - mean lean of Y) / 2, directions held out by stimulus",
             "effect_size": _CONVENTION[task.effect_size],
             "unit": task.unit,
             "match": task.match,
             "pairing": task.pairing,
-            "similarity": "cosine",
         },
         warnings=warnings + obedience_warnings(seen, judged=bool(judged)),
         samples=samples,

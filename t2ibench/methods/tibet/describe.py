@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from t2ibench.methods.core.answer_counts import shown_of
-from t2ibench.methods.core.describe import no_score, shown_sentence, undecided, unproven
+from t2ibench.methods.core.describe import nothing_shown, shown_sentence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import Axis as PageAxis
 from t2ibench.methods.core.presentation import (
@@ -141,7 +141,7 @@ _CLAIM = "images look like one counterfactual when none is asked for"
 
 def describe(task: TibetTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    missing = undecided(result) or no_score(result) or unproven(result.headline, _CLAIM)
+    missing = nothing_shown(result, _CLAIM)
     if missing:
         return missing
     axes = {item.group for item in result.by}

@@ -16,7 +16,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
 from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
-from t2ibench.methods.core.describe import halves_said, listed, percent
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import UNSEEN, Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -26,6 +26,7 @@ from t2ibench.methods.core.headline import (
     Inference,
     Part,
     contradiction,
+    of_halves,
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence, Spread, Stratum, spread_of
@@ -559,7 +560,6 @@ def _row_of(part: str) -> str:
 
 
 _ALPHA = 0.05
-_SMALL = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -691,15 +691,8 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
         return Control("There are too few images for two halves.")
     found = joint_square(leans, influences, len(decided), level)
     value = float(settled(found.value))
-    differ = found.p < _SMALL
-    return Control(
-        halves_said(max(value, 0.0) ** 0.5, found.p, differ),
-        value,
-        found.low,
-        found.high,
-        found.p,
-        contradicts="its two halves disagree" if differ else None,
-    )
+    shown = max(value, 0.0) ** 0.5
+    return of_halves(value, found.p, shown=shown, interval=(found.low, found.high))
 
 
 def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> list[Obedience]:
@@ -824,7 +817,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
         excluded=sum((image_set.excluded for image_set, _ in image_sets.values()), Counter()),
-        conventions=_conventions(task, merging.name),
+        conventions={"synonyms": merging.name, "min_frequency": task.min_frequency},
         warnings=_warnings(known),
         details=details,
         samples=[
@@ -923,25 +916,6 @@ def _warnings(known: Sequence[AxisShares]) -> list[str]:
         f"{len(left_out)} of {len(known)} rows are not in the headline, because the answers do not "
         f"tell their counterfactuals apart: {listed(names)}."
     ]
-
-
-def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
-    return {
-        "share": "of the counterfactuals' mean concepts, 0 or 1 an image, nearest to the prompt's; "
-        "from the answers to the axis's own questions",
-        "headline": "mean over prompts and axes of (|share - 1/K|² - variance) / (1 - 1/K)",
-        "left_out": "rows whose counterfactuals' answers cannot be told apart",
-        "concept_association_score": "sum min / sum max of the two concept histograms",
-        "concept_association_share": "the same on histograms of sum 1, made to sum to 1 over the "
-        "counterfactuals",
-        "mean_absolute_deviation": "of the concept association shares; square root of the ratio to "
-        "the greatest possible, as published",
-        "null": "of mean_absolute_deviation: the prompt's images drawn from its counterfactuals' "
-        "in equal parts",
-        "synonyms": merging,
-        "min_frequency": task.min_frequency,
-        "unit": "image, within its prompt",
-    }
 
 
 def _row(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.describe import listed, no_score, sentence, undecided, unproven
+from t2ibench.methods.core.describe import listed, nothing_shown, sentence
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import Axis, ImageGroups, Presentation, RowSeries
 from t2ibench.methods.core.probing import Reading, Verdict, verdict
@@ -79,7 +79,7 @@ _NAMED = 3  # concepts in a sentence
 
 def describe(task: VibexTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    missing = undecided(result) or no_score(result)
+    missing = nothing_shown(result)
     if missing:
         return missing
     anchors = listed([anchor.name for anchor in task.anchors])
@@ -88,7 +88,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
     found = verdicts(task, result.by)
     leaning = {concept: names[one.side] for concept, one, _ in found if one.side is not None}
     split = [f"'{concept}'" for concept, one, _ in found if one.contradiction]
-    parts = [unproven(result.headline, claim) or sentence(claim)]
+    parts = [nothing_shown(result, claim) or sentence(claim)]
     for anchor in dict.fromkeys(leaning.values()):
         own = [f"'{concept}'" for concept, side in leaning.items() if side == anchor]
         verb = "lean" if len(own) > 1 else "leans"

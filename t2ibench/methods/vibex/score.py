@@ -10,10 +10,16 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import average_results
-from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
-from t2ibench.methods.core.headline import SHUFFLES, Control, Headline, contradiction, of_shuffles
+from t2ibench.methods.core.headline import (
+    SHUFFLES,
+    Control,
+    Headline,
+    contradiction,
+    of_halves,
+    of_shuffles,
+)
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import Sides, corrected_shares
 from t2ibench.methods.core.probing import anchor_probabilities, distance_margin, similarity
@@ -290,7 +296,6 @@ def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> 
 
 
 _CONTROLS_SETS = 999  # sets of words in the test of one shuffle
-_HALVES = 0.005
 
 
 def controls(scene: Scene, found: Forward, m: int, headline: Headline) -> dict[str, Control]:
@@ -349,9 +354,7 @@ def _halves(scene: Scene, found: Forward) -> Control:
     difference = halves[0].value - halves[1].value
     one, other = (half.influence for half in halves)
     p = t_test(difference, one.variance + other.variance, min(one.df, other.df))
-    differ = bool(p < _HALVES)
-    contradicts = "its two halves disagree" if differ else None
-    return Control(halves_said(difference, p, differ), difference, p=p, contradicts=contradicts)
+    return of_halves(difference, p)
 
 
 _SETS = 20_000  # random sets of reference words
@@ -466,7 +469,6 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         n_images=collector.n_images,
         n_prompts=collector.n_prompts,
         excluded=collector.excluded,
-        conventions=_conventions(task),
         samples=[
             *(found.samples if found else ()),
             *(row for _, samples in inverses for row in samples),
@@ -476,22 +478,6 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         squares=found.squares if found else None,
     )
     return with_verdicts(task, result)
-
-
-def _conventions(task: VibexTask) -> dict[str, Any]:
-    first = task.anchors[0].name
-    return {
-        "similarity": "cosine; (cosine + 1) / 2 in the published scores",
-        "reference": f"{len(task.reference.words)} everyday words as '{task.reference.template}'",
-        "p of similarity_difference and beyond_words": "place among the reference words and "
-        "variation of the images: the larger",
-        "headline": "(V / c - W) / (V / c + W) of the mean squared beyond_words of concepts and "
-        "reference; random sets of words, as related, read 0 on average",
-        "sign": f"positive is nearer '{first}'" if len(task.anchors) == 2 else "none",
-        "p of kolmogorov_smirnov_distance": "anchors of the images shuffled: whether they look "
-        "alike to the concept",
-        "unit": "image: an anchor has one prompt",
-    }
 
 
 def _mean_distance(items: Sequence[Item]) -> dict[str, Estimate]:

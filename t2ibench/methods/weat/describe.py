@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import no_score, sentence, undecided, unproven
+from t2ibench.methods.core.describe import nothing_shown, sentence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import Axis, Presentation, short_name
 from t2ibench.methods.weat.schema import WeatTask
@@ -22,12 +22,7 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         "less": stronger(y, x),
     }
     near, far = (x, y) if (result.headline.value or 0.0) > 0 else (y, x)
-    return (
-        undecided(result)
-        or no_score(result)
-        or unproven(result.headline, claims[task.alternative])
-        or sentence(stronger(near, far))
-    )
+    return nothing_shown(result, claims[task.alternative]) or sentence(stronger(near, far))
 
 
 def _words(name: str) -> str:

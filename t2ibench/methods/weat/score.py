@@ -345,18 +345,8 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
         },
         _by_word(sets, weights),
         n_prompts=sum(len(words.words) for words in sets.values()),
-        conventions={
-            "effect_size": "weat (SD over X and Y together, ddof 1)",
-            "differential_association": "sum over X less sum over Y",
-            "unit": "word; test and interval by the correlation of related words, as learnt from "
-            f"{len(task.reference)} everyday words",
-            "templates": list(task.templates),
-        },
         warnings=warnings,
-        details={
-            "missing_words": missing,
-            "effective_words": {side: round(sets[side].effective, 2) for side in "XY"},
-        },
+        details={"missing_words": missing},
         controls=found,
         inconclusive=contradiction(found),
     )
