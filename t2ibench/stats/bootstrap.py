@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +22,6 @@ def _moments(counts: Float64Array, values: Float64Array) -> Moments:
     n: Float64Array = counts.sum(axis=1)
     mean = sums(values) / n
     return Moments(n, mean, np.maximum(sums(values**2) - n * mean**2, 0.0))
-
-
-def _dominance(
-    x: Float64Array, y: Float64Array, counts_x: Float64Array, counts_y: Float64Array
-) -> Float64Array:
-    """P(X > Y) − P(X < Y) of each resample, shape (draws,)."""
-    above: Float64Array
-    if x.ndim == y.ndim == 1:
-        above = ((counts_x @ np.sign(x[:, None] - y)) * counts_y).sum(axis=1)
-    else:
-        rows = (np.broadcast_to(v, c.shape) for v, c in ((x, counts_x), (y, counts_y)))
-        draws = zip(*rows, counts_x, counts_y, strict=True)
-        above = np.array([c @ np.sign(a[:, None] - b) @ d for a, b, c, d in draws])
-    dominance: Float64Array = above / (counts_x.sum(axis=1) * counts_y.sum(axis=1))
-    return dominance
 
 
 def two_sample_bootstrap(
@@ -80,11 +64,7 @@ def two_sample_bootstrap(
         counts_x, counts_y = (
             draw_resamples(side, rows.stop - rows.start, rng).counts() for side in sides
         )
-        pair = Pair(
-            _moments(counts_x, of_x),
-            _moments(counts_y, of_y),
-            partial(_dominance, of_x, of_y, counts_x, counts_y),
-        )
+        pair = Pair(_moments(counts_x, of_x), _moments(counts_y, of_y))
         for name, entry in entries.items():
             draws[name][rows] = entry(pair)
     return draws

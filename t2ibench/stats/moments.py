@@ -31,13 +31,10 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Moments of two samples, and what depends on both."""
+    """Moments of two samples."""
 
     x: Moments
     y: Moments
-    # P(X > Y) − P(X < Y) over all pairs of values; it costs much, so it is computed for a statistic
-    # that asks
-    dominance: Callable[[], Values]
     # of all values about their common mean; None derives it from the two sides
     union_squares: Values | None = None
     shift: float = 0.0  # was added to every value before the moments were taken
@@ -75,8 +72,6 @@ STATISTICS: dict[str, Callable[[Pair], Values]] = {
     # over the SD of all values, with ddof 1 and 0
     "union_d": lambda pair: safe_ratio(pair.difference, pair.union_sd(1)),
     "union_d_ddof0": lambda pair: safe_ratio(pair.difference, pair.union_sd(0)),
-    # P(X > Y) − P(X < Y), from −1 to 1
-    "cliffs_delta": lambda pair: pair.dominance(),
 }
 
 
@@ -118,30 +113,6 @@ def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64A
     return np.where(np.isfinite(ratio), ratio, np.nan)
 
 
-def rank_dominance(rank_sum_x: Values, n_x: Values, n_y: Values) -> Values:
-    """P(X > Y) − P(X < Y) from the midranks of X among all values.
-
-    δ = 2 U / (n_x n_y) − 1, where U = R_x − n_x (n_x + 1) / 2 is the Mann-Whitney statistic:
-    the number of pairs with x > y, ties counting half.
-
-    Args:
-        rank_sum_x: R_x, the sum of the midranks of X, counted from 1.
-        n_x: Size of X, at least 1.
-        n_y: Size of Y, at least 1.
-
-    Returns:
-        δ, from −1 to 1.
-
-    Source: Mann & Whitney 1947; Cliff 1993.
-
-    Example:
-        >>> rank_dominance(6.0, 2, 2)  # X = {2, 4} and Y = {1, 3}: midranks 2 and 4
-        0.5
-    """
-    wins = rank_sum_x - n_x * (n_x + 1) / 2
-    return 2 * wins / (n_x * n_y) - 1
-
-
 def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Cliff's delta: how much more often X exceeds Y than the reverse.
 
@@ -154,7 +125,7 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     Returns:
         δ, from −1 (all of X below all of Y) to 1.
 
-    Source: Cliff 1993, Psychological Bulletin 114:494.
+    Source: Mann & Whitney 1947; Cliff 1993, Psychological Bulletin 114:494.
 
     Example:
         >>> cliffs_delta([2, 4], [1, 3])  # three wins and one loss of four pairs
@@ -162,7 +133,8 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """
     n, m = len(np.asarray(x)), len(np.asarray(y))
     ranks = scipy.stats.rankdata(np.concatenate([np.asarray(x, float), np.asarray(y, float)]))
-    return float(rank_dominance(ranks[:n].sum(), n, m))
+    wins = ranks[:n].sum() - n * (n + 1) / 2  # the Mann-Whitney statistic; ties count half
+    return float(2 * wins / (n * m) - 1)
 
 
 def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +17,7 @@ import scipy
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.stats.clusters import label_indices
-from t2ibench.stats.moments import Moments, Pair, rank_dominance, select
+from t2ibench.stats.moments import Moments, Pair, select
 
 BLOCK_CELLS = 1_000_000  # random numbers held at a time: they should stay in the cache
 
@@ -129,8 +128,7 @@ def two_sample_permutation(
         """Statistics of many partitions; labels has shape (partitions, k)."""
         inside = labels @ rows
         x, y = _moments(inside), _moments(everything - inside)
-        dominance = partial(rank_dominance, inside[:, 3], x.n, y.n)
-        pair = Pair(x, y, dominance, squares, shift=-center, rounding=rounding)
+        pair = Pair(x, y, squares, shift=-center, rounding=rounding)
         return {name: np.asarray(entry(pair)) for name, entry in entries.items()}
 
     k, k_x = len(rows), int(sides.sum())
@@ -150,7 +148,7 @@ def two_sample_permutation(
 def _cluster_table(
     values: Float64Array, in_x: BoolArray, clusters: npt.ArrayLike | None
 ) -> tuple[Float64Array, BoolArray, float, float]:
-    """Size, sum, sum of squares and of ranks of each cluster's values less their mean; the rest.
+    """Size, sum and sum of squares of each cluster's values less their mean; the rest.
 
     That is which clusters are X's, the mean, and the sum of squares of all values.
     """
@@ -166,15 +164,14 @@ def _cluster_table(
         raise ValueError("a cluster has values on both sides")
     total = np.bincount(labels, weights=centred, minlength=k)
     squares = np.bincount(labels, weights=centred**2, minlength=k)
-    ranks = np.bincount(labels, weights=scipy.stats.rankdata(centred), minlength=k)
     constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
-    rows = np.stack([n, total, squares, ranks], axis=1)
+    rows = np.stack([n, total, squares], axis=1)
     return rows, inside > 0, center, 0.0 if constant else float((centred**2).sum())
 
 
 def _moments(sums: Float64Array) -> Moments:
     """Moments of one side, from sums of rows of the table over its clusters."""
-    n, total, second, _ = sums.T
+    n, total, second = sums.T
     return Moments(n, total / n, second - total**2 / n)
 
 

@@ -21,6 +21,5 @@ def two_sample_statistic(x: npt.ArrayLike, y: npt.ArrayLike, name: str) -> float
         "cohens_d": safe_ratio(difference, np.sqrt(safe_ratio(within, len(union) - 2))),
         "union_d": safe_ratio(difference, np.sqrt(safe_ratio(apart, len(union) - 1))),
         "union_d_ddof0": safe_ratio(difference, np.sqrt(apart / len(union))),
-        "cliffs_delta": np.sign(a[:, None] - b).mean(),
     }
     return float(found[name])
