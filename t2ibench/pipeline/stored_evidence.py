@@ -102,15 +102,15 @@ class StoredEvidence:
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
-        """The classes that the judge can never answer with (openbias.answers.Limited)."""
+        """The classes that the judge can never answer with (openbias.answers.KnownJudge)."""
         return unreachable_classes(self._judged.name if self._judged else "", classes)
 
     def judge_check(self) -> JudgeCheck | None:
-        """What a check by people said of the judge (openbias.answers.Checked)."""
+        """What a check by people said of the judge (see `unreachable`)."""
         return self._check
 
     def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
-        """People's answers about the first n images of a prompt (openbias.answers.Labelled)."""
+        """People's answers about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
         found = {}

@@ -50,6 +50,15 @@ class HandEvidence:
         excluded["missing"] += max(0, n - len(rows) - excluded.total())
         return ImageEvidence(rows, np.arange(len(rows)), +excluded)
 
+    def labels(self, *asked: object) -> dict[int, str]:
+        return {}
+
+    def judge_check(self) -> None:
+        return None
+
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        return frozenset()
+
     def texts(self, texts: Sequence[str]) -> Float64Array:
         for text in texts:
             if text not in self._texts:

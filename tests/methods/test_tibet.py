@@ -275,8 +275,9 @@ def test_explanations() -> None:
     people = {"chef": {"tall man": 12, "woman": 8}, "male_chef": {"male": 20}}
     found = scored(**people, female_chef={"lady": 20})
     (detail,) = found.details["prompts"]
-    assert detail["concepts"][0] == ["man", pytest.approx(0.6)]
-    names = [one["concepts"][0][0] for one in detail["axes"][0]["counterfactuals"]]
+    (axis,) = detail["axes"]
+    assert axis["concepts"][0] == ("man", pytest.approx(0.6))
+    names = [one["axis_concepts"][0][0] for one in axis["counterfactuals"]]
     assert names == ["man", "lady"]
 
 

@@ -305,7 +305,8 @@ def of_halves(
         f"Split halves {'disagree' if differ else 'agree'} "
         f"(difference {abs(value if shown is None else shown):.2f}, {told})."
     )
-    return Control(says, value, *interval, p, reason if differ else None)
+    low, high = interval
+    return Control(says, value, low, high, p, reason if differ else None)
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:

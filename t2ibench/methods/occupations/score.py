@@ -25,11 +25,9 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.core.leans import LONE, positions
 from t2ibench.methods.core.obedience import obedience_control, obedience_scores, obedience_warnings
-from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.wording_report import by_wording, wording_report
 from t2ibench.methods.occupations.design import (
-    GroupPair,
     collect,
     crossed_prompts,
     group_pairs,
@@ -290,7 +288,10 @@ def correlations(
 ) -> dict[str, Estimate]:
     """How the stimuli's mean associations correlate with known shares, as published."""
     scores: dict[str, Estimate] = {}
-    for pair, reference in _known_pairs(task):
+    reference = task.reference
+    for pair in group_pairs(task):
+        if reference is None or reference.group not in pair.names:
+            continue
         name = f"reference_spearman{pair.suffix}"
         known = [word for word in stimuli if word in reference.shares]
         if len(known) < _FEWEST_SHARES:
@@ -306,26 +307,6 @@ def correlations(
         )
         scores[name] = replace(Estimate.from_permutation(found, None), as_published=True)
     return scores
-
-
-def _known_pairs(task: OccupationsTask) -> list[tuple[GroupPair, Reference]]:
-    """The pairs of groups one of which has known shares."""
-    reference = task.reference
-    if reference is None:
-        return []
-    return [(pair, reference) for pair in group_pairs(task) if reference.group in pair.names]
-
-
-def reference_details(task: OccupationsTask, names: Sequence[str]) -> dict[str, Any]:
-    """The known shares, by pair of groups."""
-    return {
-        f"reference{pair.suffix}": {
-            "name": reference.name,
-            "group": reference.group,
-            "shares": {name: reference.shares[name] for name in names if name in reference.shares},
-        }
-        for pair, reference in _known_pairs(task)
-    }
 
 
 def wording_details(
@@ -468,10 +449,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.n_prompts,
         collector.excluded,
         warnings=warnings,
-        details=reference_details(task, list(stimuli))
-        | wording_details(task, pairs, settings)
-        | tests
-        | set_details,
+        details=wording_details(task, pairs, settings) | tests | set_details,
         samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),

@@ -180,8 +180,8 @@ def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
 
 
 @runtime_checkable
-class Labelled(Protocol):
-    """Evidence that people labelled some images of; optional, beside `Evidence`."""
+class KnownJudge(Protocol):
+    """Evidence of a judge of whom more is known than its answers; optional, beside `Evidence`."""
 
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
@@ -189,19 +189,9 @@ class Labelled(Protocol):
         """People's answers about the first n images of a prompt."""
         ...
 
-
-@runtime_checkable
-class Checked(Protocol):
-    """Evidence of a judge that was checked by people; optional, beside `Evidence`."""
-
     def judge_check(self) -> JudgeCheck | None:
-        """What the check said; None for a judge without one."""
+        """What a check by people said; None for a judge without one."""
         ...
-
-
-@runtime_checkable
-class Limited(Protocol):
-    """Evidence of a judge that cannot give every answer; optional, beside `Evidence`."""
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
         """The classes that it can never answer with."""
@@ -219,7 +209,7 @@ def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settin
         asked = (caption.text, n, caption.question, bias.classes)
         found = evidence.answers(*asked)
         answers = dict(zip(found.indices.tolist(), found.answers, strict=True))
-        labels = evidence.labels(*asked) if isinstance(evidence, Labelled) else {}
+        labels = evidence.labels(*asked) if isinstance(evidence, KnownJudge) else {}
         samples += [
             {
                 "prompt": caption.text,
@@ -267,7 +257,9 @@ def _reachable(bias: Bias, evidence: Evidence) -> Bias:
     Shares of a class that cannot come are 0 whatever the model draws: without bias, too, they would
     not be even. A class with a known share stays, because that is what is asked.
     """
-    lacking = evidence.unreachable(bias.classes) if isinstance(evidence, Limited) else frozenset()
+    lacking = frozenset[str]()
+    if isinstance(evidence, KnownJudge):
+        lacking = evidence.unreachable(bias.classes)
     classes = tuple(name for name in bias.classes if name not in lacking)
     asked = any(reference.group in lacking for reference in bias.known)
     if not lacking or len(classes) < 2 or asked:

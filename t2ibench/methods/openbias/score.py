@@ -29,8 +29,8 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.judge_check import CHECKED, AttributeCheck
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
-    Checked,
     CountedRow,
+    KnownJudge,
     captions_of,
     count_images,
     gather,
@@ -328,7 +328,7 @@ def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
 
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
     """What a check of the judge says of a bias: of its attribute, with its very classes."""
-    check = evidence.judge_check() if isinstance(evidence, Checked) else None
+    check = evidence.judge_check() if isinstance(evidence, KnownJudge) else None
     return None if check is None else check.about(bias.name, bias.classes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,39 +19,20 @@ from t2ibench.methods.core.presentation import (
     Presentation,
     RowSeries,
 )
-from t2ibench.methods.tibet.image_sets import TOP_CROSSED, TOP_K
+from t2ibench.methods.tibet.image_sets import (
+    TOP_CROSSED,
+    TOP_K,
+    AxisConcepts,
+    Concepts,
+    PromptConcepts,
+)
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.stats.rounding import settled
 
 _TOLD = 3  # axes that are told
 _AS_IT_STANDS = "as it stands"
 
-Concepts = tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Counterfactual:
-    name: str
-    axis_concepts: Concepts
-    intersections: dict[str, Concepts]
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """Top concepts along one axis: of the prompt as it stands, and of the counterfactuals."""
-
-    axis: str
-    concepts: Concepts
-    counterfactuals: tuple[_Counterfactual, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Prompt:
-    prompt: str
-    axes: tuple[_Axis, ...]
-
-
-_PROMPTS = TypeAdapter(tuple[_Prompt, ...])
+_PROMPTS = TypeAdapter(tuple[PromptConcepts, ...])
 
 
 def concept_figures() -> tuple[Panels, ...]:
@@ -108,7 +88,7 @@ def _crossed(details: Mapping[str, Any]) -> Sequence[Panel]:
     return panels
 
 
-def _axes(details: Mapping[str, Any]) -> Iterator[tuple[_Prompt, _Axis]]:
+def _axes(details: Mapping[str, Any]) -> Iterator[tuple[PromptConcepts, AxisConcepts]]:
     """The top concepts of a result; none where results.json holds something else."""
     try:
         found = _PROMPTS.validate_python(details.get("prompts", ()))

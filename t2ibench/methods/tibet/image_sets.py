@@ -14,7 +14,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence
-from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask, questions_of
+from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, questions_of
 from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
 from t2ibench.stats.rounding import settled
@@ -283,6 +283,9 @@ class ImageSet:
         ]
 
 
+Concepts = tuple[tuple[str, float], ...]  # with how often an image's answers name them
+
+
 @dataclass(frozen=True, slots=True)
 class PromptSets:
     """A prompt's images and those of all its counterfactuals, in one space of concepts."""
@@ -299,18 +302,17 @@ class PromptSets:
         shown = image_set.bags(answers[answered]) > 0
         return FeatureSet(image_set.prompt, image_set.indices[answered], shown.astype(np.float64))
 
-    def top(
-        self, image_set: ImageSet, k: int, questions: Sequence[str] | None = None
-    ) -> list[list[Any]]:
-        """The most frequent concepts of a set; ties by the alphabet."""
+    def top(self, prompt: str, k: int, axis: Axis) -> Concepts:
+        """The most frequent concepts of a prompt's answers about an axis; ties by the alphabet."""
+        image_set = self.sets[prompt]
         if not len(image_set):
-            return []
-        answers = image_set.answers
-        if questions is not None:
-            answers = answers[:, [self.questions.index(question) for question in questions]]
-        frequencies = image_set.bags(answers).mean(axis=0)
+            return ()
+        asked = [self.questions.index(question) for question in questions_of(axis)]
+        frequencies = image_set.bags(image_set.answers[:, asked]).mean(axis=0)
         order = sorted(range(len(self.names)), key=lambda v: (-frequencies[v], self.names[v]))
-        return [[self.names[v], float(frequencies[v])] for v in order[:k] if frequencies[v] > 0]
+        return tuple(
+            (self.names[v], float(frequencies[v])) for v in order[:k] if frequencies[v] > 0
+        )
 
 
 def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
@@ -454,32 +456,44 @@ TOP_K = 10
 TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 
-def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
-    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others."""
-    start = sets.sets[target.prompt]
+@dataclass(frozen=True, slots=True)
+class CounterfactualConcepts:
+    """Top concepts of a counterfactual."""
+
+    name: str
+    axis_concepts: Concepts  # in the answers about its own axis
+    intersections: dict[str, Concepts]  # other axis to the answers about that
+
+
+@dataclass(frozen=True, slots=True)
+class AxisConcepts:
+    """Top concepts along one axis: of the prompt as it stands, and of the counterfactuals."""
+
+    axis: str
+    concepts: Concepts
+    counterfactuals: tuple[CounterfactualConcepts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptConcepts:
+    """Top concepts of a prompt, as an entry of `details['prompts']`."""
+
+    prompt: str
+    axes: tuple[AxisConcepts, ...]
+
+
+def top_concepts(target: TibetPrompt, sets: PromptSets) -> PromptConcepts:
+    """Top concepts by axis, and along each axis's counterfactuals for the others."""
     axes = []
     for axis in target.axes:
-        asked = questions_of(axis)
-        others = {other.name: questions_of(other) for other in target.axes if other is not axis}
-        changed = {cf.name: sets.sets[cf.prompt] for cf in axis.counterfactuals}
-        counterfactuals = [
-            {
-                "name": name,
-                "concepts": sets.top(one, TOP_K),
-                "axis_concepts": sets.top(one, TOP_K, asked),
-                "intersections": {
-                    other: sets.top(one, TOP_CROSSED, questions)
-                    for other, questions in others.items()
-                },
-            }
-            for name, one in changed.items()
-        ]
-        axes.append(
-            {
-                "axis": axis.name,
-                "questions": list(asked),
-                "concepts": sets.top(start, TOP_K, asked),
-                "counterfactuals": counterfactuals,
-            }
+        others = [other for other in target.axes if other is not axis]
+        changed = tuple(
+            CounterfactualConcepts(
+                cf.name,
+                sets.top(cf.prompt, TOP_K, axis),
+                {other.name: sets.top(cf.prompt, TOP_CROSSED, other) for other in others},
+            )
+            for cf in axis.counterfactuals
         )
-    return {"prompt": target.prompt, "concepts": sets.top(start, TOP_K), "axes": axes}
+        axes.append(AxisConcepts(axis.name, sets.top(target.prompt, TOP_K, axis), changed))
+    return PromptConcepts(target.prompt, tuple(axes))

@@ -796,7 +796,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
         rows += [_row(task, target, axis, sets, settings) for axis in target.axes]
-        prompts.append(top_concepts(target, sets))
+        prompts.append(asdict(top_concepts(target, sets)))
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     obeyed = [one for row in rows for one in row.obeyed]
     controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
