@@ -109,7 +109,7 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
 
 def test_three_attributes() -> None:
     task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
-    assert task.combined_words[0] == ["dark old female"] and len(task.combined_words) == 8
+    assert task.combinations[0].words == ("dark old female",) and len(task.combinations) == 8
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
     _, items, details = crossed(task, found)
     tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}

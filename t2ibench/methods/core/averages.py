@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -71,9 +71,14 @@ def average_results(results: Sequence[MethodResult], level: float = 0.95) -> Met
     )
 
 
+def by_key(tables: Sequence[Sequence[Item]]) -> list[dict[tuple[str, str | None], Item]]:
+    """The rows of several results, each by its name and group."""
+    return [{(item.name, item.group): item for item in table} for table in tables]
+
+
 def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
     """Rows by name and group: encoders may lack different words."""
-    indexed = [{(item.name, item.group): item for item in table} for table in tables]
+    indexed = by_key(tables)
     return [
         replace(item, scores=_average_scores([rows[key].scores for rows in indexed], level))
         for key, item in indexed[0].items()
@@ -94,30 +99,42 @@ def bounded_mean(mean: MethodResult, results: Sequence[MethodResult], level: flo
     if low is not None and p is not None and p >= 1 - level:
         low = min(low, 0.0)
     found = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
-    tables = [{(item.name, item.group): item for item in result.by} for result in results]
-    by = [_with_judges(item, tables, bound=True) for item in mean.by]
+    by = judged_rows(mean.by, results, bound=True)
     inference = {**headline.inference, headline.question: found}
     return replace(mean, headline=replace(headline, inference=inference), by=by)
 
 
-Rows = Mapping[tuple[str, str | None], Item]
+def judged_rows(
+    rows: Sequence[Item], results: Sequence[MethodResult], *, bound: bool = False
+) -> list[Item]:
+    """Rows whose scores have the judges' intervals: all (bound), or those that no image moves."""
+    tables = by_key([result.by for result in results])
 
-
-def varied(item: Item, tables: Sequence[Rows]) -> Item:
-    """A row of a mean over judges, whose scores that no image moves have the judges' intervals."""
-    return _with_judges(item, tables, bound=False)
-
-
-def _with_judges(item: Item, tables: Sequence[Rows], *, bound: bool) -> Item:
-    """A row whose scores have the judges' intervals: all (bound), or those that nothing moves."""
-    scores = dict(item.scores)
-    for name, estimate in item.scores.items():
+    def judged(item: Item, name: str, estimate: Estimate) -> Estimate:
         ends = estimate.interval
-        if ends is not None and (bound or ends[0] == ends[1]):
-            judged = [table[item.name, item.group].scores[name] for table in tables]
-            p, interval = _least_sure([e.p for e in judged], [e.interval for e in judged])
-            scores[name] = replace(estimate, p=p, interval=interval)
-    return replace(item, scores=scores)
+        if ends is None or not (bound or ends[0] == ends[1]):
+            return estimate
+        found = [table[item.name, item.group].scores[name] for table in tables]
+        p, interval = _least_sure([e.p for e in found], [e.interval for e in found])
+        return replace(estimate, p=p, interval=interval)
+
+    return [
+        replace(item, scores={name: judged(item, name, e) for name, e in item.scores.items()})
+        for item in rows
+    ]
+
+
+def untested_shares(rows: Sequence[Item]) -> list[Item]:
+    """Rows without p-values of shares: the mean over judges would be tested against 0."""
+
+    def untested(name: str, estimate: Estimate) -> Estimate:
+        share = name.startswith("share:") or name == "majority_share"
+        return replace(estimate, p=None, test=None) if share else estimate
+
+    return [
+        replace(item, scores={name: untested(name, e) for name, e in item.scores.items()})
+        for item in rows
+    ]
 
 
 def _least_sure(

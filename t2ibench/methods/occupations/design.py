@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, cycle, product
+from itertools import combinations, cycle
 
 from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.guided import Wording
@@ -46,16 +46,9 @@ def neutral_prompts(task: OccupationsTask, stimulus: str) -> list[str]:
 def group_prompts(
     task: OccupationsTask, stimulus: str, group: WordGroup, wording: Wording | None = None
 ) -> list[str]:
-    """The prompts that name a group."""
+    """The prompts that name a group, or a combination of groups."""
     wordings = task.prompts.wordings if wording is None else (wording,)
     return [prompt for one in wordings for prompt in one.with_each(stimulus, group.words)]
-
-
-def crossed_prompts(task: OccupationsTask, stimulus: str, words: list[str]) -> list[str]:
-    """The prompts of one combination of groups."""
-    return [
-        prompt for wording in task.prompts.wordings for prompt in wording.with_each(stimulus, words)
-    ]
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
@@ -83,13 +76,12 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
         for need in prompts
         if task.prompts.question and need.group in groups
     ]
-    names = [" x ".join(g.name for g in groups) for groups in product(*task.crossing.values())]
-    for stimulus in settings.limited(task.concept.stimuli) if task.crossing else ():
-        for name, words in zip(names, task.combined_words, strict=True):
-            prompts += [
-                PromptNeed(prompt, n_guided, name, stimulus)
-                for prompt in crossed_prompts(task, stimulus, words)
-            ]
+    prompts += [
+        PromptNeed(prompt, n_guided, combined.name, stimulus)
+        for stimulus in settings.limited(task.concept.stimuli)
+        for combined in task.combinations
+        for prompt in group_prompts(task, stimulus, combined)
+    ]
     return Needs(tuple(prompts), texts, checks=tuple(checks))
 
 

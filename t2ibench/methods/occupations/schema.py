@@ -42,14 +42,18 @@ class OccupationsTask(GuidedTask):
     sets: tuple[Concept, ...] = ()
 
     @property
-    def combined_words(self) -> list[list[str]]:
-        """The words of every combination of crossed groups, the last attribute changing first.
+    def combinations(self) -> list[WordGroup]:
+        """Every combination of crossed groups, the last attribute changing first.
 
-        Those of later attributes stand first, as in "old female".
+        The words of later attributes stand first, as in "old female".
         """
         return [
-            [" ".join(reversed(words)) for words in product(*(group.words for group in groups))]
+            WordGroup(
+                name=" x ".join(group.name for group in groups),
+                words=tuple(" ".join(one[::-1]) for one in product(*(g.words for g in groups))),
+            )
             for groups in product(*self.crossing.values())
+            if groups
         ]
 
 
@@ -90,7 +94,7 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
     names = [group.name for groups in task.crossing.values() for group in groups]
     yield from checks.duplicates(names, ("crossing",))
     if task.crossing:
-        words = [word for one in task.combined_words for word in one]
+        words = [word for one in task.combinations for word in one.words]
         yield from checks.duplicates(words, ("crossing",))
         yield from checks.guided(task.prompts, task.concept.stimuli, words)
 

@@ -27,13 +27,7 @@ from t2ibench.methods.core.leans import LONE, positions
 from t2ibench.methods.core.obedience import obedience_control, obedience_scores, obedience_warnings
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.wording_report import by_wording, wording_report
-from t2ibench.methods.occupations.design import (
-    collect,
-    crossed_prompts,
-    group_pairs,
-    group_prompts,
-    neutral_prompts,
-)
+from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.leans import (
     PairLeans,
     compare_sets,
@@ -99,10 +93,7 @@ def crossing_scores(
     noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
     if not total > _SEPARATION * noise:
         return _nothing(title, _ALIKE)
-    labels = [
-        JOIN.join(group.name for group in groups) for groups in product(*task.crossing.values())
-    ]
-    cells = _cells(labels, mixtures, title, level)
+    cells = _cells([one.name for one in task.combinations], mixtures, title, level)
     scores = {
         f"interaction:{JOIN.join(names[a] for a in chosen)}": _mean(
             np.array([_together(one, chosen) for one in mixtures]), level
@@ -137,8 +128,8 @@ def _collected(
     for name in settings.limited(task.concept.stimuli):
         neutral = collector.collect(neutral_prompts(task, name), n_neutral)
         cells = [
-            collector.collect(crossed_prompts(task, name, words), n_guided)
-            for words in task.combined_words
+            collector.collect(group_prompts(task, name, combined), n_guided)
+            for combined in task.combinations
         ]
         if neutral.whole and all(cell.whole and len(cell) > 1 for cell in cells):
             found.append((neutral.embeddings, [cell.embeddings for cell in cells]))

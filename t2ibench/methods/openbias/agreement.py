@@ -12,8 +12,13 @@ from itertools import combinations
 import numpy as np
 
 from t2ibench.methods.core.answer_counts import KEY, mean_counts
-from t2ibench.methods.core.averages import average_results, bounded_mean, varied
-from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.core.averages import (
+    average_results,
+    bounded_mean,
+    judged_rows,
+    untested_shares,
+)
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
@@ -51,10 +56,9 @@ def combine(
             bounded_mean(mean, results, settings.level),
             details={**mean.details, "unanswered": _unanswered(results)},
         )
-    tables = [{(item.name, item.group): item for item in result.by} for result in results]
     return replace(
         mean,
-        by=[_untested_shares(varied(item, tables)) for item in mean.by],
+        by=untested_shares(judged_rows(mean.by, results)),
         details={
             **mean.details,
             KEY: mean_counts([result.details for result in results]),
@@ -75,17 +79,6 @@ def _unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
     return {
         name: float(np.mean([one[name] for one in found])) for name in ("share", "least", "most")
     }
-
-
-def _untested_shares(item: Item) -> Item:
-    """A row without p-values of shares: the mean over judges would be tested against 0."""
-    scores = {
-        name: replace(estimate, p=None, test=None)
-        if name.startswith("share:") or name == "majority_share"
-        else estimate
-        for name, estimate in item.scores.items()
-    }
-    return replace(item, scores=scores)
 
 
 def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:

@@ -14,7 +14,7 @@ from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
-from t2ibench.methods.core.averages import average_results, bounded_mean
+from t2ibench.methods.core.averages import average_results, bounded_mean, untested_shares
 from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -893,17 +893,8 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
     return replace(
         mean,
         details={**mean.details, KEY: mean_counts([result.details for result in results])},
-        scores=_without_p(mean.scores),
-        by=[replace(item, scores=_without_p(item.scores)) for item in mean.by],
+        by=untested_shares(mean.by),
     )
-
-
-def _without_p(scores: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Shares without a test that they are 0, which nobody asks."""
-    return {
-        name: replace(estimate, p=None, test=None) if name.startswith("share") else estimate
-        for name, estimate in scores.items()
-    }
 
 
 def _warnings(known: Sequence[AxisShares]) -> list[str]:

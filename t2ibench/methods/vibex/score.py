@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.averages import average_results, by_key
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.headline import (
@@ -512,7 +512,7 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
         rng = settings.rng(task.id, "sets of reference words")
         n_draws = min(_SETS, settings.n_permutations)
         headline = excess_headline(squares, settings.level, rng, n_draws)
-    tables = [{(item.name, item.group): item for item in result.by} for result in results]
+    tables = by_key([result.by for result in results])
     k = len(task.anchors)
     rows = []
     for item in mean.by:
