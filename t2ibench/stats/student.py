@@ -139,11 +139,6 @@ class Ratio:
     bottom_variance: Float64Array  # of D
     df: Float64Array  # of the variance of N
 
-    @property
-    def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether D is known well enough to divide by."""
-        return np.isfinite(self.low) & np.isfinite(self.high)
-
 
 def ratio(
     top: npt.ArrayLike,

@@ -179,6 +179,18 @@ class Combinations:
     caption: str
     source: str = ""
 
+    @classmethod
+    def of(cls, group: str, about: str) -> Combinations:
+        """The figure of a crossing, whose intervals are for `about`, such as 'these prompts'."""
+        return cls(
+            f"Which combinations are shown: {group}",
+            group,
+            "Hollow: the share that its parts alone would make. Filled: the share of the images, "
+            "in colour where the difference is clear after Holm’s correction; the line is the "
+            f"interval of the difference, for {about}. It does not say whether a part by itself is "
+            "balanced, and no clear difference is not independence.",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Apart:

@@ -175,10 +175,10 @@ def text_only_control(
     if not np.isfinite(length.variance) or not axis.length > 0:
         return Control("The words alone do not show the attributes.")
     found = ratio_set(top, axis.length, axis.influence(axis.directions @ point), length, 0.95)
-    low, high = (float(found.low), float(found.high)) if found.bounded else (None, None)
+    ends = bounded(float(found.low), float(found.high), float(found.p))
     lean = top / axis.length
     says = f"The words alone, without any image, give a lean of {lean:+.2f}."
-    return Control(says, lean, low, high, p=float(found.p))
+    return Control(says, lean, ends.ci_low, ends.ci_high, p=ends.p)
 
 
 QUESTION: Question = "prompt_population"  # the default; see `lean_headline`

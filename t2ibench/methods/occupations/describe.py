@@ -92,11 +92,7 @@ def present(task: OccupationsTask) -> Presentation:
             Scatter(
                 f"Share of {who}: in the images and at work",
                 Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(
-                    f"share of {who} in the images",
-                    f"lean{first.suffix}",
-                    share=side,
-                ),
+                Quantity(f"share of {who} in the images", f"lean{first.suffix}", share=side),
                 "On the line the images mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 diagonal=True,
@@ -115,18 +111,7 @@ def present(task: OccupationsTask) -> Presentation:
         )
     )
     if task.crossing:
-        title = " x ".join(task.crossing)
-        figures.append(
-            Combinations(
-                f"Which combinations are shown: {title}",
-                title,
-                "Hollow: the share that its parts alone would make. Filled: the share of the "
-                "images, in colour where the difference is clear after Holm’s correction; the line "
-                "is the interval of the difference, for stimuli like these. It does not say "
-                "whether a part by itself is balanced, and no clear difference is not "
-                "independence.",
-            )
-        )
+        figures.append(Combinations.of(" x ".join(task.crossing), "stimuli like these"))
     if task.likeness:
         figures += [
             Apart(

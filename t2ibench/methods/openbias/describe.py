@@ -208,7 +208,10 @@ def present(task: OpenBiasTask) -> Presentation:
             "its root"
         ),
         source="After D'Incà et al. (2024), equations 3 to 5",
-        figures=(*_beside_references(task), *_combinations(task)),
+        figures=(
+            *_beside_references(task),
+            *(Combinations.of(name, "these prompts") for name in crossing_names(task)),
+        ),
     )
 
 
@@ -230,19 +233,6 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
                 intervals=True,
                 difference=f"share_minus_reference:{reference.group}",
             )
-
-
-def _combinations(task: OpenBiasTask) -> Iterator[Figure]:
-    """The share of each combination of classes against what its parts would make it."""
-    for name in crossing_names(task):
-        yield Combinations(
-            f"Which combinations are shown: {name}",
-            name,
-            "Hollow: the share that its parts alone would make. Filled: the share of the images, "
-            "in colour where the difference is clear after Holm’s correction; the line is the "
-            "interval of the difference, for these prompts. It does not say whether a part by "
-            "itself is balanced, and no clear difference is not independence.",
-        )
 
 
 def _answer(bias: str, row: Mapping[str, Any]) -> str | None:
