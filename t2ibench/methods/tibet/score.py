@@ -30,6 +30,7 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence, Spread, Stratum, spread_of
+from t2ibench.methods.core.obedience import breakdown
 from t2ibench.methods.tibet.image_sets import (
     CAS,
     MAD,
@@ -52,7 +53,6 @@ from t2ibench.settings import Settings
 from t2ibench.stats import mad
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import MeanSquare, f_square, square_interval
-from t2ibench.stats.student import t_interval
 
 _DRAWS = 2000  # of the null of one axis; its histograms are recomputed in each
 
@@ -465,14 +465,22 @@ def share_estimates(
         return dict.fromkeys(
             [*kinds, "lean"] if len(names) == 2 else kinds, Estimate.undefined(reason or "")
         )
-    scores = {"squared_lean": mean_square_estimate([axis], level)}
+    square = headline_of([axis], level)
+    ends = square.chosen.interval
+    scores = {
+        "squared_lean": Estimate(
+            square.value, p=square.p, test="f", alternative="greater", interval=ends
+        )
+    }
     every = (axis, *axis.others)
     for name, weights in zip(names, np.eye(len(names)), strict=True):
         found = [
-            share_estimate(float(one.mixture.shares @ weights), one.influence(weights), level)
+            Estimate.from_influence(
+                float(one.mixture.shares @ weights), one.influence(weights), level
+            )
             for one in every
         ]
-        scores[f"share:{name}"] = replace(found[0], interval=_around(found))
+        scores[f"share:{name}"] = replace(found[0], p=None, test=None, interval=_around(found))
     if len(names) == 2:
         weights = np.array([1.0, -1.0])
         found = [
@@ -485,9 +493,7 @@ def share_estimates(
         if near > 0 or far < 0:
             low, high = (near, high) if near > 0 else (low, far)
         scores["lean"] = replace(found[0], p=nearest.p, interval=(low, high))
-        # Ignoring one counterfactual in a share f of its images moves a lean l of 0 to f / (1 - f).
-        clear = max(low, -high, 0.0)
-        scores["lean_breakdown"] = Estimate(clear / (1 + clear))
+        scores["lean_breakdown"] = breakdown(scores["lean"])
     return scores
 
 
@@ -495,24 +501,6 @@ def _around(found: Sequence[Estimate]) -> tuple[float, float] | None:
     """From the least of the lower ends to the largest of the upper ones."""
     ends = [one.interval for one in found if one.interval is not None]
     return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
-
-
-def mean_square_estimate(axes: Sequence[AxisShares], level: float) -> Estimate:
-    """The mean squared lean of some prompts and axes, with its interval and test."""
-    found = headline_of(axes, level)
-    return Estimate(
-        found.value,
-        p=found.p,
-        test="f",
-        alternative="greater",
-        interval=found.chosen.interval,
-    )
-
-
-def share_estimate(value: float, influence: Influence, level: float) -> Estimate:
-    """A share with Student's t interval."""
-    interval = t_interval(value, influence.variance, influence.df, level)
-    return Estimate(value, interval=interval, influence=influence)
 
 
 def average_headlines(
