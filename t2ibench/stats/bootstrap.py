@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.clusters import Clusters, blocks, draw_resamples
-from t2ibench.stats.moments import Moments, Pair, select
+from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
 
 def _moments(counts: Float64Array, values: Float64Array) -> Moments:
@@ -55,7 +55,7 @@ def two_sample_bootstrap(
 
     Source: Davison & Hinkley 1997, section 3.8 (resampling at two levels).
     """
-    entries = select(statistics)
+    entries = {name: STATISTICS[name] for name in statistics}
     x, y = (np.asarray(values, dtype=np.float64) for values in (values_x, values_y))
     sides = [Clusters.of(x.shape[-1], clusters_x), Clusters.of(y.shape[-1], clusters_y)]
     draws = {name: np.empty(n_draws) for name in entries}

@@ -7,7 +7,7 @@ of samples. To add a statistic, add one entry to `STATISTICS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -73,29 +73,6 @@ STATISTICS: dict[str, Callable[[Pair], Values]] = {
     "union_d": lambda pair: safe_ratio(pair.difference, pair.union_sd(1)),
     "union_d_ddof0": lambda pair: safe_ratio(pair.difference, pair.union_sd(0)),
 }
-
-
-def select(names: Iterable[str]) -> dict[str, Callable[[Pair], Values]]:
-    """Entries of the table by name.
-
-    Args:
-        names: Keys of `STATISTICS`, in the order wanted; a name given twice counts once.
-
-    Returns:
-        Name to statistic.
-
-    Raises:
-        ValueError: a name is not in the table.
-
-    Example:
-        >>> list(select(["union_d"]))
-        ['union_d']
-    """
-    wanted = list(names)
-    for name in wanted:
-        if name not in STATISTICS:
-            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(STATISTICS)}")
-    return {name: STATISTICS[name] for name in wanted}
 
 
 def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64Array:
