@@ -105,7 +105,7 @@ def two_sample_permutation(
         Name to result.
 
     Raises:
-        ValueError: an alternative is unknown, a side is empty, or shares a cluster.
+        ValueError: the alternative is unknown, a side is empty, or shares a cluster.
 
     Source: Ernst 2004, Statistical Science 19:676; for the WEAT, Caliskan et al. 2017.
 

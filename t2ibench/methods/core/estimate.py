@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -72,6 +72,18 @@ class Estimate:
     def undecided(self, reason: str) -> Estimate:
         """The test of the score without its value."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
+
+    def scaled(self, factor: float, less: float = 0.0) -> Estimate:
+        """`factor` times what the score is beyond `less`, with the same p-value."""
+        if self.value is None:
+            return self
+        ends = sorted(factor * (end - less) for end in self.interval or ())
+        return replace(
+            self,
+            value=factor * (self.value - less),
+            interval=(ends[0], ends[1]) if ends else None,
+            influence=self.influence and self.influence.scaled(factor),
+        )
 
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:

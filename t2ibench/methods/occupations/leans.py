@@ -59,20 +59,11 @@ def _beyond_shares(
     """
     ratios = found.leans.rows(level, np.nan_to_num(reference))
     return [
-        _scaled(of_ratio(ratios, (number,), leaning[number].influence), found.known_sign / 2)
+        of_ratio(ratios, (number,), leaning[number].influence).scaled(found.known_sign / 2)
         if np.isfinite(point)
         else Estimate.undefined(_UNKNOWN)
         for number, point in enumerate(reference)
     ]
-
-
-def _scaled(beyond: Estimate, factor: float) -> Estimate:
-    if beyond.value is None:
-        return beyond
-    influence = None if beyond.influence is None else beyond.influence.scaled(factor)
-    ends = [factor * end for end in beyond.interval or ()]
-    interval = (min(ends), max(ends)) if ends else None
-    return replace(beyond, value=factor * beyond.value, interval=interval, influence=influence)
 
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
@@ -160,7 +151,7 @@ def _beyond(leans: Leans, points: Float64Array, level: float) -> list[Estimate]:
     """How much further than a point each stimulus leans, in the point's own direction."""
     found = leans.rows(level, np.nan_to_num(points))
     return [
-        _scaled(of_ratio(found, (number,)), float(np.sign(point)))
+        of_ratio(found, (number,)).scaled(float(np.sign(point)))
         if np.isfinite(point) and point != 0
         else Estimate.undefined(_NO_DIRECTION)
         for number, point in enumerate(points)

@@ -53,26 +53,11 @@ from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_b
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm, logit_slope, severity
 from t2ibench.stats.interaction import FEWEST_IMAGES, CrossedAnswers, cell_excess, interaction
-from t2ibench.stats.judged import confusion_matrix, corrected_mean_square, corrected_share
+from t2ibench.stats.judged import corrected_share
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 FEWEST = 4  # stimuli of a slope
-
-
-def beyond_reference(
-    answers: BiasAnswers, rows: Sequence[CountedRow], name: str, level: float
-) -> dict[str, Estimate]:
-    """How far the shares of a stimulus are from the known ones."""
-    scores: dict[str, Estimate] = {}
-    for reference in answers.bias.known:
-        known = reference.shares.get(name)
-        if known is None:
-            continue
-        column = answers.bias.classes.index(reference.group)
-        difference = mean_share(rows, column, known, level, less=known)
-        scores[f"share_minus_reference:{reference.group}"] = difference
-    return scores
 
 
 def amplification(answers: BiasAnswers, task_id: str, settings: Settings) -> dict[str, Estimate]:
@@ -137,7 +122,7 @@ def caption_rows(
         ]
         scores = {f"share:{name}": share for name, share in zip(classes, shares, strict=True)}
         if len(classes) == 2:
-            scores["lean"] = _lean(_exact_share(row, 0, 0.5, level))
+            scores["lean"] = _exact_share(row, 0, 0.5, level).scaled(2.0, 0.5)
         scores["majority_share"] = shares[int(row.counts.argmax())]
         name = f"{row.prompt} ({answers.name})" if row.prompt in shared else row.prompt
         items.append(Item(name, scores, answers.name, len(row.codes), tested_with="captions"))
@@ -166,17 +151,6 @@ def _exact_share(row: CountedRow, column: int, expected: float, level: float) ->
     )
 
 
-def _lean(share: Estimate) -> Estimate:
-    assert share.value is not None and share.interval is not None and share.influence is not None
-    low, high = share.interval
-    return replace(
-        share,
-        value=2 * share.value - 1,
-        interval=(2 * low - 1, 2 * high - 1),
-        influence=share.influence.scaled(2.0),
-    )
-
-
 def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float) -> Item:
     bias, counts = answers.bias, answers.by_stimulus[name]
     n, reference = int(counts.sum()), bias.reference
@@ -186,7 +160,13 @@ def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level
     scores = share_scores(rows, bias.classes, level)
     group = bias.classes[0] if reference is None else reference.group
     column = bias.classes.index(group)
-    scores |= beyond_reference(answers, rows, name, level)
+    for one in bias.known:
+        known = one.shares.get(name)
+        if known is not None:
+            at = bias.classes.index(one.group)
+            scores[f"share_minus_reference:{one.group}"] = mean_share(
+                rows, at, known, level, less=known
+            )
     if reference is not None or len(bias.classes) == 2:
         expected = bias.expected_shares(name)
         desired = 0.0 if expected is None else float(expected[column])
@@ -310,20 +290,6 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
         )
         scores[key] = Estimate(found.value, interval=found.interval)
     return scores
-
-
-def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
-    """A bias's squared lean as people would have answered (Rogan and Gladen 1978)."""
-    k = len(answers.bias.classes)
-    judged, confusions = [], []
-    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
-        both = [index for index in people if index in given]
-        confusions.append(
-            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
-        )
-        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
-    found = corrected_mean_square(judged, np.stack(confusions), level)
-    return Estimate(found.value, interval=found.interval, reason=found.reason)
 
 
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
@@ -669,8 +635,6 @@ def _score_bias(
     scores |= _published(task, answers)
     # Corrected where people labelled some of the images, or others.
     corrected = corrected_shares(answers, level)
-    if corrected:
-        corrected["squared_lean_corrected"] = corrected_square(answers, level)
     others = [bias for bias in task.biases if bias.full_name != answers.name]
     items = [
         Item(answers.name, scores | corrected, answers.bias.about, answers.n_answers),
