@@ -25,7 +25,7 @@ from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.tasks.index import build_index
 
 if TYPE_CHECKING:
-    from t2ibench.apps.leaderboard.verify import Verdict
+    from t2ibench.apps.leaderboard.regenerate import Verdict
 
 AS_ASKED = "as the tasks ask"
 TOYS = ("toy", "toy-fair", "toyland")

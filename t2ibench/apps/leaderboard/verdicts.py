@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
-from t2ibench.apps.leaderboard.verify import MINUTES, REFUSED, Verdict, verify
+from t2ibench.apps.leaderboard.regenerate import REFUSED, Verdict
+from t2ibench.apps.leaderboard.verify import MINUTES, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index

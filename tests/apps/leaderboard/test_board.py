@@ -13,8 +13,9 @@ import pytest
 
 from t2ibench.apps.leaderboard import verdicts
 from t2ibench.apps.leaderboard.board import Board, read_board
+from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
-from t2ibench.apps.leaderboard.verify import MINUTES, Verdict
+from t2ibench.apps.leaderboard.verify import MINUTES
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
 from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
