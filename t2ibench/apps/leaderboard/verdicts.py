@@ -85,10 +85,7 @@ def _read(file: Path | None) -> dict[str, Any]:
 def key_of(folder: Path) -> str | None:
     """What decides the verdict on a submission, as a key: its files, the tasks and this version."""
     with suppress(T2IBenchError, OSError):
-        files, problems = plain_files(folder)
-        if problems:
-            return None
-        files["submission.json"] = folder / "submission.json"
+        files = plain_files(folder) | {"submission.json": folder / "submission.json"}
         hashes = {name: sha256_of(path) for name, path in files.items()}
         tasks = {name: task.hash for name, task in build_index()[0].tasks.items()}
         text = json.dumps([__version__, tasks, hashes], sort_keys=True)
