@@ -295,7 +295,7 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
     )
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
-    assert " of 3 tasks: 3 of " in out
+    assert "note: 2 of 3 tasks: 3 images a prompt, fewer" in out
     (said,) = (json.loads(one.read_text()) for one in kept.glob("*.json"))
     assert said["level"] == "reproduced" and said["parts"]["images"] == 3
     shutil.copytree(folder, board / "other")
