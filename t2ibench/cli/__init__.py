@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,17 +42,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     failure.usable_streams()
     given = list(sys.argv[1:] if argv is None else argv)
-    with failure.explained() as outcome:
-        arguments = _parsed(given)
-        if arguments is None:
-            return 0
-        outcome.status = int(arguments.handler(arguments))
+    status = failure.explained(lambda: _run(given))
     lost = failure.flush_output()
-    return outcome.status if lost is None else failure.output_lost(lost, outcome.status)
+    return status if lost is None else failure.output_lost(lost, status)
 
 
-def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
-    """The arguments of a command; None where there is none, and help was printed."""
+def _run(given: Sequence[str]) -> int:
+    """Run a command; without one, print help."""
     from t2ibench.cli.parser import build_parser
 
     try:
@@ -66,7 +61,7 @@ def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
     parser = build_parser()
     if not given:
         parser.print_help()
-        return None
+        return 0
     arguments = parser.parse_args(_normalise(given))
     arguments.argv = ["t2ibench", *given]
-    return arguments
+    return int(arguments.handler(arguments))

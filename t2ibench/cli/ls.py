@@ -75,7 +75,7 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "papers": ("t2ibench.apps.papers.paper:PAPERS", _described),
     "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
-CHOICES = ("tasks", "groups", "tags", *KINDS)
+CHOICES = ("tasks", "groups", *KINDS)
 
 
 def add(verbs: Any) -> None:
@@ -88,7 +88,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List tasks, groups, tags or the entries of a registry."""
+    """List tasks, groups or the entries of a registry."""
     what = arguments.what
     if what in KINDS:
         target, rows_of = KINDS[what]
@@ -134,8 +134,6 @@ def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
         say(line)
     if what == "groups":
         return [{"group": name, "tasks": ids} for name, ids in registry.groups.items()]
-    if what == "tags":
-        return [{"tag": f"tag:{name}", "tasks": ids} for name, ids in registry.tags.items()]
     return [
         {
             "task": task.id,

@@ -15,7 +15,7 @@ _EXAMPLES = """examples:
   t2ibench --model folder:my-images --tasks occupations    images that exist already
   t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator
   t2ibench --model sdxl --tasks all --dry-run              what it would generate, how long
-  t2ibench ls                                              tasks, groups, tags, models, encoders
+  t2ibench ls                                              tasks, groups, models, encoders
 
 Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where they come from.
 """

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t2ibench.cli.usage import add_flag
-
-if TYPE_CHECKING:
-    from t2ibench.results.schema import Results
 
 
 def add(verbs: Any) -> None:
@@ -28,30 +25,21 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write report.html, or a run's results in another format."""
+    from t2ibench.reports.files import task_files, write_page
+    from t2ibench.reports.view import run_view
     from t2ibench.reports.writers import render
     from t2ibench.results.files import read_results
     from t2ibench.store.files import write_text
 
-    results = read_results(Path(arguments.run))
-    if arguments.format is None:
-        _page(arguments, results)
-    else:
-        text = render(arguments.format, results)
-        if arguments.output:
-            write_text(Path(arguments.output), text)
-        else:
-            print(text, end="")
-    return 0
-
-
-def _page(arguments: argparse.Namespace, results: Results) -> None:
-    """Write report.html into the run folder, or where --output says."""
-    from t2ibench.reports.files import task_files, write_page
-    from t2ibench.reports.view import run_view
-
-    folder = Path(arguments.run)
-    if not folder.is_dir():
-        folder = folder.parent
-    run = run_view(results, task_files(results, folder))
+    path = Path(arguments.run)
+    results = read_results(path)
     target = Path(arguments.output) if arguments.output else None
-    print(f"Report: {write_page(run, folder, target)}")
+    if arguments.format is None:
+        folder = path if path.is_dir() else path.parent
+        run = run_view(results, task_files(results, folder))
+        print(f"Report: {write_page(run, folder, target)}")
+    elif target is None:
+        print(render(arguments.format, results), end="")
+    else:
+        write_text(target, render(arguments.format, results))
+    return 0

@@ -27,7 +27,7 @@ for words in ("--help", "run --help", "ls", *(f"ls {kind}" for kind in sys.argv[
         pass
 print("MODULES", *sys.modules)
 """
-    kinds = ("models", "encoders", "judges", "rewriters", "proposers", "tags")
+    kinds = ("models", "encoders", "judges", "rewriters", "proposers")
     argv = [sys.executable, "-c", code, *kinds]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     heavy = {"torch", "diffusers", "transformers", "open_clip", "scipy", "datasets", "PIL"}
@@ -53,7 +53,7 @@ def test_ls(cli: Cli) -> None:
     assert "t2iat_straight_gay" in cli("ls", "tasks")[1]
     groups = {row["group"]: row["tasks"] for row in json.loads(cli("ls", "groups", "--json")[1])}
     assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 5
-    for kind, name in (("models", "toyland"), ("encoders", "open_clip:"), ("tags", "tag:gender")):
+    for kind, name in (("models", "toyland"), ("encoders", "open_clip:")):
         assert name in cli("ls", kind)[1]
 
 

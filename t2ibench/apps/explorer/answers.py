@@ -12,7 +12,7 @@ from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
 from t2ibench.apps.explorer.discovery import compared, sweep
 from t2ibench.apps.explorer.map import on_map
-from t2ibench.apps.explorer.pairing import leans, pairs_of, same_seeds, seed_of
+from t2ibench.apps.explorer.pairing import leans, pairs_of, same_seeds
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
@@ -84,10 +84,9 @@ class Answers:
         if number >= len(self.collection.gallery.pictures):
             return None
         picture = self.collection.gallery.pictures[number]
-        source = self.collection.sources[picture.source]
-        known = source.attempt(picture)
+        known = self.collection.sources[picture.source].attempt(picture)
         return {
-            "seed": seed_of(source, picture),
+            "seed": known.seed if known else None,
             "rewritten": known.revised_prompt if known and is_revised(known) else None,
             "sha256": picture.sha256,
         }
@@ -113,13 +112,8 @@ class Answers:
         values = [None] * len(found)
         if asked.anchors is not None:
             values = leans(gallery, asked.runs, asked.anchors, found).round(4).tolist()
-        return {
-            "pairs": [
-                {"prompt": pair.prompt, "index": pair.index, "ids": list(pair.ids), "values": both}
-                for pair, both in zip(found, values, strict=True)
-            ],
-            "same_seeds": seeds,
-        }
+        pairs = [{**pair, "values": both} for pair, both in zip(found, values, strict=True)]
+        return {"pairs": pairs, "same_seeds": seeds}
 
     def card(self, asked: questions.CardAsk) -> str:
         """An evidence card."""

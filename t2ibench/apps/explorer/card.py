@@ -6,10 +6,9 @@ import base64
 import hashlib
 import random
 import textwrap
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import numpy as np
@@ -30,14 +29,6 @@ CAVEAT = (
     "A score describes these prompts, this model and this encoder. It says nothing about real "
     "people."
 )
-
-
-class Row(NamedTuple):
-    """A row of images: what they have in common, how they were picked, and their numbers."""
-
-    title: str
-    rule: str
-    ids: Sequence[int]
 
 
 def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
@@ -71,13 +62,9 @@ def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
         f"{', '.join(f'{n:,}' for n in score['n'])} images",
         poles=(names[1], names[0]) if len(asked.anchors) == 2 else None,
         rows=[
-            Row(f"most like “{text}”", f"the {count} highest of {of}", ordered[:count].tolist()),
-            Row(
-                f"least like “{text}”",
-                f"the {count} lowest of {of}",
-                ordered[::-1][:count].tolist(),
-            ),
-            Row("at random", f"{len(some)} of {of}, drawn by the card’s subject, not chosen", some),
+            (f"most like “{text}”", f"the {count} highest of {of}", ordered[:count].tolist()),
+            (f"least like “{text}”", f"the {count} lowest of {of}", ordered[::-1][:count].tolist()),
+            ("at random", f"{len(some)} of {of}, drawn by the card’s subject, not chosen", some),
         ],
         tile_of=lambda k: _tile(
             gallery.pictures[k], f"{called[gallery.pictures[k].prompt]} {values[k]:.3f}"

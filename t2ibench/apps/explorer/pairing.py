@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.source import Gallery, Picture, Source
+from t2ibench.apps.explorer.source import Gallery, Source
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.nearest import Sides, positions
-from t2ibench.store.images import image_seed
 
 MOST_PAIRS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The images of one prompt and index in two runs."""
-
-    prompt: str
-    index: int
-    ids: tuple[int, int]
-
-
-def seed_of(source: Source, picture: Picture) -> int | None:
-    """What an image was generated from."""
-    if source.run is None:
-        return None
-    known = source.attempt(picture)
-    return (
-        known.seed
-        if known
-        else image_seed(source.run.record.measurement.seed, picture.prompt, picture.index)
-    )
 
 
 def same_seeds(first: Source, second: Source) -> bool | None:
@@ -44,19 +22,24 @@ def same_seeds(first: Source, second: Source) -> bool | None:
     return first.run.record.measurement.seed == second.run.record.measurement.seed
 
 
-def pairs_of(gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]) -> list[Pair]:
-    """The images that two runs have of the same prompts and indices."""
+def pairs_of(
+    gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The images that two runs have of the same prompts and indices, with their two numbers."""
     first, second = (gallery.samples(run, prompts) for run in runs)
     shared = sorted(first.keys() & second.keys())
     if len(shared) > MOST_PAIRS:
         raise T2IBenchError(
             f"The two runs share {len(shared):,} images; {MOST_PAIRS:,} at most are compared."
         )
-    return [Pair(*sample, (first[sample], second[sample])) for sample in shared]
+    return [
+        {"prompt": prompt, "index": index, "ids": [first[prompt, index], second[prompt, index]]}
+        for prompt, index in shared
+    ]
 
 
 def leans(
-    gallery: Gallery, runs: tuple[int, int], anchors: Sequence[str], pairs: Sequence[Pair]
+    gallery: Gallery, runs: tuple[int, int], anchors: Sequence[str], pairs: Sequence[dict[str, Any]]
 ) -> Float64Array:
     """Where each image of each pair lies between two anchors."""
     parts = [
@@ -75,7 +58,7 @@ def leans(
     )
     if np.allclose(*(sides.images[sides.labels == j].mean(axis=0) for j in (0, 1))):
         raise T2IBenchError("The encoder does not tell the anchors' images apart.")
-    ids = np.array([pair.ids for pair in pairs], dtype=np.int64).reshape(-1, 2)
+    ids = np.array([pair["ids"] for pair in pairs], dtype=np.int64).reshape(-1, 2)
     if not len(ids):
         return np.zeros((0, 2))
     _, found = positions(sides, gallery.rows[ids.ravel()].astype(np.float64))

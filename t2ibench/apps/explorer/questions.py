@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from t2ibench.methods.core.prompting_tree import Tree
 
@@ -59,14 +59,6 @@ class PairsAsk(Ask):
     prompts: Prompts = Field(default_factory=list)
     anchors: tuple[Text, Text] | None = None
 
-    @model_validator(mode="after")
-    def _fits(self) -> PairsAsk:
-        if self.runs[0] == self.runs[1]:
-            raise ValueError("give two different runs")
-        if self.anchors is not None and self.anchors[0] == self.anchors[1]:
-            raise ValueError("give two different anchors")
-        return self
-
 
 class CardAsk(Ask):
     """An evidence card of a text between anchors; `family` is what was tested together with it."""
@@ -76,9 +68,3 @@ class CardAsk(Ask):
     anchors: Annotated[list[Text], Field(min_length=2, max_length=12)]
     names: Annotated[list[Word], Field(max_length=12)] = Field(default_factory=list)
     family: Annotated[list[Text], Field(max_length=2000)] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _fits(self) -> CardAsk:
-        if len(set(self.anchors)) < 2:
-            raise ValueError("a text needs two anchors")
-        return self

@@ -9,7 +9,6 @@ from operator import eq
 
 import numpy as np
 
-from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.stats import macro_f1
 from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha
 from t2ibench.store.answers import AnswerStore
@@ -42,30 +41,29 @@ def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[Ju
         by_question[label.question, label.classes][label.image][label.labeller] = label.answer
     found = []
     for (question, classes), images in sorted(by_question.items()):
+
+        def known(text: str | None, classes: tuple[str, ...] = classes) -> str | None:
+            return text if text in classes else None
+
+        ordered = sorted(images.items())
         labellers = sorted({who for by in images.values() for who in by})
+        people = [[known(by.get(who)) for _, by in ordered] for who in labellers]
+        most = [known(labels.majority(image, question, classes)) for image, _ in ordered]
         for name, judge in judges.items():
-            pairs: list[tuple[str, str]] = []  # what most people answered, and the judge
-            ratings: list[list[str | None]] = [[] for _ in (*labellers, name)]
-            for image, by in sorted(images.items()):
-                stored = judge.get(image, question, classes)
-                answer = stored.answer if stored else UNKNOWN
-                most = labels.majority(image, question, classes)
-                given = [*(by.get(who, "") for who in labellers), answer]
-                for column, text in zip(ratings, given, strict=True):
-                    column.append(text if text in classes else None)
-                if answer in classes and most is not None and most in classes:
-                    pairs.append((most, answer))
-            people, answers = [most for most, _ in pairs], [answer for _, answer in pairs]
+            stored = [judge.get(image, question, classes) for image, _ in ordered]
+            answers = [known(one.answer if one else None) for one in stored]
+            pairs = [(a, b) for a, b in zip(most, answers, strict=True) if a and b]
+            given, own = [a for a, _ in pairs], [b for _, b in pairs]
             found.append(
                 JudgeAgreement(
                     question,
                     name,
                     len(pairs),
-                    sum(map(eq, people, answers)) / len(pairs) if pairs else None,
-                    _finite(macro_f1(people, answers)),
-                    _finite(cohens_kappa(people, answers)),
-                    _finite(krippendorff_alpha(ratings)),
-                    _finite(krippendorff_alpha(ratings[:-1])) if len(labellers) > 1 else None,
+                    sum(map(eq, given, own)) / len(pairs) if pairs else None,
+                    _finite(macro_f1(given, own)),
+                    _finite(cohens_kappa(given, own)),
+                    _finite(krippendorff_alpha([*people, answers])),
+                    _finite(krippendorff_alpha(people)) if len(labellers) > 1 else None,
                 )
             )
     return found

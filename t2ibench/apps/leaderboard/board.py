@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.apps.leaderboard import names
+from t2ibench.apps.leaderboard.regenerate import LEVELS, REFUSED, Verdict
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.table import Entry, departures, families
-from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import TaskResult

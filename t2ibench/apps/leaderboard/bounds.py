@@ -35,25 +35,24 @@ _FREE = frozenset({
 _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
 
 
-def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
+def plain_files(folder: Path) -> dict[str, Path]:
     """The files of a submission; none is opened."""
     if not folder.is_dir():
         raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
     files: dict[str, Path] = {}
-    problems: list[str] = []
     size = 0
     for seen, path in enumerate(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if seen == MOST_FILES:
             raise T2IBenchError(f"it has more than {MOST_FILES} files")
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            problems.append(f"{name} is not a plain file; only those are accepted")
-        elif path.is_file() and name != "submission.json":
+            raise T2IBenchError(f"{name} is not a plain file; only those are accepted")
+        if path.is_file() and name != "submission.json":
             files[name] = path
             size += path.stat().st_size
     if size > LARGEST:
         raise T2IBenchError(f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted")
-    return dict(sorted(files.items())), sorted(problems)
+    return dict(sorted(files.items()))
 
 
 def sha256_of(path: Path) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from t2ibench.apps.leaderboard.regenerate import (
     Claims,
     RegeneratedImage,
-    Regeneration,
+    Verdict,
     check_paths,
     on_server,
 )
@@ -40,7 +40,7 @@ def _parts(
     specs: Sequence[str],
     make: Callable[[str], _Part],
     stores: Mapping[str, _Evidence],
-    found: Regeneration,
+    found: Verdict,
 ) -> Iterator[tuple[_Part, _Evidence]]:
     """The encoders or judges of a command that can be made here, with what they are to repeat."""
     here: dict[str, _Part] = {}
@@ -63,7 +63,7 @@ def _parts(
             yield here[name], evidence
 
 
-def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
+def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Verdict) -> None:
     """Embed all texts and the images that were made, by every encoder and its control."""
 
     def make(spec: str) -> Encoder:
@@ -94,7 +94,7 @@ def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regen
             embed("controls", control, claimed, plan.controlled_texts, plan.controlled)
 
 
-def _control(encoder: Encoder, claims: Claims, found: Regeneration) -> Encoder | None:
+def _control(encoder: Encoder, claims: Claims, found: Verdict) -> Encoder | None:
     """The same with random weights, where the submission has it and it can be made here."""
     name, able = encoder.name, isinstance(encoder, HasUntrained)
     stated = claims.manifest.controls.get(name)
@@ -128,7 +128,7 @@ def _unlike_images(
     encoder: Encoder,
     evidence: EvidenceStore,
     images: Sequence[RegeneratedImage],
-    found: Regeneration,
+    found: Verdict,
 ) -> Iterator[str]:
     with naming(encoder.name):
         prepared = [encoder.prepare(one.image.read()) for one in images]
@@ -153,7 +153,7 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
     return bool(norm > 0 and float(left @ right) / norm >= least)
 
 
-def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
+def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Verdict) -> None:
     """Ask every judge again about the images that were made."""
     questions: list[ImageQuestions] = []
     for one in images:
@@ -186,7 +186,7 @@ def _compare_answers(
     images: Sequence[RegeneratedImage],
     questions: Sequence[ImageQuestions],
     store: AnswerStore,
-    found: Regeneration,
+    found: Verdict,
 ) -> None:
     """Ask one judge, up to where it fails, and compare its answers with the stored ones."""
     reports = list(answered(questions, judge))

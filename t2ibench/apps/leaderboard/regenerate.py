@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.claims import model_problems
@@ -29,10 +28,22 @@ from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
+from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
+# What each level means, from the best to the worst.
+LEVELS = {
+    "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
+    "chosen at random, was made again with the model that the submission names and is the same; "
+    "a model's page says how much.",
+    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
+    "a model's page says what.",
+    "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
+    "that the evidence comes from the model that the submission names was not checked.",
+}
+REFUSED = "refused"
 _SHOWN = 5
 _TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -55,19 +66,28 @@ class RegeneratedImage:
 
 
 @dataclass(slots=True)
-class Regeneration:
-    """What making evidence again found.
+class Verdict:
+    """The outcome of verifying a submission: one of `LEVELS` or 'refused', a line for each problem.
 
-    `problems` came out otherwise, `lacking` could not be made here. `parts` counts what is the same
-    by kind of evidence, `compared` holds the keys of images that were compared with anything, and
-    `confirmed` names what is no longer the submitter's word alone.
+    Of what was made again, `parts` counts what is the same by kind of evidence, `lacking` says what
+    could not be made, `compared` holds the keys of images that were compared with anything, and
+    `seed` chose it. `stated` names what nothing here could tell, but for what is `confirmed`.
+    `results` and `paired`, by task id, are what the evidence gives here, which alone may be shown;
+    None and empty where nothing was recomputed.
     """
 
+    level: str
     problems: list[str] = field(default_factory=list)
-    lacking: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tasks: int = 0
     parts: dict[str, int] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
     compared: set[str] = field(default_factory=set)
+    stated: list[str] = field(default_factory=list)
     confirmed: set[str] = field(default_factory=set)
+    seed: int | None = None
+    results: Results | None = None
+    paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def differ(self, lines: Sequence[str], what: str) -> None:
         """Add problems of one kind, the first in full."""
@@ -93,7 +113,6 @@ class Regeneration:
 class Claims:
     """A submission, read: its command as settings, its plan, and its evidence."""
 
-    folder: Path
     manifest: Manifest
     results: Results
     command: RunSettings
@@ -154,9 +173,7 @@ def sample_for_audit(
     return list(chosen.values())
 
 
-def regenerate(
-    claims: Claims, count: int, seed: int, found: Regeneration
-) -> list[RegeneratedImage]:
+def regenerate(claims: Claims, count: int, seed: int, found: Verdict) -> list[RegeneratedImage]:
     """Generate images again with the model that a submission names, and compare them."""
     generator = _generator(claims, found)
     if generator is None or found.problems:
@@ -177,7 +194,7 @@ def regenerate(
     return images
 
 
-def _generator(claims: Claims, found: Regeneration) -> Generator | None:
+def _generator(claims: Claims, found: Verdict) -> Generator | None:
     """The model that the submission names, if it can be made here."""
     manifest, results = claims.manifest, claims.results
     if on_server(GENERATORS, manifest.model):
@@ -222,7 +239,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
 
 
 def _generate(
-    generator: Generator, chosen: Sequence[Attempt], found: Regeneration
+    generator: Generator, chosen: Sequence[Attempt], found: Verdict
 ) -> list[RegeneratedImage]:
     """Generate images; what has another outcome than the submission says is a problem."""
     images: list[RegeneratedImage] = []

@@ -16,8 +16,8 @@ from t2ibench.apps.leaderboard import downloads
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import span
+from t2ibench.apps.leaderboard.regenerate import LEVELS
 from t2ibench.apps.leaderboard.table import Entry, Stratum, strata
-from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
     ItemTable,

@@ -25,7 +25,7 @@ from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.tasks.index import build_index
 
 if TYPE_CHECKING:
-    from t2ibench.apps.leaderboard.verify import Verdict
+    from t2ibench.apps.leaderboard.regenerate import Verdict
 
 AS_ASKED = "as the tasks ask"
 TOYS = ("toy", "toy-fair", "toyland")
@@ -103,24 +103,24 @@ def asked_images() -> dict[str, int]:
     return {name: count for name, count in asked.items() if count is not None}
 
 
-def unlike(name: str, task: TaskResult) -> str:
-    """What of a task was not measured as it asks; empty where all was."""
+def unlike(name: str, task: TaskResult) -> list[str]:
+    """What of a task was not measured as it asks, a clause each."""
     settings, asked, usual = Settings.of(task.settings), asked_images().get(name, 0), Settings()
     images, guided = settings.images(asked), settings.guided_images(asked)
-    parts = [f"{images} of {asked} images a prompt"] if images < asked else []
+    parts = [f"{images} images a prompt, fewer than asked for"] if images < asked else []
     if guided < min(asked, images):
         parts.append(f"{guided} images of a prompt that names an attribute")
     # A submission of another seed or level is refused.
     for key, text in (("n_permutations", "permutations"), ("n_bootstrap", "bootstrap draws")):
         made = getattr(settings, key)
         parts += [f"{made} {text}"] if made != getattr(usual, key) else []
-    return ", ".join(parts)
+    return parts
 
 
 def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
     """What of a submission was not measured as the tasks ask."""
-    found = Counter(unlike(name, task) for name, task in tasks.items())
-    return [f"{n} of {len(tasks)} tasks: {text}" for text, n in found.items() if text]
+    found = Counter(text for name, task in tasks.items() for text in unlike(name, task))
+    return [f"{n} of {len(tasks)} tasks: {text}" for text, n in found.items()]
 
 
 def families(
@@ -212,7 +212,7 @@ class Stratum:
     id: str
     encoders: dict[str, str]
     judges: dict[str, str]
-    tasks: dict[str, tuple[str, str]]
+    tasks: dict[str, tuple[str, ...]]
     settings: str
     entries: list[Entry] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
@@ -259,7 +259,7 @@ def _measured(entry: Entry) -> Stratum:
         if not text_only(task):
             found.encoders |= task.settings.encoders
             found.judges |= task.settings.judges
-            found.tasks[name] = (task.task_hash, unlike(name, task))
+            found.tasks[name] = (task.task_hash, *unlike(name, task))
     return found
 
 

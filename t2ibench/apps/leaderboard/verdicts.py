@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
-from t2ibench.apps.leaderboard.verify import MINUTES, REFUSED, Verdict, verify
+from t2ibench.apps.leaderboard.regenerate import REFUSED, Verdict
+from t2ibench.apps.leaderboard.verify import MINUTES, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index
@@ -84,10 +85,7 @@ def _read(file: Path | None) -> dict[str, Any]:
 def key_of(folder: Path) -> str | None:
     """What decides the verdict on a submission, as a key: its files, the tasks and this version."""
     with suppress(T2IBenchError, OSError):
-        files, problems = plain_files(folder)
-        if problems:
-            return None
-        files["submission.json"] = folder / "submission.json"
+        files = plain_files(folder) | {"submission.json": folder / "submission.json"}
         hashes = {name: sha256_of(path) for name, path in files.items()}
         tasks = {name: task.hash for name, task in build_index()[0].tasks.items()}
         text = json.dumps([__version__, tasks, hashes], sort_keys=True)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
-from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, on_server, regenerate
+from t2ibench.apps.leaderboard.regenerate import (
+    REFUSED,
+    Claims,
+    RegeneratedImage,
+    Verdict,
+    on_server,
+    regenerate,
+)
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.methods.core.describe import listed
@@ -21,24 +28,12 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
-# What each level means, from the best to the worst.
-LEVELS = {
-    "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
-    "chosen at random, was made again with the model that the submission names and is the same; "
-    "a model's page says how much.",
-    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
-    "a model's page says what.",
-    "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
-    "that the evidence comes from the model that the submission names was not checked.",
-}
-REFUSED = "refused"
 MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
 # What one of a kind is called, and several.
@@ -49,28 +44,6 @@ _PARTS = {
     "controls": ("embedding by random weights", "embeddings by random weights"),
     "refused": ("attempt that gave no image", "attempts that gave no image"),
 }
-
-
-@dataclass(slots=True)
-class Verdict:
-    """The outcome of verifying a submission: one of `LEVELS` or 'refused', a line for each problem.
-
-    `parts` counts what was made again and is the same by kind of evidence, `lacking` says what
-    could not be made again, `stated` names what nothing here could tell, and `seed` chose what was
-    made again. `results` and `paired`, by task id, are what the evidence gives here, which alone
-    may be shown; None and empty where nothing was recomputed.
-    """
-
-    level: str
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    tasks: int = 0
-    parts: dict[str, int] = field(default_factory=dict)
-    lacking: list[str] = field(default_factory=list)
-    stated: list[str] = field(default_factory=list)
-    seed: int | None = None
-    results: Results | None = None
-    paired: dict[str, PairedTask] = field(default_factory=dict)
 
 
 def verify(
@@ -95,7 +68,7 @@ def verify(
         why = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({why})")
     if verdict.problems:
-        verdict.level = "refused"
+        verdict.level = REFUSED
     for name in ("problems", "notes", "lacking"):
         setattr(verdict, name, _bounded(getattr(verdict, name)))
     return verdict
@@ -122,8 +95,7 @@ def _require(*found: Iterable[str]) -> None:
 
 
 def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
-    files, problems = bounds.plain_files(folder)
-    _require(problems)
+    files = bounds.plain_files(folder)
     manifest = read_manifest(folder)
     _require(_file_problems(files, manifest))
     try:
@@ -162,12 +134,11 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
-        submission = Claims(folder, manifest, results, command, plan, images, stores)
+        submission = Claims(manifest, results, command, plan, images, stores)
         _require(claims.seed_problems(plan, images))
         _recompute(submission, verdict)
         if draw:
-            verdict.seed = seed
-            _judge(_regenerate(submission, draw, seed), verdict)
+            _regenerate(submission, draw, seed, verdict)
 
 
 def _recompute(submission: Claims, verdict: Verdict) -> None:
@@ -239,47 +210,41 @@ def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
             tasks[name] = shipped
 
 
-def _judge(found: Regeneration, verdict: Verdict) -> None:
-    """What was made again, as a verdict."""
-    verdict.problems += found.problems
-    verdict.parts, verdict.lacking = found.parts, found.lacking
+def _regenerate(submission: Claims, count: int, seed: int, found: Verdict) -> None:
+    """Make evidence of a submission again, compare it, and say so in the verdict."""
+    images: list[RegeneratedImage] = []
+    try:
+        if len(submission.images):
+            images = regenerate(submission, count, seed, found)
+        for again in (embed_again, ask_again):
+            if not found.problems:
+                again(submission, images, found)
+        found.compared |= {one.attempt.key for one in images if one.same_file}
+        found.count("images", len(found.compared))
+        if len(found.compared) < len(images):
+            found.lacking.append(
+                f"{len(images) - len(found.compared)} images were generated, and there was nothing "
+                "here to compare them with"
+            )
+    except bounds.TimeOver:
+        found.lacking.append("making it again took too long here; --minutes gives it more")
+    except Exception as error:  # of a model: it fails here, which is not the submission's fault
+        why = f"{type(error).__name__}: {first_line(error)}"
+        found.lacking.append(f"making it again failed here with {why}")
     if found.problems:
         return
     if not found.lacking or found.parts.get("images"):
-        verdict.level = "partly reproduced" if found.lacking else "reproduced"
-    verdict.stated = [one for one in verdict.stated if one not in found.confirmed]
+        found.level = "partly reproduced" if found.lacking else "reproduced"
+    found.stated = [one for one in found.stated if one not in found.confirmed]
     parts = [
         f"{found.parts[key]} {one if found.parts[key] == 1 else several}"
         for key, (one, several) in _PARTS.items()
         if key in found.parts
     ]
-    verdict.notes += [f"{listed(parts)} were made again and are the same"] if parts else []
+    found.notes += [f"{listed(parts)} were made again and are the same"] if parts else []
     if "settings" in found.confirmed:
-        verdict.notes.append(
-            f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
+        found.seed = seed
+        found.notes.append(
+            f"what was made again was chosen at random; --seed {seed} chooses it again"
         )
-    verdict.notes += [f"not made again: {line}" for line in found.lacking]
-
-
-def _regenerate(submission: Claims, count: int, seed: int) -> Regeneration:
-    """Make evidence of a submission again and compare it."""
-    found = Regeneration()
-    try:
-        images = regenerate(submission, count, seed, found) if len(submission.images) else []
-        if not found.problems:
-            embed_again(submission, images, found)
-        if not found.problems:
-            ask_again(submission, images, found)
-    except bounds.TimeOver:
-        return Regeneration(lacking=["making it again took too long here; --minutes gives it more"])
-    except Exception as error:  # of a model: it fails here, which is not the submission's fault
-        why = f"{type(error).__name__}: {first_line(error)}"
-        return Regeneration(lacking=[f"making it again failed here with {why}"])
-    found.compared |= {one.attempt.key for one in images if one.same_file}
-    found.count("images", len(found.compared))
-    if len(found.compared) < len(images):
-        found.lacking.append(
-            f"{len(images) - len(found.compared)} images were generated, and there was nothing "
-            "here to compare them with"
-        )
-    return found
+    found.notes += [f"not made again: {line}" for line in found.lacking]

@@ -13,9 +13,9 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier
-from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import read_paired

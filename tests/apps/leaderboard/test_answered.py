@@ -14,9 +14,10 @@ from t2ibench import evaluate
 from t2ibench.apps.leaderboard import site
 from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.table import strata
-from t2ibench.apps.leaderboard.verify import Verdict, verify
+from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from tests.apps.leaderboard.conftest import SUBMISSIONS

@@ -13,8 +13,9 @@ import pytest
 
 from t2ibench.apps.leaderboard import verdicts
 from t2ibench.apps.leaderboard.board import Board, read_board
+from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
-from t2ibench.apps.leaderboard.verify import MINUTES, Verdict
+from t2ibench.apps.leaderboard.verify import MINUTES
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
 from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
@@ -186,7 +187,7 @@ def test_build_verifies_first(cli: Cli, root: Path, tmp_path: Path) -> None:
     assert status == 0 and "1 models: open" in out
     assert ": recomputed" in err
     page = (tmp_path / "site" / "index.html").read_text()
-    assert "1 of 3 tasks: 3 of " in page
+    assert "2 of 3 tasks: 3 images a prompt, fewer" in page
     for folder in root.iterdir():
         (folder / "results.json").write_text("{}")
     status, out, err = cli("leaderboard", "build", *given, "--output", str(tmp_path / "new"))

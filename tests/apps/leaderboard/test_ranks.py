@@ -216,11 +216,11 @@ def test_what_is_not_as_the_tasks_ask_is_told(monkeypatch: pytest.MonkeyPatch) -
         return departures(dict.fromkeys(("one", "two", "texts"), one))
 
     assert told() == told(images_per_prompt=50) == told(times=2) == []
-    few, fewer = (f"1 of 3 tasks: {n} images a prompt" for n in ("2 of 10", "2 of 50"))
-    assert told(images_per_prompt=2) == [few, fewer]
-    assert told(times=0.25)[0] == "1 of 3 tasks: 3 of 10 images a prompt"
-    assert told(images_per_prompt=10) == ["1 of 3 tasks: 10 of 50 images a prompt"]
+    fewer = "images a prompt, fewer than asked for"
+    assert told(images_per_prompt=2) == [f"2 of 3 tasks: 2 {fewer}"]
+    assert told(times=0.25) == [f"1 of 3 tasks: {made} {fewer}" for made in (3, 13)]
+    assert told(images_per_prompt=10) == [f"1 of 3 tasks: 10 {fewer}"]
     guided = "2 of 3 tasks: 3 images of a prompt that names an attribute"
     assert told(guided_images_per_prompt=3) == [guided]
-    draws = "3 of 3 tasks: 98 permutations, 99 bootstrap draws"
-    assert told(n_bootstrap=99, n_permutations=98) == [draws]
+    draws = ["3 of 3 tasks: 98 permutations", "3 of 3 tasks: 99 bootstrap draws"]
+    assert told(n_bootstrap=99, n_permutations=98) == draws

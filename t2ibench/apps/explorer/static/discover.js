@@ -1,10 +1,10 @@
 // What nobody asked about: thousands of words, ranked, with the false discoveries held down.
-import { S, axial, json, pole, say, scarce, sideOf } from "./store.js";
+import { S, axial, json, pole, say, scarce } from "./store.js";
 import { byId, el, many, percent, share, signed, term } from "./dom.js";
 import { roundUp } from "./geometry.js";
 import { rail, scale } from "./rail.js";
 import { addExactly } from "./tree.js";
-import { nameOf } from "./words.js";
+import { markOf, nameOf } from "./words.js";
 
 const SHOWN = 40;
 const FOUND = { leans: "a finding", inconclusive: "cannot tell" };
@@ -73,9 +73,7 @@ function render() {
 }
 
 function item(row, span) {
-  const clear = row.verdict === "leans", side = clear ? sideOf(row.side) : "plain";
-  const state = { leans: "clear", inconclusive: "cannot_tell" }[row.verdict] ?? "not_clear";
-  const mark = { value: row.beyond_words, low: row.beyond_low, high: row.beyond_high, state, side, half: !axial() };
+  const clear = row.verdict === "leans", mark = markOf({ ...row, lean: row.side });
   const q = `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
   const label = `${row.text}: ${signed(row.beyond_words, 3)} to ${nameOf(row.side)}, further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   return el("li", { class: clear ? "hit" : "" },
