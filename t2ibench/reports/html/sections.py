@@ -38,11 +38,8 @@ def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | 
                 whole, *groups = found
                 differences = [one.difference for one in groups if one.difference is not None]
                 clear = [d for d in differences if d.p_holm is not None and d.p_holm < ALPHA]
-                tasks.append(
-                    SimpleNamespace(
-                        task=task, whole=whole, groups=groups, tested=differences, clear=clear
-                    )
-                )
+                about = {"task": task, "whole": whole, "groups": groups}
+                tasks.append(SimpleNamespace(**about, tested=differences, clear=clear))
         if tasks:
             ids = [one.task.id for one in tasks if one.task.id in paired]
             prompts = every_prompt(paired, name, ids)
