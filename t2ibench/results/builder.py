@@ -125,8 +125,9 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     done = {name: _copied(task) for name, task in tasks.items()}
     families: dict[tuple[bool, bool, str | None], list[TaskResult | EncoderScores]] = {}
     for task in done.values():
-        for encoder, part in ((None, task), *task.by_encoder.items()):
-            family = (text_only(task), task.positive_control, encoder)
+        readers: dict[str | None, TaskResult | EncoderScores] = {None: task, **task.by_encoder}
+        for reader, part in readers.items():
+            family = (text_only(task), task.positive_control, reader)
             families.setdefault(family, []).append(part)
     for parts in families.values():
         _adjust([part.headline for part in parts])
