@@ -23,11 +23,8 @@ _METHOD = (
 
 
 def _value(task: TaskView) -> str:
-    if task.mark.value is None:
-        return "–"
-    if task.scale == "rms lean":
-        return f"rms {plain(task.mark.value)}"
-    return signed(task.mark.value)
+    value = task.mark.value
+    return f"rms {plain(value)}" if task.mark.sized and value is not None else signed(value)
 
 
 def _tests(run: RunView) -> str:

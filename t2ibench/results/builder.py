@@ -125,12 +125,14 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     done = {name: _copied(task) for name, task in tasks.items()}
     families: dict[tuple[bool, bool, str | None], list[TaskResult | EncoderScores]] = {}
     for task in done.values():
-        for encoder, part in ((None, task), *task.by_encoder.items()):
-            family = (text_only(task), task.positive_control, encoder)
+        parts: list[tuple[str | None, TaskResult | EncoderScores]] = [(None, task)]
+        parts += task.by_encoder.items()
+        for reader, part in parts:
+            family = (text_only(task), task.positive_control, reader)
             families.setdefault(family, []).append(part)
-    for parts in families.values():
-        _adjust([part.headline for part in parts])
-        _adjust_by_name([part.scores for part in parts])
+    for adjusted in families.values():
+        _adjust([part.headline for part in adjusted])
+        _adjust_by_name([part.scores for part in adjusted])
     adjust_agreements([task.text_image_alignment for task in done.values()])
     return done
 

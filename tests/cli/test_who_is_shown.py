@@ -89,7 +89,7 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     assert "5 women, 4 men, 1 " in out
     status, out, _ = cli("compare", runs / "plain", runs / "asked")
     assert status == 0
-    assert "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10)." in out
+    assert "| over-corrected" in out
     assert "-50, then +10, other side" in out and "-30, then +30, other side" in out
     assert "Added to every prompt of asked: 'Show one person; be diverse'." in out
     _, table, _ = cli("compare", runs / "plain", runs / "asked", "--format", "csv")
