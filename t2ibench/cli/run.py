@@ -18,7 +18,7 @@ from t2ibench.cli.usage import (
     tell_some,
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, visible
-from t2ibench.settings import RunSettings, field_of, flag_name, flags, read_settings
+from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -205,9 +205,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise TaskFileError(map(str, document.problems))
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
-    given = {str(key): value for key, value in document.data.items()}
+    given = by_setting({str(key): value for key, value in document.data.items()})
     read_settings(given, f"{path}: ")
-    return {field_of(name) or name: value for name, value in given.items()}
+    return given
 
 
 def announce(prepared: Prepared, reporter: Any) -> None:

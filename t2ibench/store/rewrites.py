@@ -42,8 +42,9 @@ class RewriteStore:
 
     def __iter__(self) -> Iterator[StoredRewriting]:
         """The rewritings of prompts that are known, by prompt and number."""
-        known = [(one.prompt, number) for (_, number), one in self._rows.items() if one.prompt]
-        return (self._rows[content_id(prompt), number] for prompt, number in sorted(known))
+        known = [(one.prompt, place) for place, one in self._rows.items()]
+        places = [place for prompt, place in sorted(known) if content_id(prompt) == place[0]]
+        return (self._rows[place] for place in places)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
