@@ -212,7 +212,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 def announce(prepared: Prepared, reporter: Any) -> None:
     """Say what a user must know before a run starts."""
-    for line in [*prepared.warnings, *prepared.exclusions]:
+    for line in prepared.warnings:
         reporter.warn(line)
     few, none = [], []
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
