@@ -7,14 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.redaction import secret_argument
@@ -219,8 +212,8 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
     return value
 
 
-def _args_of_setting(value: Any, info: ValidationInfo) -> Any:
-    return args_of(value, f"--{str(info.field_name).replace('_', '-')}")
+def _args_of_setting(value: Any, setting: Any) -> Any:
+    return args_of(value, f"--{setting.field_name.replace('_', '-')}")
 
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
