@@ -14,7 +14,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
 )
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -229,8 +228,8 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
     return value
 
 
-def _args_of_setting(value: Any, info: ValidationInfo) -> Any:
-    return args_of(value, f"--{str(info.field_name).replace('_', '-')}")
+def _args_of_setting(value: Any, setting: Any) -> Any:
+    return args_of(value, f"--{setting.field_name.replace('_', '-')}")
 
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:

@@ -328,17 +328,16 @@ def flag_name(name: str) -> str:
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
-def field_of(key: str) -> str | None:
-    """The setting that a key of a file means: the name of a field, or of its flag."""
-    wanted = key.replace("-", "_")
-    names = (name for name, _, _ in flags())
-    return next((one for one in names if wanted in (one, one.removeprefix("n_"))), None)
+def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by their settings, which a file may call as their flags are called."""
+    known = {word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)}
+    return {known.get(key.replace("-", "_"), key): value for key, value in values.items()}
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
     """Check settings, from whatever source."""
     try:
-        return RunSettings(**{field_of(name) or name: value for name, value in values.items()})
+        return RunSettings(**by_setting(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""

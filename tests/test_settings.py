@@ -13,7 +13,7 @@ from t2ibench.arguments import format_args, parse_args
 from t2ibench.cli.parser import build_parser
 from t2ibench.cli.run import settings_of
 from t2ibench.errors import T2IBenchError
-from t2ibench.settings import RunSettings, field_of, flag_name, flags, read_settings
+from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
 
 KEYS = st.text(st.characters(blacklist_characters="=,\"'", categories=("L", "N", "P")), min_size=1)
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
@@ -114,7 +114,7 @@ def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
 def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
     for name, _, _ in flags():
         assert name in RunSettings.model_fields
-        assert field_of(flag_name(name)[2:]) == field_of(name) == name
+        assert by_setting({flag_name(name)[2:]: 1}) == by_setting({name: 1}) == {name: 1}
 
 
 @pytest.mark.parametrize(

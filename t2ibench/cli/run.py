@@ -18,7 +18,7 @@ from t2ibench.cli.usage import (
     tell_some,
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, visible
-from t2ibench.settings import RunSettings, field_of, flag_name, flags, read_settings
+from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -42,7 +42,7 @@ exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is m
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
 _SHOWN = 10
-_FILES = 50  # of a folder, which are named one by one
+_REASONS = 50  # a file of a folder has one of its own
 
 
 def _number_or_auto(text: str) -> int | None:
@@ -205,14 +205,14 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise TaskFileError(map(str, document.problems))
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
-    given = {str(key): value for key, value in document.data.items()}
+    given = by_setting({str(key): value for key, value in document.data.items()})
     read_settings(given, f"{path}: ")
-    return {field_of(name) or name: value for name, value in given.items()}
+    return given
 
 
 def announce(prepared: Prepared, reporter: Any) -> None:
     """Say what a user must know before a run starts."""
-    for line in [*prepared.warnings, *prepared.exclusions]:
+    for line in prepared.warnings:
         reporter.warn(line)
     few, none = [], []
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
@@ -267,15 +267,11 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
     """Why images were not got, the most frequent reasons first."""
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
-    most = _FILES if prepared.from_folder else _SHOWN
-    for (status, reason), count in lost[:most]:
-        if prepared.from_folder:
-            reporter.warn(f"{prepared.settings.model}: {reason.rstrip('.')}.")
-        else:
-            plural = "" if count == 1 else "s"
-            reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")
-    if len(lost) > most:
-        rest = sum(count for _, count in lost[most:])
+    for (status, reason), count in lost[:_REASONS]:
+        plural = "" if count == 1 else "s"
+        reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")
+    if len(lost) > _REASONS:
+        rest = sum(count for _, count in lost[_REASONS:])
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
         reporter.say("Replace these files, or take them out, and run the same command again.")

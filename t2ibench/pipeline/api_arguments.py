@@ -43,10 +43,8 @@ def warn_of(
     further: Sequence[str] = (),
 ) -> None:
     """What a caller must know, as warnings; a reporter on the console has told the rest."""
-    lines = list(prepared.warnings)
-    lines += prepared.exclusions
-    lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
-    for line in dict.fromkeys([*lines, *further]):
+    said = reporter.warnings if isinstance(reporter, SilentReporter) else []
+    for line in dict.fromkeys([*prepared.warnings, *said, *further]):
         warnings.warn(line, stacklevel=3)
 
 

@@ -8,10 +8,9 @@ out again after its worker has died.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from typing import Literal
 
 from t2ibench.arrays import Float32Array
@@ -35,11 +34,9 @@ from t2ibench.pipeline.pieces import (
     QuestionsToAsk,
     TextsToEmbed,
 )
-from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.worker import Observers
-from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
@@ -49,31 +46,32 @@ Stage = Literal["generate", "texts", "embed", "ask"]
 ABORT_AFTER_FAILURES = 8
 
 
-@dataclass(slots=True)
 class Job:
     """A run while it is worked on."""
 
-    plan: Plan
-    folder: RunFolder
-    images: ImageStore | None  # None without a generator
-    observers: Observers
-    encoders: Sequence[EvidenceStore] = ()
-    judges: Sequence[AnswerStore] = ()
-    # By the encoder that they are held against; they embed what that one is scored on.
-    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)
-    generates: bool = False  # else only what is stored counts
-    from_object: bool = False
-    gives_up: bool = True  # where all fail from the start on
-    settle: Callable[[], None] = lambda: None  # writes down costs, with all that is stored
-    attempts: Counter[str] = field(default_factory=Counter)  # by status
-    embedded: int = 0  # images and texts, now
-    damaged: list[Damaged] = field(default_factory=list)
-    reports: dict[str, AskReport] = field(default_factory=dict)
-    stopped: dict[str, str] = field(default_factory=dict)  # encoder or judge to the reason
-    changed: int = 0  # images made again whose files differ from those before
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # by status and reason
-    _removed: set[str] = field(default_factory=set)
-    _tried: set[tuple[str, int]] = field(default_factory=set)
+    def __init__(self, prepared: Prepared, observers: Observers) -> None:
+        """Open the stores of a run."""
+        self.prepared, self.observers = prepared, observers
+        self.plan, self.images = prepared.plan, prepared.images
+        database = prepared.folder.database
+        open_rewritings(prepared.generator, database)
+
+        def embeddings(one: Encoder) -> EvidenceStore:
+            return EvidenceStore(database, one.name, one.fingerprint, one.embeds_images)
+
+        self.encoders = [embeddings(encoder) for encoder in observers.encoders]
+        self.judges = [AnswerStore(database, one.name, one.fingerprint) for one in observers.judges]
+        # By the encoder that they are held against; they embed what that one is scored on.
+        self.controls = {name: embeddings(one) for name, one in observers.controls.items()}
+        self.attempts = Counter[str]()  # by status
+        self.embedded = 0  # images and texts, now
+        self.damaged: list[Damaged] = []
+        self.reports: dict[str, AskReport] = {}
+        self.stopped: dict[str, str] = {}  # encoder or judge to the reason
+        self.changed = 0  # images made again whose files differ from those before
+        self.lost = Counter[tuple[str, str]]()  # by status and reason
+        self._removed: set[str] = set()
+        self._tried: set[tuple[str, int]] = set()
 
     def piece(self, stage: Stage, number: int) -> Piece | None:
         """What is missing of one piece; None where nothing is."""
@@ -89,7 +87,7 @@ class Job:
             images = self._images_to_embed(number)
             widths = {store.name: store.width for store in self._embeddings()}
             return ImagesToEmbed(tuple(images), widths) if images else None
-        requests = self._to_generate(number) if self.generates else []
+        requests = self._to_generate(number)
         requests = [one for one in requests if _place(one) not in self._tried]
         return ImagesToGenerate(tuple(requests)) if requests else None
 
@@ -137,8 +135,9 @@ class Job:
         assert self.images is not None
         places = [_place(one.request) for one in part.files]
         known = [self.images.get(*place) for place in places]
+        prepared, from_object = self.prepared, self.prepared.objects.generator is not None
         record_generator(
-            self.folder, part.settings, part.libraries, self.from_object, len(self.images)
+            prepared.folder, part.settings, part.libraries, from_object, len(self.images)
         )
         batch = store_images(part.files, self.images)
         self.settle()
@@ -159,13 +158,19 @@ class Job:
         failed = self.attempts["failed"] - unasked
         if failed < self.attempts.total() - unasked:
             return len(batch)
-        if failed >= ABORT_AFTER_FAILURES and self.gives_up:
+        # Files fail one by one, whatever the set-up.
+        gives_up = not (prepared.settings.allow_missing or prepared.from_folder)
+        if failed >= ABORT_AFTER_FAILURES and gives_up:
             reason = (batch[-1].reason or "unknown").rstrip(".")
             raise T2IBenchError(
                 f"The first {failed} images all failed; the last error: {reason}.",
                 "Fix the cause and re-run the same command.",
             )
         return len(batch)
+
+    def settle(self) -> None:
+        """Write down costs, with all that is stored."""
+        settle(self.prepared.folder, self.prepared.generator, self.prepared.settings.max_cost)
 
     def _embeddings(self) -> list[EvidenceStore]:
         return [*self.encoders, *self.controls.values()]
@@ -266,30 +271,6 @@ class Job:
                 "count now, and everything is observed anew on them."
             )
         return lines
-
-
-def open_job(prepared: Prepared, observers: Observers) -> Job:
-    """Open the stores of a run."""
-    database = prepared.folder.database
-    open_rewritings(prepared.generator, database)
-
-    def embeddings(one: Encoder) -> EvidenceStore:
-        return EvidenceStore(database, one.name, one.fingerprint, one.embeds_images)
-
-    return Job(
-        prepared.plan,
-        prepared.folder,
-        prepared.images,
-        observers,
-        [embeddings(encoder) for encoder in observers.encoders],
-        [AnswerStore(database, judge.name, judge.fingerprint) for judge in observers.judges],
-        {name: embeddings(control) for name, control in observers.controls.items()},
-        generates=prepared.generator is not None,
-        from_object=prepared.objects.generator is not None,
-        # Failures alone, from the start on, are the set-up's fault; files fail one by one.
-        gives_up=not (prepared.settings.allow_missing or prepared.from_folder),
-        settle=partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost),
-    )
 
 
 def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:

@@ -88,11 +88,6 @@ class Prepared:
         return round_
 
     @property
-    def exclusions(self) -> list[str]:
-        """Which tasks are not run, and why: lines."""
-        return exclusions(self.plan, self.skipped)
-
-    @property
     def from_folder(self) -> bool:
         """Whether the images exist already and are only read."""
         named = None if self.objects.generator is not None else self.settings.model
@@ -170,7 +165,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         images,
         skipped,
         lacking,
-        warnings,
+        [*warnings, *exclusions(plan, skipped)],
         objects,
         call,
         rewriter,

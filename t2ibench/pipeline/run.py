@@ -19,7 +19,7 @@ from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
-from t2ibench.pipeline.job import Job, Stage, open_job
+from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
@@ -97,7 +97,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     ):
         started = _now()
         _check_names(executor.observers)
-        job = open_job(prepared, executor.observers)
+        job = Job(prepared, executor.observers)
         _ = prepared.images and prepared.images.looks  # read, so that what is damaged is said
         mend(folder.database, reporter)
         _save_record(prepared, executor.observers if observing else None)

@@ -217,20 +217,18 @@ def _written(
         missing, because = _lost(counts, images)
         treated = prompt_outcomes(counts, needs.groups, images.get, level)
         lines = [revised_line(treated), repeats_line(repeated, counts)]
-        record = record.model_copy(
-            update={
-                "missing_prompts": missing,
-                "excluded_because": because,
-                "prompt_outcomes": treated,
-                "repeated_prompts": repeated,
-                "warnings": [*record.warnings, *filter(None, lines)],
-            }
-        )
-    if images is not None and needs.embeds:
-        alignment, cosines, differing = text_image_alignment(needs, images, stores.encoders, level)
-        update = {"text_image_alignment": alignment, "diversity": differing}
+        update: dict[str, Any] = {
+            "missing_prompts": missing,
+            "excluded_because": because,
+            "prompt_outcomes": treated,
+            "repeated_prompts": repeated,
+            "warnings": [*record.warnings, *filter(None, lines)],
+        }
+        if needs.embeds:
+            agreement = text_image_alignment(needs, images, stores.encoders, level)
+            update["text_image_alignment"], cosines, update["diversity"] = agreement
+            paired = replace(paired, agreement=cosines)
         record = record.model_copy(update=update)
-        paired = replace(paired, agreement=cosines)
     return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
 
 

@@ -192,7 +192,7 @@ class ImageStore:
         """
         found = self._rows.get((content_id(prompt), index))
         # The row of its prompt may be damaged.
-        return found if found is None or found.prompt else replace(found, prompt=prompt)
+        return found and (found if found.prompt == prompt else replace(found, prompt=prompt))
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
@@ -211,7 +211,8 @@ class ImageStore:
 
     def all_attempts(self) -> Iterator[Attempt]:
         """What is known of every image of a known prompt, whether or not its file is there."""
-        return (one for one in list(self._rows.values()) if one.prompt)
+        known = list(self._rows.items())
+        return (one for (text, _), one in known if content_id(one.prompt) == text)
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""

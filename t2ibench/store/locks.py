@@ -31,32 +31,15 @@ class Notices(Protocol):
         ...
 
 
-_warned: set[Path] = set()
-
-
-def _without_locks(folder: Path, error: Exception, notices: Notices | None) -> None:
-    """Say once that locks do not work in a folder; what cannot be written at all says so itself."""
-    where = _resolved(folder)
-    if where in _warned or notices is None or not folder.is_dir():
-        return
-    _warned.add(where)
-    why = getattr(error, "strerror", None) or first_line(error)
-    notices.warn(
-        f"{folder} cannot be locked ({why}): commands that work on it at the same time may replace "
-        "each other's results."
-    )
-
-
 @contextlib.contextmanager
-def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> Iterator[bool]:
-    """Hold one of a folder's locks; a thread that holds it already goes on at once.
+def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
+    """Hold a folder's lock; a thread that holds it already goes on at once.
 
-    The kernel releases it when its owner dies. Whoever waits is told for whom, once. One command
-    works on a run at a time ('run').
+    The kernel releases it when its owner dies. Whoever waits is told for whom, once.
     """
     from filelock import FileLock, Timeout
 
-    path = _resolved(folder) / FOLDER / f"{name}.lock"
+    path = _resolved(folder) / FOLDER / "run.lock"
     note = path.with_suffix(".owner")
     try:
         # One object a file, so that a thread that holds it may enter again.
@@ -72,8 +55,13 @@ def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> I
                 notices.say(f"{folder} is in use: waiting for {who}.")
             lock.acquire(poll_interval=0.02)
     except (OSError, ValueError, NotImplementedError) as error:  # ValueError: no name of a file
-        _without_locks(folder, error, notices)
-        yield False
+        if notices is not None and folder.is_dir():  # else writing into it says so itself
+            why = getattr(error, "strerror", None) or first_line(error)
+            notices.warn(
+                f"{folder} cannot be locked ({why}): commands that work on it at the same time may "
+                "replace each other's results."
+            )
+        yield
         return
     outermost = lock.lock_counter == 1
     with contextlib.suppress(OSError):  # the note is for people alone
@@ -82,7 +70,7 @@ def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> I
             who = f"process {os.getpid()} on {socket.gethostname()}, which has held it since {now}"
             note.write_text(who, encoding="utf-8")
     try:
-        yield True
+        yield
     finally:
         with contextlib.suppress(OSError):
             if outermost:

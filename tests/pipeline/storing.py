@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from t2ibench.models.protocols import Encoder, Generator, ImageRequest, Judge
 from t2ibench.pipeline.embedding import embedded_images, missing_embeddings
@@ -18,22 +18,17 @@ from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 
-class EncoderRun(NamedTuple):
-    encoder: Encoder
-    store: EvidenceStore
+class Opened(NamedTuple):
+    model: Any
+    store: Any
 
 
-class JudgeRun(NamedTuple):
-    judge: Judge
-    store: AnswerStore
+def open_encoder(encoder: Encoder, database: Database) -> Opened:
+    return Opened(encoder, EvidenceStore(database, encoder.name, encoder.fingerprint))
 
 
-def open_encoder(encoder: Encoder, database: Database) -> EncoderRun:
-    return EncoderRun(encoder, EvidenceStore(database, encoder.name, encoder.fingerprint))
-
-
-def open_judge(judge: Judge, database: Database) -> JudgeRun:
-    return JudgeRun(judge, AnswerStore(database, judge.name, judge.fingerprint))
+def open_judge(judge: Judge, database: Database) -> Opened:
+    return Opened(judge, AnswerStore(database, judge.name, judge.fingerprint))
 
 
 def generate_images(
@@ -52,13 +47,11 @@ def generate_images(
     return attempts
 
 
-def embed(images: Iterable[StoredImage], runs: Sequence[EncoderRun]) -> Embedded:
+def embed(images: Iterable[StoredImage], runs: Sequence[Opened]) -> Embedded:
     report = Embedded("images", 0)
     stores = {run.store.name: run.store for run in runs}
-    encoders = {run.store.name: run.encoder for run in runs}
-    widths = {name: store.width for name, store in stores.items()}
-    missing = missing_embeddings(images, list(stores.values()))
-    for part in embedded_images(missing, encoders, widths):
+    encoders = {run.store.name: run.model for run in runs}
+    for part in embedded_images(missing_embeddings(images, list(stores.values())), encoders, {}):
         for name, (keys, rows) in part.rows.items():
             stores[name].add(part.kind, keys, rows)
         report.tried += part.tried
@@ -67,9 +60,9 @@ def embed(images: Iterable[StoredImage], runs: Sequence[EncoderRun]) -> Embedded
     return report
 
 
-def ask(questions: Iterable[ImageQuestions], run: JudgeRun) -> AskReport:
+def ask(questions: Iterable[ImageQuestions], run: Opened) -> AskReport:
     report = AskReport()
-    with closing(answered(unanswered(questions, run.store), run.judge)) as parts:
+    with closing(answered(unanswered(questions, run.store), run.model)) as parts:
         for part in parts:
             run.store.add(part.answers)
             report.add(part)

@@ -136,7 +136,7 @@ def test_free_text_is_kept_word_for_word_and_shown_harmlessly(text: str, tmp_pat
     (picture,) = images(tmp_path, 1)
     run = open_judge(Parts(lambda n: [(n, Answer(text, text))]), Database(tmp_path))
     assert ask([(picture, [("What is it?", ())])], run).answered == 1
-    again = open_judge(run.judge, Database(tmp_path)).store
+    again = open_judge(run.model, Database(tmp_path)).store
     stored = again.get(picture.sha256, "What is it?", ())
     assert stored.raw == text
     stored.answer.encode()  # UTF-8

@@ -153,7 +153,7 @@ def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
         status, _, errors = cli(*words)
         assert status == 3 and "Replace these files" in errors  # some evidence is missing
         for name, _, reason in said:
-            assert f"folder:{folder}: {name}: {reason}" in errors
+            assert f"image failed: {name}: {reason}" in errors or f"filtered: {name}" in errors
         page = (place / "results.md").read_text()
         assert "empty.png: it cannot be read as an image" in page
         assert str(place / "images") not in errors and "generat" not in errors.lower()

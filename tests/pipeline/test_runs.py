@@ -249,15 +249,5 @@ def test_an_image_is_nine_functions_from_the_command_line(tmp_path: Path, cli: C
     words += ("--encoder", "toyland", "--permutations", "200", "--bootstrap", "100")
     status, _, said = cli(*words, "--images-per-prompt", "1", "--output-dir", tmp_path)
     assert status == 0, said
-    walk = [
-        "main",
-        "run",
-        "execute",
-        "run_stage",
-        "run",
-        "do",
-        "generated",
-        "generate_batch",
-        "generate",
-    ]
-    assert all(way == walk[::-1] for way in Walked.ways) and Walked.ways
+    walk = "main run execute run_stage run do generated generate_batch generate"
+    assert {" ".join(reversed(way)) for way in Walked.ways} == {walk}

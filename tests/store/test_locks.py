@@ -19,7 +19,7 @@ from t2ibench.store.locks import FOLDER, locked
 
 HOLD = (
     "import sys, time; from pathlib import Path; from t2ibench.store.locks import locked\n"
-    "with locked(Path(sys.argv[1]), 'results'): print('held', flush=True); time.sleep(600)"
+    "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 
 
@@ -28,25 +28,22 @@ def test_a_wait_names_the_owner(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
         threading.Timer(1.5, holder.kill).start()
-        with locked(tmp_path, "labels", lines) as held:  # another lock
-            assert held
-        with locked(tmp_path, "results", lines) as held:
-            assert held
+        with locked(tmp_path / "another", lines), locked(tmp_path, lines):
+            assert holder.wait(9)
     who = f"process {holder.pid} on {socket.gethostname()}"
     assert f"waiting for {who}, which has held it" in str(lines.say.call_args)
     assert lines.say.call_count == 1 and not lines.warn.called
 
 
 def enter(folder: Path) -> bool:
-    with locked(folder, "results") as held:
-        return held
+    with locked(folder):
+        return True
 
 
 def test_a_thread_may_enter_a_lock_again(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as other:
-        with locked(tmp_path, "results"):
-            with locked(tmp_path, "results") as held:
-                assert held
+        with locked(tmp_path):
+            assert enter(tmp_path)
             waits = other.submit(enter, tmp_path)
             with pytest.raises(FutureTimeout):
                 waits.result(0.3)
@@ -54,7 +51,7 @@ def test_a_thread_may_enter_a_lock_again(tmp_path: Path) -> None:
 
 
 def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), locked(tmp_path, "results"):
+    with pytest.raises(KeyError), locked(tmp_path):
         raise KeyError
     shutil.rmtree(tmp_path / FOLDER)  # a deleted folder is made again
     assert enter(tmp_path) and (tmp_path / FOLDER).is_dir()
@@ -66,6 +63,6 @@ def test_where_there_are_no_locks_work_goes_on(
 ) -> None:
     monkeypatch.setattr(filelock.BaseFileLock, "acquire", Mock(side_effect=kind))
     lines = Mock()
-    with locked(tmp_path, "results", lines) as held, locked(tmp_path, "results", lines):
-        assert not held
-    assert lines.warn.call_count == 1 and "cannot be locked (" in str(lines.warn.call_args)
+    with locked(tmp_path, lines):
+        assert lines.warn.call_count == 1
+    assert "cannot be locked (" in str(lines.warn.call_args)

@@ -110,8 +110,7 @@ class _Actor:
     def ready(self, order: Order) -> Iterator[Message]:
         try:
             if self._worker is None:
-                stopping = lambda: self._stopping  # noqa: E731
-                self._worker = order.worker_elsewhere(self._lines.append, stopping)
+                self._worker = order.worker_elsewhere(self._lines.append, lambda: self._stopping)
             yield from self._said()
             yield WorkerModels.of(self._worker)
         except Exception as error:
