@@ -12,6 +12,9 @@ from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
+_SMALLEST = 0.01  # an effect that nobody asks for
+_LARGEST = 4.0  # an effect beyond any headline
+_SEEN = 0.8  # probability of seeing the effect that a report names
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +83,22 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
         else:
             lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
     return Plan(tuple(rows), unit, tuple(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a run of this size can see."""
+
+    effect: float | None  # the smallest headline that it sees; None where it sees none
+    half: float
+    images: int | None  # of a prompt that halve the interval; None where images alone cannot
+
+
+def reach(pilot: Pilot, value: float) -> Reach:
+    """What a run whose headline is shown as `value` can see at its size, about its own question."""
+    known = pilot.forecaster(pilot.question)
+    width = known.width(value, 1.0, 1.0)
+    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= _SEEN, _LARGEST, _SMALLEST)
+    times = least(lambda times: known.width(value, times, 1.0) <= width / 2)
+    images = None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
+    return Reach(effect, width / 2, images)

@@ -82,6 +82,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
         ("diversity", "Diversity", sections.diversity_section(run)),
         ("agreement", "Agreement", sections.agreement_section(run, pairs)),
         ("wordings", "Wordings", sections.wordings_section(run)),
+        ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run)),
     ]
     page = report_html(

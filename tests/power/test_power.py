@@ -11,7 +11,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import score
 from t2ibench.methods.core.headline import Headline, Inference, Part, square_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.power.designs import Goal, plan
+from t2ibench.power.designs import Goal, plan, reach
 from t2ibench.power.forecasters import Shares, Signed, Squares, forecaster, least
 from t2ibench.power.pilots import Pilot, Size
 from t2ibench.stats.squares import mean_square
@@ -152,6 +152,18 @@ def test_a_large_effect_is_always_seen() -> None:
     powers = [known.power(effect, 1.0, 1.0) for effect in np.linspace(0.01, 4.0, 80)]
     assert np.isfinite(powers).all() and np.all(np.diff(powers) >= -1e-9)
     assert powers[-1] == pytest.approx(1.0)
+
+
+def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the_interval() -> None:
+    inference = {"fixed_prompts": Inference(-0.08, 0.08, 0.9, 200.0)}
+    headline = Headline(0.0, "lean", "fixed_prompts", inference)
+    size = Size(10, 4, 40)
+    known = forecaster(headline, "fixed_prompts", (), 0.95)
+    found = reach(Pilot("by_hand", "fixed_prompts", lambda _: known, size, "by hand"), 0.0)
+    error = 0.08 / 1.972  # Student's t for 200 degrees of freedom
+    assert found.half == pytest.approx(0.08)
+    assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)
+    assert found.images in {40, 41}
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The sections of report.html about a whole run: prompts, readers, wordings, exclusions."""
+"""The sections of report.html about a whole run: prompts, readers, wordings, power, exclusions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from types import SimpleNamespace
 from markupsafe import Markup
 from pydantic import TypeAdapter, ValidationError
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.methods.core.wording_report import PartScore, WordingReport
+from t2ibench.power.designs import Reach, reach
+from t2ibench.power.pilots import pilot_of
 from t2ibench.reports import method_agreement
 from t2ibench.reports.cells import ends, format_p, number, signed, three_digits
 from t2ibench.reports.exclusions import excluded_of, exclusions, reasons_said
@@ -143,6 +146,26 @@ def _wording(part: PartScore, square: bool) -> SimpleNamespace:
         interval=ends(low, high),
         reason=part.reason or "" if value is None or low is None else "",
     )
+
+
+def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
+    """The smallest lean that each test could see, and what would halve its interval."""
+    rows = []
+    for task in run.tasks:
+        if task.spec is None:
+            continue
+        parts = paired[task.id].headline if task.id in paired else ()
+        found: Reach | None = None
+        now = None
+        try:
+            pilot = pilot_of(task.spec, task.result, parts, "this run")
+            if pilot is not None:
+                found = reach(pilot, task.distance) if task.mark.value is not None else None
+                now = pilot.size.images
+        except T2IBenchError:
+            pass  # it says nothing of its variance
+        rows.append(SimpleNamespace(task=task, reach=found, now=now))
+    return fragment("power.html", rows=rows) if rows else None
 
 
 def exclusions_section(run: RunView) -> Markup:
