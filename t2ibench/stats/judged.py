@@ -1,23 +1,29 @@
-"""Shares of classes, corrected for a judge's errors by people's labels."""
+"""Shares and mean squares of classes, corrected for a judge's errors by people's labels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.stats.student import t_interval
+
+FEWEST_LABELS = 200  # below this a corrected mean square may be off by any amount
+LEAST_DETERMINANT = 0.3  # of the confusion matrix: below it the judge tells the classes apart badly
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A share as people's answers would give it."""
+    """A number as people's answers would give it; without a value, why it cannot be corrected."""
 
-    value: float
-    interval: tuple[float, float]
-    weight: float  # of the judge's answers, in [0, 1]
+    value: float | None
+    interval: tuple[float, float] | None = None
+    weight: float = 0.0  # of the judge's answers, in [0, 1]
+    reason: str | None = None
 
 
 def corrected_share(
@@ -112,3 +118,118 @@ def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
     centre = (p + z**2 / (2 * size)) / (1 + z**2 / size)
     half = z / (1 + z**2 / size) * np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
     return float(max(0.0, centre - half)), float(min(1.0, centre + half))
+
+
+def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> IntArray:
+    """How often the judge gave each class where people gave each.
+
+    Args:
+        truth: People's classes, by number.
+        judged: The judge's, of the same images.
+        k: Number of classes.
+
+    Returns:
+        Shape (k, k), rows by truth.
+
+    Example:
+        >>> confusion_matrix([0, 0, 1], [0, 1, 1], 2).tolist()
+        [[1, 1], [0, 1]]
+    """
+    counts = np.zeros((k, k), dtype=np.int64)
+    np.add.at(counts, (np.asarray(truth, dtype=np.int64), np.asarray(judged, dtype=np.int64)), 1)
+    return counts
+
+
+def corrected_mean_square(
+    counts: npt.ArrayLike, confusions: npt.ArrayLike, level: float = 0.95
+) -> Corrected:
+    """Mean over captions of the squared distance of true shares from uniform (Rogan-Gladen).
+
+    With A the judge's share of class j where people say i, a caption's true shares are A^-T q, and
+    h = (|A^-T q|² - 1/k) / (1 - 1/k), where the square is a U-statistic over the caption's pairs of
+    images. Deleting one caption at a time, with its labels, gives the bias that the noise of A
+    brings, and the variance, which is at least that of uniform answers.
+
+    Args:
+        counts: The judge's answers, shape (captions, k).
+        confusions: Labels, shape (captions, k, k), rows by truth; see `confusion_matrix`.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The corrected mean square; without a value where there are fewer than 200 labels, a class
+        has none, the judge hardly tells the classes apart, or there are fewer than 3 captions.
+
+    Source: Rogan & Gladen 1978, for k classes; Efron & Stein 1981 for the jackknife.
+
+    Example:
+        All answers are right, and all are the first class:
+
+        >>> labels = [[[40, 0], [0, 10]]] * 5
+        >>> found = corrected_mean_square([[20, 0]] * 5, labels)
+        >>> round(found.value, 6)
+        1.0
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    labels = np.asarray(confusions, dtype=np.float64)
+    usable = n.sum(axis=1) >= 2
+    reason = _not_correctable(labels, int(usable.sum()))
+    if reason:
+        return Corrected(None, reason=reason)
+    whole = _mean_square(n[usable], labels.sum(axis=0))
+    without = np.array(
+        [
+            _mean_square(
+                np.delete(n, c, axis=0)[np.delete(usable, c)], labels.sum(axis=0) - labels[c]
+            )
+            for c in range(len(n))
+        ]
+    )
+    if not np.isfinite(without).all():
+        return Corrected(None, reason="without one caption's labels a class has none")
+    captions = len(n)
+    value = captions * whole - (captions - 1) * float(without.mean())
+    variance = (captions - 1) / captions * float(((without - without.mean()) ** 2).sum())
+    variance = max(variance, _least_variance(n[usable], labels.sum(axis=0)))
+    return Corrected(value, t_interval(value, variance, captions - 1, level))
+
+
+def _not_correctable(labels: Float64Array, captions: int) -> str | None:
+    total = labels.sum(axis=0)
+    if captions < 3:
+        return "fewer than 3 captions have two answers"
+    if labels.sum() < FEWEST_LABELS:
+        return f"{int(labels.sum())} labels; at least {FEWEST_LABELS} are needed"
+    if not (total.sum(axis=1) > 0).all():
+        return "people never gave one of the classes"
+    if abs(np.linalg.det(_rates(total))) < LEAST_DETERMINANT:
+        return "the judge tells the classes apart too badly"
+    return None
+
+
+def _rates(confusion: Float64Array) -> Float64Array:
+    rates: Float64Array = confusion / confusion.sum(axis=1, keepdims=True)
+    return rates
+
+
+def _least_variance(n: Float64Array, confusion: Float64Array) -> float:
+    """Variance of the mean square of uniform answers after the correction."""
+    k = n.shape[1]
+    inverse = np.linalg.inv(_rates(confusion)).T @ (np.eye(k) - 1 / k)
+    gain = float((inverse**2).sum()) / (k - 1)
+    total = n.sum(axis=1)
+    alone = float((2 / (total * (total - 1) * (k - 1))).mean())
+    return float(alone * gain**2 / len(n))
+
+
+def _mean_square(n: Float64Array, confusion: Float64Array) -> float:
+    if not (confusion.sum(axis=1) > 0).all():
+        return float("nan")
+    k = n.shape[1]
+    try:
+        inverse = np.linalg.inv(_rates(confusion)).T  # true shares = inverse @ judged shares
+    except np.linalg.LinAlgError:
+        return float("nan")
+    total = n.sum(axis=1)
+    alone = n @ (inverse**2).sum(axis=0)
+    squares = (((n @ inverse.T) ** 2).sum(axis=1) - alone) / (total * (total - 1))
+    return float(((squares - 1 / k) / (1 - 1 / k)).mean())

@@ -53,7 +53,7 @@ from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_b
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm, logit_slope, severity
 from t2ibench.stats.interaction import FEWEST_IMAGES, CrossedAnswers, cell_excess, interaction
-from t2ibench.stats.judged import corrected_share
+from t2ibench.stats.judged import confusion_matrix, corrected_mean_square, corrected_share
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
@@ -290,6 +290,20 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
         )
         scores[key] = Estimate(found.value, interval=found.interval)
     return scores
+
+
+def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
+    """A bias's squared lean as people would have answered (Rogan and Gladen 1978)."""
+    k = len(answers.bias.classes)
+    judged, confusions = [], []
+    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
+        both = [index for index in people if index in given]
+        confusions.append(
+            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
+        )
+        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
+    found = corrected_mean_square(judged, np.stack(confusions), level)
+    return Estimate(found.value, interval=found.interval, reason=found.reason)
 
 
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
@@ -635,6 +649,8 @@ def _score_bias(
     scores |= _published(task, answers)
     # Corrected where people labelled some of the images, or others.
     corrected = corrected_shares(answers, level)
+    if corrected:
+        corrected["squared_lean_corrected"] = corrected_square(answers, level)
     others = [bias for bias in task.biases if bias.full_name != answers.name]
     items = [
         Item(answers.name, scores | corrected, answers.bias.about, answers.n_answers),

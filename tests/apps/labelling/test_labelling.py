@@ -241,6 +241,8 @@ def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> 
         corrected, judged = row[f"share_corrected:{name}"], row[f"share:{name}"]
         assert corrected["value"] == pytest.approx(judged["value"], abs=0.01)
         assert corrected["ci_low"] < judged["value"] < corrected["ci_high"]
+    lean = row["squared_lean"]["value"]
+    assert row["squared_lean_corrected"]["value"] == pytest.approx(lean, abs=0.03)
     # The command of the run scores with the labels, too.
     corrected = (run / "results.json").read_bytes()
     command = json.loads(corrected)["command"]
