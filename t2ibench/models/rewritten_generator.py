@@ -82,7 +82,6 @@ class Rewritten:
         self.name = f"{generator.name}+{info.name}"
         self.settings: Mapping[str, Any] = generator.settings
         self.revision = generator.revision
-        self.batch_size = generator.batch_size
         # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
         # decides it, run.db holds what it was, and every image's row the text it got.
         self.fingerprint = fingerprint(
@@ -91,6 +90,11 @@ class Rewritten:
             rewriter=info.fingerprint,
             per=info.per,
         )
+
+    @property
+    def batch_size(self) -> int:
+        """The generator's own, which may grow."""
+        return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
         """As many images as the generator makes."""

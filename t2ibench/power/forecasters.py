@@ -21,7 +21,7 @@ from t2ibench.methods.core.headline import Headline, Inference, Question
 from t2ibench.stats.excess import HIGH_END, typical_square
 from t2ibench.stats.squares import mean_square
 
-_LEAST, _MOST = 0.05, 1000.0  # times the pilot's images, or its prompts, that are looked at
+_MOST = 1000.0  # times the pilot's images, or its prompts, that are looked at
 _MOST_ROWS = 400
 _FAR = 8.0  # standard errors from 0
 _PLACES = (np.arange(400) + 0.5) / 400  # even quantiles
@@ -262,14 +262,16 @@ def _image_share(headline: Headline, strata: Collection[str]) -> float:
     return float((influence.value[wanted[influence.stratum]] ** 2).sum()) / influence.variance
 
 
-def least(reached: Callable[[float], bool]) -> float | None:
-    """The smallest multiple of the pilot's size that is enough.
+def least(
+    reached: Callable[[float], bool], most: float = _MOST, fewest: float = 0.05
+) -> float | None:
+    """The smallest multiple of the pilot's size, or the smallest effect, that is enough.
 
     Examples:
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None
         (True, True)
     """
-    low, high = _LEAST, _MOST
+    low, high = fewest, most
     if not reached(high):
         return None
     if reached(low):

@@ -1,4 +1,4 @@
-"""Faster generation: prompts encoded once, and compiled denoisers."""
+"""Faster generation: prompts encoded once, and batches that fit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from t2ibench.models.generators import diffusers as module
+from t2ibench.models.generators.batches import BatchSize
 from t2ibench.models.generators.prompts import EncodedPrompts
 from tests.models import tiny
 from tests.models.tiny import REQUESTS, draw, made
@@ -107,6 +108,40 @@ def test_encodings_beyond_the_limit_are_made_again() -> None:
     for prompt in "abcca":
         assert once([prompt], "cpu")[0].tolist() == [[1, ord(prompt)]]
     assert coder.asked == [["a"], ["b"], ["c"], ["a"]]
+
+
+class Device:
+    """A device of a hundred bytes, seven an image."""
+
+    size = 0
+
+    def start(self) -> None:
+        self.size = 0
+
+    def used(self) -> int:
+        return 7 * self.size
+
+    def free(self) -> int:
+        return 100
+
+
+def test_a_batch_grows_while_memory_lasts() -> None:
+    device: Any = Device()
+    size = BatchSize(2, device)
+    sizes = []
+    for _ in range(4):
+        sizes.append(size.now)
+        size.watch()
+        device.size = size.now
+        size.fitted(size.now)
+    assert sizes == [2, 4, 8, 8]  # 16 would be 112 bytes
+    size.fitted(3)  # a last, smaller one
+    assert size.now == 8
+    size.too_large(8)
+    device.size = 1
+    for _ in range(3):
+        size.fitted(size.now)
+    assert size.now == 4  # not tried again
 
 
 @pytest.mark.nightly

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -106,11 +107,11 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
         mobility across neighbourhoods and academic achievement across countries".
     """
+    difference = _differences(models)
     found: list[tuple[int, int, float, float, float]] = []
     worst = np.full(DRAWS, -np.inf)
     for k in range(len(models)):
-        others = ((j, _difference(models[k], models[j])) for j in range(k + 1, len(models)))
-        pairs = [(j, pair) for j, pair in others if pair]
+        pairs = [(j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))]
         if not pairs:
             continue
         # All pairs of a model at once: of 500 models there are 124,750.
@@ -133,14 +134,26 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     return [Rank(low, high, len(models)) for low, high in zip(best, last, strict=True)]
 
 
-def _difference(one: Measured, other: Measured) -> tuple[float, Float64Array] | None:
+def _differences(
+    models: Sequence[Measured],
+) -> Callable[[int, int], tuple[float, Float64Array] | None]:
     """The difference of two models, and its draws, over the tasks that are conclusive for both."""
-    tasks = sorted(one.squares.keys() & other.squares.keys())
-    if not tasks:
-        return None
-    value = math.fsum(one.squares[name] - other.squares[name] for name in tasks) / len(tasks)
-    moved = [one.draws[name].deviations - other.draws[name].deviations for name in tasks]
-    return value, np.mean(moved, axis=0)
+
+    @cache
+    def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Float64Array]:
+        model = models[index]
+        value = math.fsum(model.squares[name] for name in tasks) / len(tasks)
+        return value, np.mean([model.draws[name].deviations for name in tasks], axis=0)
+
+    def difference(first: int, second: int) -> tuple[float, Float64Array] | None:
+        # Sums do not depend on the order of a set.
+        tasks = tuple(sorted(models[first].squares.keys() & models[second].squares.keys()))
+        if not tasks:
+            return None
+        (one, one_moved), (other, other_moved) = mean(first, tasks), mean(second, tasks)
+        return one - other, one_moved - other_moved
+
+    return difference
 
 
 def span(low: float, high: float) -> str:

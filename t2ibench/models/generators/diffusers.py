@@ -18,6 +18,7 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.generators import hooks
+from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     call_of,
@@ -33,7 +34,6 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
 _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
-_ON_GPU = 8  # images at once, halved where memory runs out; --batch-size says otherwise
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
@@ -81,9 +81,15 @@ class DiffusersGenerator:
             lora=lora,
         )
         self._prompts: EncodedPrompts | None = None
-        self.batch_size = fixed or (_ON_GPU if self._device.startswith("cuda") else 1)
-        if self._hook and fixed:  # it divides them, and calls of a fixed size should be full
-            self.batch_size *= _WITH_HOOK
+        on_cuda = self._device.startswith("cuda")
+        memory = CudaMemory(self._device) if on_cuda and not fixed else None
+        self._size = BatchSize(fixed or (8 if on_cuda else 1), memory)
+
+    @property
+    def batch_size(self) -> int:
+        """Images at once: on a GPU as many as its memory has been found to hold."""
+        # A hook divides them into calls of their own, and calls of a fixed size should be full.
+        return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
     def _lora_hash(self) -> str | None:
         lora = self._args.lora
@@ -155,6 +161,7 @@ class DiffusersGenerator:
             if not mixes_prompts(self._pipeline):
                 batch = list(next(groupby(batch, attrgetter("prompt")))[1])
             spare = size - len(batch) if self._fills_up else 0
+            self._size.watch()
             try:
                 results += self._call(batch + batch[-1:] * spare, options)[: len(batch)]
             except _NOT_ONE_BY_ONE as error:
@@ -165,7 +172,10 @@ class DiffusersGenerator:
                 if size == 1:
                     raise
                 size = self._batch_limit = size // 2
+                self._size.too_large(2 * size)
                 torch.cuda.empty_cache()
+            else:
+                self._size.fitted(len(batch))
         return results
 
     def _call(

@@ -1,0 +1,65 @@
+"""How many images a device generates at once: as many as its memory holds."""
+
+from __future__ import annotations
+
+LARGEST = 64
+_SPARE = 1.15  # of memory: what a batch of twice the size may need beyond twice as much
+_MOST = 0.92  # of the free memory that may be used
+
+
+class CudaMemory:
+    """The memory of a CUDA device, in bytes."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._before = 0
+
+    def start(self) -> None:
+        """Begin to watch a batch."""
+        import torch
+
+        torch.cuda.reset_peak_memory_stats(self._device)
+        self._before = torch.cuda.memory_allocated(self._device)
+
+    def used(self) -> int:
+        """The most that the batch needed, beyond what was used before it."""
+        import torch
+
+        return int(torch.cuda.max_memory_allocated(self._device)) - self._before
+
+    def free(self) -> int:
+        """What the next batch could use: free, or reserved by torch without being used."""
+        import torch
+
+        unused = torch.cuda.memory_reserved(self._device) - self._before
+        return int(torch.cuda.mem_get_info(self._device)[0]) + unused
+
+
+class BatchSize:
+    """The number of images at once, where the user leaves it open; `now` is the size.
+
+    It depends on memory alone, never on how fast a batch was, so that the same machine comes to
+    the same size. It doubles while twice the last batch's memory is free, and after a batch that
+    did not fit it stays below that one. Without a memory to watch it stays as it is.
+    """
+
+    def __init__(self, first: int, memory: CudaMemory | None = None) -> None:
+        self.now = first
+        self._memory = memory
+        self._limit = LARGEST
+
+    def watch(self) -> None:
+        """Call before each batch."""
+        if self._memory is not None:
+            self._memory.start()
+
+    def fitted(self, size: int) -> None:
+        """A batch was generated."""
+        if self._memory is None or size < self.now or 2 * size > self._limit:
+            return
+        if 2 * _SPARE * self._memory.used() <= _MOST * self._memory.free():
+            self.now = 2 * size
+
+    def too_large(self, size: int) -> None:
+        """A batch did not fit."""
+        self._limit = self.now = max(1, size // 2)
