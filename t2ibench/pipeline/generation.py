@@ -69,7 +69,12 @@ def generated(
                 if at_once:
                     parts = _in_parts(generator, batch)
                 else:
-                    drawn = generate_batch(generator, batch)
+                    try:
+                        drawn = _complete(generator.generate(batch), len(batch))
+                    except T2IBenchError:
+                        raise
+                    except (Exception, SystemExit) as error:
+                        drawn = _one_by_one(generator, batch, error)
                     parts = [list(zip(batch, drawn, strict=True))]
                 for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
@@ -93,17 +98,26 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
     try:
-        drawn = generator.generate(batch)
-        if len(drawn) != len(batch):
-            raise ValueError(f"{len(drawn)} images for {len(batch)} requests")
-        return [_checked(one) for one in drawn]
+        return _complete(generator.generate(batch), len(batch))
     except T2IBenchError:
         raise
-    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        if len(batch) > 1:
-            return [one for request in batch for one in generate_batch(generator, [request])]
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        return [GeneratedImage("failed", reason=reason)]
+    except (Exception, SystemExit) as error:
+        return _one_by_one(generator, batch, error)
+
+
+def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImage]:
+    if len(drawn) != count:
+        raise ValueError(f"{len(drawn)} images for {count} requests")
+    return [_checked(one) for one in drawn]
+
+
+def _one_by_one(
+    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
+) -> list[GeneratedImage]:
+    """What is left of a batch that failed: no failure of a model may lose the other images."""
+    if len(batch) > 1:
+        return [one for request in batch for one in generate_batch(generator, [request])]
+    return [GeneratedImage("failed", reason=f"{type(error).__name__}: {first_line(error)}")]
 
 
 def _in_parts(

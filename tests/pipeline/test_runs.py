@@ -244,10 +244,10 @@ class Walked(ToylandGenerator):
         return super().generate(requests)
 
 
-def test_an_image_is_nine_functions_from_the_command_line(tmp_path: Path, cli: Cli) -> None:
+def test_an_image_is_eight_functions_from_the_command_line(tmp_path: Path, cli: Cli) -> None:
     words = ("--model", f"{__name__}:Walked", "--tasks", "t2iat_flowers_insects", "--limit", "1")
     words += ("--encoder", "toyland", "--permutations", "200", "--bootstrap", "100")
     status, _, said = cli(*words, "--images-per-prompt", "1", "--output-dir", tmp_path)
     assert status == 0, said
-    walk = "main run execute run_stage run do generated generate_batch generate"
+    walk = "main run execute run_stage run do generated generate"
     assert {" ".join(reversed(way)) for way in Walked.ways} == {walk}
