@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,13 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     failure.usable_streams()
     given = list(sys.argv[1:] if argv is None else argv)
-    status = failure.explained(lambda: _run(given))
+    with failure.explained() as outcome:
+        arguments = _parsed(given)
+        if arguments is None:
+            return 0
+        outcome.status = int(arguments.handler(arguments))
     lost = failure.flush_output()
-    return status if lost is None else failure.output_lost(lost, status)
+    return outcome.status if lost is None else failure.output_lost(lost, outcome.status)
 
 
-def _run(given: Sequence[str]) -> int:
-    """Run a command; without one, print help."""
+def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
+    """The arguments of a command; None where there is none, and help was printed."""
     from t2ibench.cli.parser import build_parser
 
     try:
@@ -61,7 +66,7 @@ def _run(given: Sequence[str]) -> int:
     parser = build_parser()
     if not given:
         parser.print_help()
-        return 0
+        return None
     arguments = parser.parse_args(_normalise(given))
     arguments.argv = ["t2ibench", *given]
-    return int(arguments.handler(arguments))
+    return arguments

@@ -7,7 +7,8 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
@@ -64,29 +65,40 @@ def output_lost(error: OSError, status: int) -> int:
     return 1
 
 
-def explained(work: Callable[[], int]) -> int:
-    """Do some work and return its exit status; every error becomes a line and a status."""
+@dataclass(slots=True)
+class Outcome:
+    """What became of a command: its exit status."""
+
+    status: int = 0
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[Outcome]:
+    """Inside, every error becomes a line and an exit status."""
     import warnings
 
+    outcome = Outcome()
     try:
         with warnings.catch_warnings():
             if not sys.warnoptions:
                 # What libraries announce to each other; a user cannot act on it.
                 warnings.simplefilter("ignore")
-            return work()
+            yield outcome
     except KeyboardInterrupt:
         print(file=sys.stderr)
         say(f"interrupted. {KEPT} Run the same command again to continue.")
-        return 130
+        outcome.status = 130
     except BrokenPipeError:
-        return 0
+        outcome.status = 0
     except SystemExit as stop:
         lost = flush_output()
         if lost is None:
             raise
-        return output_lost(lost, int(stop.code or 0))
+        outcome.status = output_lost(lost, int(stop.code or 0))
+    except GeneratorExit:
+        raise
     except BaseException as error:  # libraries written in Rust raise kinds of their own
-        return explain(error)
+        outcome.status = explain(error)
 
 
 def explain(error: BaseException) -> int:

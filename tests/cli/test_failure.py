@@ -109,6 +109,8 @@ def test_what_is_expected_is_no_fault_of_t2ibench(
 def test_what_ends_a_program_on_purpose_still_does(fail: Callable[..., str]) -> None:
     assert fail(BrokenPipeError(32, "Broken pipe"), status=0) == ""
     assert fail(SystemExit(7), status=7) == ""
+    with pytest.raises(GeneratorExit):
+        fail(GeneratorExit())
 
 
 # --- what libraries say -------------------------------------------------------------------------
