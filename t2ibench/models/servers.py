@@ -44,7 +44,6 @@ LARGEST_REPLY = 8_000_000  # bytes, unpacked
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _RATE_LIMITED = 429
 _PATIENCE = 300.0  # seconds without any answer
-_FIRST_ATTEMPTS = 2  # at a server that has not answered anything yet
 _LONGEST_WAIT = 30.0  # unless the server asks for more
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 # Parts of the names that libraries give to what is no answer at all.
@@ -58,10 +57,11 @@ class ServerArguments(Arguments):
 
     The key itself is never an argument, because arguments are stored with the run: `api_key_env`
     names the environment variable that holds it. `timeout` is of one attempt, in seconds, to the
-    last byte; waiting for a rate limit does not count as one of the `retries`. `largest_reply` is
-    in bytes, unpacked.
+    last byte; waiting for a rate limit does not count as one of the `retries`. `first_attempts` are
+    those at a server that has not answered anything yet, `largest_reply` is in bytes, unpacked.
     """
 
+    first_attempts: ClassVar[int | None] = None
     largest_reply: ClassVar[int] = LARGEST_REPLY
 
     base_url: str | None = None
@@ -136,6 +136,7 @@ class Server:
         self.failed: Callable[[Failure], None] = lambda _: None
         self._timeout = float(args.timeout)
         self._attempts = args.retries
+        self._first_attempts = args.first_attempts or args.retries
         self._code_of = code_of
         self._hopeless = hopeless
         self._answered = False
@@ -177,7 +178,7 @@ class Server:
 
         def stop(_: RetryCallState) -> bool:
             errors = sum(not failure.limited for failure in failures)
-            hasty = not self._answered and len(failures) >= _FIRST_ATTEMPTS
+            hasty = not self._answered and len(failures) >= self._first_attempts
             return errors >= self._attempts or hasty or monotonic() >= ends
 
         try:

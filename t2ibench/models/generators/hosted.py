@@ -77,6 +77,7 @@ class HostedArguments(ServerArguments):
     `body` are further fields of a request.
     """
 
+    first_attempts: ClassVar[int | None] = 2
     largest_reply: ClassVar[int] = 100_000_000
 
     timeout: PositiveInt = 300
