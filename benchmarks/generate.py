@@ -28,7 +28,9 @@ from timing import timed
 from t2ibench.models.adapter import Request
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.work import generate_images
+from t2ibench.pipeline.generation import generated
+from t2ibench.pipeline.job import store_images
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
 
 # Of the denoiser, the text encoders and the image: as small as they load, or near the real ones.
@@ -201,12 +203,15 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
     for number in range(args.rounds):
         single = timed(lambda: bare(plain, [[r] for r in requests], args.steps, folder / "a"))
         batched = timed(lambda: bare(plain, batches, args.steps, folder / "b"))
-        store = ImageStore(folder / f"{name}-{number}", generator.fingerprint)
+        store = ImageStore(Database(folder / f"{name}-{number}"), generator.fingerprint)
+
+        def run(store: ImageStore = store) -> None:
+            for files in generated(requests, generator, batch_size=args.batch):
+                store_images(files, store)
+
         with watching(generator._pipeline) as inside:
             generator._prompts = _forgetful(generator)
-            ours = timed(
-                lambda: generate_images(requests, generator, store, batch_size=args.batch)  # noqa: B023
-            )
+            ours = timed(run)
         outside = (ours.seconds - sum(inside)) / ours.seconds
         rounds.append((*single[:2], *batched[:2], *ours[:2], outside))
         for peer in ("a", "b"):

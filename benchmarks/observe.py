@@ -27,8 +27,9 @@ from timing import timed
 from torch.utils.data import DataLoader, Dataset
 
 from t2ibench.models.encoders import create_encoder
-from t2ibench.pipeline.work import embed, open_encoder
+from t2ibench.pipeline.embedding import embedded_images, missing_embeddings
 from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore, StoredImage
 
 
@@ -87,10 +88,17 @@ def measure(spec: str, found: list[StoredImage], folder: Path, args: argparse.Na
     alone()
     rounds = []
     for number in range(args.rounds):
-        run = open_encoder(encoder, folder / f"{encoder.fingerprint[:8]}-{number}")
+        database = Database(folder / f"{encoder.fingerprint[:8]}-{number}")
+        store = EvidenceStore(database, encoder.name, encoder.fingerprint)
+
+        def run(store: EvidenceStore = store) -> None:
+            todo = missing_embeddings(found, [store])
+            for part in embedded_images(todo, {store.name: encoder}, {}):
+                store.add("images", *part.rows[store.name])
+
         one = timed(alone).seconds * len(found) / (times * len(ready))
-        ours = timed(lambda: embed(found, [run]))  # noqa: B023
-        assert all(run.store.has("images", image.sha256) for image in found)
+        ours = timed(run)
+        assert all(store.has("images", image.sha256) for image in found)
         theirs, decoded, alone_busy = timed(loader), timed(decode), timed(alone)
         rounds.append((one, ours.seconds, theirs.seconds, decoded.busy, alone_busy.busy, ours.busy))
     best = [min(column) for column in zip(*rounds, strict=True)]
