@@ -145,7 +145,7 @@ def _changes(plain: Results, asked: Results) -> list[str]:
     parts = []
     for one in compare_prompts(plain, asked):
         parts += [f"With the request, {one.attribute}:", ""]
-        parts += [f"- {sentence}" for sentence in one.sentences(("plain", "asked"))]
+        parts += [f"- {note}" for note in one.notes()]
         heads = ["share of", "change, points", "95 %", "p (Holm)", "in words"]
         parts += ["", "| " + " | ".join([one.attribute, *heads]) + " |"]
         parts += ["|" + " --- |" * 6]
