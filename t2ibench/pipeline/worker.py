@@ -132,7 +132,9 @@ class Order:
     @classmethod
     def of(cls, prepared: Prepared, observing: bool) -> Order:
         """What a prepared run is to its workers."""
-        here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
+        here, generator = "", prepared.generator
+        with suppress(FileNotFoundError):  # deleted; absolute paths still work
+            here = os.getcwd()  # noqa: PTH109
         return cls(
             prepared.settings,
             observing and prepared.plan.needs_encoder,
