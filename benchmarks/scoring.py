@@ -79,7 +79,7 @@ def write(root: Path, plan: Plan, width: int) -> None:
             key = image_key(GENERATOR, one.prompt, one.index)
             file, sha256 = f"{key[:2]}/{key}.png", hashlib.sha256(key.encode()).hexdigest()
             attempts.append(
-                Attempt(key, one.prompt, one.index, one.seed, "ok", file=file, sha256=sha256)
+                Attempt(one.prompt, one.index, one.seed, "ok", file=file, sha256=sha256)
             )
         rows = rng.standard_normal((len(attempts), width), dtype=np.float32) * (0.5 / width**0.5)
         rows += np.array([means[one.prompt] for one in attempts])
