@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from t2ibench.arrays import Float64Array, IntArray
 
@@ -45,8 +46,9 @@ def settled(values: npt.ArrayLike) -> Float64Array:
 def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
     """Sum of the values of each group.
 
-    One value after the other is added to its group's sum, so that sums do not depend on how many
-    columns there are.
+    One value after the other is added to its group's sum, as `np.add.at` does, so that sums do not
+    depend on how they are taken: of one column by `bincount`, of more as a product with the table
+    of who is in which group.
 
     Args:
         groups: Group of each row, from 0, shape (n,).
@@ -56,6 +58,14 @@ def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
     Returns:
         Shape (count,) or (count, d); 0 for a group without rows.
     """
-    sums = np.zeros((count, *values.shape[1:]))
-    np.add.at(sums, groups, values)
+    if values.ndim == 1:
+        return np.bincount(groups, weights=values, minlength=count).astype(np.float64)
+    if values.shape[1] == 1:
+        return sums_by(groups, values[:, 0], count)[:, None]
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups, minlength=count))
+    inside = sparse.csr_matrix(
+        (np.ones(len(order)), order, np.concatenate([[0], ends])), shape=(count, len(order))
+    )
+    sums: Float64Array = inside @ values
     return sums
