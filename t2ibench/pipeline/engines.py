@@ -62,7 +62,7 @@ def generating_executor(executor: Executor, prepared: Prepared, reporter: Report
 
 def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers | None:
     """The workers that were asked for; None where this process works alone."""
-    settings, order = prepared.settings, Order.of(prepared, observing)
+    settings = prepared.settings
     local = settings.engine == "local"
     gpus = visible_gpus() if local and settings.device in {None, "auto", "cuda"} else []
     count = settings.workers or max(len(gpus), 1)
@@ -73,6 +73,7 @@ def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers
             "Workers make their own models, and cannot take Python objects.",
             "Name each as package.module:factory, or leave workers and engine out.",
         )
+    order = Order.of(prepared, observing)
     if not local:
         from t2ibench.pipeline.executors.ray import actors
 

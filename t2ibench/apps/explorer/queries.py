@@ -211,7 +211,10 @@ def _measured(
 ) -> dict[str, tuple[dict[str, Any], Reading]]:
     """The same with what is shown of a single text, its own images among it."""
     gallery, anchors = collection.gallery, scene.anchors
-    distances = group_distance(similarities(collection, texts)[:, anchors.ids], anchors.labels)
+    near = similarity(gallery.rows[anchors.ids], collection.texts(texts))
+    distances = group_distance(near, anchors.labels)
+    band = float(np.quantile(np.abs(scene.usual[0]), _LEVEL))
+    sizes = np.bincount(anchors.labels).tolist()
     found = {}
     for (numbers, reading), text, distance in zip(
         measured(collection, scene, texts), texts, distances, strict=True
@@ -219,12 +222,12 @@ def _measured(
         own = gallery.of_run(run, [text]) if text not in anchors.prompts else anchors.ids[:0]
         shares = _shares(gallery, anchors, text, own) if len(own) else None
         numbers |= {
-            "band": float(np.quantile(np.abs(scene.usual[0]), _LEVEL)),
+            "band": band,
             "p": reading.p,
             "inverse": _inverse(anchors, shares, len(own)),
             "kolmogorov_smirnov_distance": float(distance),
             "nearest": int(anchors.present[reading.plain_side]),
-            "n": np.bincount(anchors.labels).tolist(),
+            "n": sizes,
         }
         found[text] = numbers, replace(reading, drawn=shares.side() if shares else None)
     return found
