@@ -20,7 +20,7 @@ from t2ibench.methods.core.leans import (
     moments,
     project,
 )
-from t2ibench.methods.core.spread import common_squares, trace
+from t2ibench.methods.core.spread import CommonSquares, trace
 from t2ibench.stats.student import satterthwaite
 
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
@@ -31,6 +31,7 @@ _UNEQUAL = 2.0
 _ENOUGH = 10  # images of a group and stimulus, or a z of twice the gate
 _FEWEST = 2  # images of a prompt in each half
 _DIRECTIONS = 64  # that mean nothing
+_SAMPLE = 256  # images of half of the stimuli, at even steps, are enough to show directions
 
 
 def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()) -> Control:
@@ -59,7 +60,7 @@ def spread(
     prompts. It contradicts where images of one kind of prompt have nothing clearly in common,
     or where the ratio is above 2 (or below a half) with `few` images, too few to allow for it.
     """
-    unclear = any(not square.all() for kind in kinds for square in common_squares(kind))
+    unclear = any(not square.all() for kind in kinds for square in CommonSquares.of(kind).along())
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.divide(trace(kinds[1]), trace(kinds[2])))
     varies = f"images with {first} vary {ratio:.2f} times as much as those with {second}"
@@ -186,15 +187,17 @@ def _principal(
     """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
     sides = [side for wordings in images for one in wordings for side in (one.a, one.b)]
     rows = np.concatenate([Strata.of(side).deviations(side.embeddings)[1] for side in sides])
-    along = float(((rows @ real) ** 2).sum())
-    rows = rows - np.outer(rows @ real, real)
-    squares, vectors = np.linalg.eigh(rows.T @ rows)
-    if not (along > 0 and squares[-1] > 0):
-        return vectors[:0], squares[:0]
-    ratios = np.maximum(squares / along, 0.0)
+    count = min(len(rows), _SAMPLE)
+    rows = rows[np.arange(count) * len(rows) // count]
+    places = rows @ real
+    along = float(places @ places)
+    _, lengths, vectors = np.linalg.svd(rows - np.outer(places, real), full_matrices=False)
+    if not (along > 0 and lengths[0] > 0):
+        return vectors[:0], lengths[:0]
+    ratios = lengths**2 / along
     weights = (ratios / (1 + ratios**2)) ** 2
     order = np.argsort(-weights, kind="stable")[:_DIRECTIONS]
-    return vectors.T[order], weights[order]
+    return vectors[order], weights[order]
 
 
 def text_control(value: float | None, scale: str) -> Control:
