@@ -7,7 +7,7 @@ import pytest
 
 from t2ibench.methods import needs, score
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.spread import common_squares, equal_spread
+from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tests.methods.tasks import task_by_hand
 from tools.calibration.cells import SETTINGS
@@ -140,10 +140,10 @@ def test_a_mixture_has_less_in_common_but_is_no_longer() -> None:
         PromptImages(np.array([scene + sign * step for sign in signs]), zeros, ["p"], np.arange(4))
         for signs in ((1, 1, 1, 1), (1, 1, -1, -1))
     )
-    of_a, of_both = common_squares([a]), common_squares([mixed])
+    of_a, of_both = CommonSquares.of([a]).along(), CommonSquares.of([mixed]).along()
     assert of_a[0][0] == pytest.approx(5.0) and of_both[0][0] == pytest.approx(4.0 - 1 / 3)
     (scaled,) = equal_spread([mixed], of_both)
-    assert common_squares([scaled])[0][0] == pytest.approx(1.0)
+    assert CommonSquares.of([scaled]).along()[0][0] == pytest.approx(1.0)
 
 
 def _prompts(spreads: list[float], n: int, seed: int = 0) -> PromptImages:
@@ -159,10 +159,10 @@ def _prompts(spreads: list[float], n: int, seed: int = 0) -> PromptImages:
 
 def test_spread_is_kept_where_it_differs_by_more_than_noise() -> None:
     """What five images of a prompt seem to have less in common than others is mostly noise."""
-    (few,), (many,) = (common_squares([_prompts([0.8] * 20, n)]) for n in (5, 200))
+    (few,), (many,) = (CommonSquares.of([_prompts([0.8] * 20, n)]).along() for n in (5, 200))
     assert few.std() < 0.01 and few.mean() == pytest.approx(many.mean(), abs=0.02)
-    (found,) = common_squares([_prompts([0.3, 1.2] * 10, 40)])
+    (found,) = CommonSquares.of([_prompts([0.3, 1.2] * 10, 40)]).along()
     apart = 1 / (1 + 0.3**2) - 1 / (1 + 1.2**2)
     assert found[::2].mean() - found[1::2].mean() == pytest.approx(apart, abs=0.05)
-    (two,) = common_squares([_prompts([0.3, 1.2] * 10, 2)])  # do not show how much they vary
-    assert np.ptp(two) == 0
+    (two,) = CommonSquares.of([_prompts([0.3, 1.2] * 10, 2)]).along()
+    assert np.ptp(two) == 0  # two images do not show how much they vary

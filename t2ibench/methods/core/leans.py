@@ -18,7 +18,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Inference
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.spread import common_squares, equal_spread
+from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import Ratio, fieller, ratio
 
@@ -236,7 +236,8 @@ def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
     """The images with equal spread: first by what they have in common, then along directions."""
     flat = [one for wordings in images for one in wordings]
     kinds = [[getattr(one, side) for one in flat] for side in SIDES]
-    squares = [common_squares(kind) for kind in kinds]
+    common = [CommonSquares.of(kind) for kind in kinds]
+    squares = [one.along() for one in common]
 
     def scaled() -> list[list[Marked]]:
         each = map(Marked, *map(equal_spread, kinds, squares))
@@ -244,7 +245,7 @@ def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
 
     directions = held_out(differences(scaled()))
     along = [v for wordings, v in zip(images, directions, strict=True) for _ in wordings]
-    squares = [common_squares(kind, along) for kind in kinds]
+    squares = [one.along(along) for one in common]
     return scaled()
 
 

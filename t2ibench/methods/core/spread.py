@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,11 +11,37 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import PromptImages
 
 _CLEAR = 4.0  # standard errors, as of the gate of leans
+_SAMPLE = 256  # images of a prompt whose pairs show how much products vary
 
 
-def common_squares(
-    images: Sequence[PromptImages], directions: Sequence[Float64Array] | None = None
-) -> list[Float64Array]:
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Products x_i·x_j of the different images of one prompt."""
+
+    n: int  # images
+    mean: float
+    rest: float  # squared residuals, over pairs of the first 256
+    moved: Float64Array  # how each image moves the mean
+
+    @classmethod
+    def of(cls, rows: Float64Array) -> Products:
+        """The products of images, shape (n, d)."""
+        n = len(rows)
+        if n < 2:
+            return cls(n, 0.0, 0.0, np.zeros(n))
+        means = (rows @ rows.sum(axis=0) - np.einsum("ij,ij->i", rows, rows)) / (n - 1)
+        mean = float(means.mean())
+        few = rows[:_SAMPLE]
+        gram = few @ few.T
+        np.fill_diagonal(gram, 0.0)
+        usual = gram.sum() / (len(few) * (len(few) - 1))
+        np.fill_diagonal(gram, usual)
+        gram -= usual
+        return cls(n, mean, float(np.vdot(gram, gram)) / 2, 2 * (means - mean))
+
+
+@dataclass(frozen=True, slots=True)
+class CommonSquares:
     """What the images of each prompt have in common, as a squared length.
 
     U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
@@ -34,52 +60,57 @@ def common_squares(
     Examples:
         >>> rows = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])  # two images at 60 degrees
         >>> two = PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))
-        >>> [square.round(3).tolist() for square in common_squares([two])]
+        >>> [square.round(3).tolist() for square in CommonSquares.of([two]).along()]
         [[0.5]]
     """
-    along = [None] * len(images) if directions is None else directions
-    parts = [
-        _prompt_square(one.embeddings[one.clusters == number], direction)
-        for one, direction in zip(images, along, strict=True)
-        for number in range(len(one.prompts))
-    ]
-    found = np.array(parts)
-    ends = np.cumsum([len(one.prompts) for one in images])[:-1]
-    known = found[:, 0] > 1
-    if not known.any():
-        return np.split(np.ones(len(found)), ends)
-    n, mean, rest, mixture, moved = found[known].T
-    products = n * (n - 1) / 2
-    df = float((products - 1).sum())
-    error = _CLEAR * np.sqrt(rest.sum() / df) if df > 0 else 0.0
-    usual = float(mean.mean())
-    if not usual > error * np.sqrt((1 / products).sum()) / len(n):
-        return np.split(np.zeros(len(found)), ends)
-    clear = mean > error / np.sqrt(products)
-    squares = np.where(clear, mean, usual) + mixture
-    whole = np.full(len(found), squares.mean())
-    whole[known] = _shrunk(squares, n, moved)
-    return np.split(whole, ends)
+
+    images: Sequence[PromptImages]  # of one kind
+    products: list[Products]  # of each prompt
+
+    @classmethod
+    def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
+        """Compare the images of each prompt."""
+        return cls(images, [Products.of(rows) for one in images for rows in _by_prompt(one)])
+
+    def along(self, directions: Sequence[Float64Array] | None = None) -> list[Float64Array]:
+        """The squares of each prompt, with the variance along a direction of each set of images."""
+        mixtures = [np.zeros(one.n) for one in self.products]
+        if directions is not None:
+            pairs = zip(self.images, directions, strict=True)
+            mixtures = [_mixture(rows, v) for one, v in pairs for rows in _by_prompt(one)]
+        ends = np.cumsum([len(one.prompts) for one in self.images])[:-1]
+        known = np.array([one.n > 1 for one in self.products])
+        if not known.any():
+            return np.split(np.ones(len(known)), ends)
+        parts = [pair for pair in zip(self.products, mixtures, strict=True) if pair[0].n > 1]
+        n, mean, rest = np.array([(one.n, one.mean, one.rest) for one, _ in parts]).T
+        few = np.minimum(n, _SAMPLE)
+        df = float((few * (few - 1) / 2 - 1).sum())
+        error = _CLEAR * np.sqrt(rest.sum() / df) if df > 0 else 0.0
+        usual = float(mean.mean())
+        products = n * (n - 1) / 2
+        if not usual > error * np.sqrt((1 / products).sum()) / len(n):
+            return np.split(np.zeros(len(known)), ends)
+        clear = mean > error / np.sqrt(products)
+        squares = np.where(clear, mean, usual) + np.array([one.mean() for _, one in parts])
+        whole = np.full(len(known), squares.mean())
+        moved = [one.moved + mixture - mixture.mean() for one, mixture in parts]
+        whole[known] = _shrunk(squares, n, np.array([one @ one for one in moved]))
+        return np.split(whole, ends)
 
 
-def _prompt_square(
-    rows: Float64Array, direction: Float64Array | None
-) -> tuple[float, float, float, float, float]:
-    """n, U, squared residuals of its products, the mixture, and the images' squared influences."""
-    n = len(rows)
-    if n < 2:
-        return float(n), 0.0, 0.0, 0.0, 0.0
-    gram = rows @ rows.T
-    products = gram[np.triu_indices(n, 1)]
-    mean = float(products.mean())
-    moved = 2 * ((gram.sum(axis=1) - np.diag(gram)) / (n - 1) - mean)
-    mixture = 0.0
-    if direction is not None and direction.any():
-        places = rows @ direction / np.linalg.norm(direction)
-        squares = (places - places.mean()) ** 2 * n / (n - 1)
-        mixture = float(squares.mean())
-        moved = moved + squares - mixture
-    return float(n), mean, float(((products - mean) ** 2).sum()), mixture, float(moved @ moved)
+def _by_prompt(images: PromptImages) -> list[Float64Array]:
+    """The embeddings of each prompt."""
+    return [images.embeddings[images.clusters == at] for at in range(len(images.prompts))]
+
+
+def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
+    """The part of each image in the variance along a direction, whose mean it is."""
+    if len(rows) < 2 or not direction.any():
+        return np.zeros(len(rows))
+    places = rows @ direction / np.linalg.norm(direction)
+    parts: Float64Array = (places - places.mean()) ** 2 * len(rows) / (len(rows) - 1)
+    return parts
 
 
 def _shrunk(squares: Float64Array, n: Float64Array, moved: Float64Array) -> Float64Array:

@@ -39,7 +39,7 @@ from t2ibench.methods.core.obedience import (
     obedience_scores,
     obedience_warnings,
 )
-from t2ibench.methods.core.spread import common_squares, equal_spread
+from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
     Axis,
@@ -404,13 +404,14 @@ class Equal:
     def of(cls, attributes: Attributes, targets: Sequence[Target]) -> Equal:
         """Divide all images: first by what they have in common, then along the axis, too."""
         kinds = [[target.images for target in targets], *([side] for side in attributes.images)]
-        squares = [common_squares(kind) for kind in kinds]
+        common = [CommonSquares.of(kind) for kind in kinds]
+        squares = [one.along() for one in common]
         for step in range(2):
             own, (a,), (b,) = map(equal_spread, kinds, squares)
             poles = image_poles(a, b, targets[0].by_image)
             axis = Axis.between(poles)
             if step == 0:
-                squares = [common_squares(kind, [axis.direction] * len(kind)) for kind in kinds]
+                squares = [one.along([axis.direction] * len(one.images)) for one in common]
         scaled = [replace(one, images=images) for one, images in zip(targets, own, strict=True)]
         return cls((a, b), poles, axis, scaled)
 
