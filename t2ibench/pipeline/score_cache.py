@@ -81,7 +81,7 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
         add(synonyms().name)  # free text is read with the dictionary that is installed
     hashes: dict[str, list[str]] = {}
     for prompt, count in needs.images_by_prompt.items():
-        known = [images.get(prompt, index) if images else None for index in range(count)]
+        known = images.first(prompt, count) if images else [None] * count
         hashes[prompt] = [(attempt and attempt.sha256) or "" for attempt in known]
         add(prompt, [a and (a.status, a.sha256, a.file, a.reason) for a in known])
         for encoder in encoders:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from t2ibench.errors import MissingEvidence, T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
-from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity, prompt_diversities
+from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
-from t2ibench.methods.core.text_image_alignment import PromptCosines, prompt_cosines
+from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
@@ -28,6 +27,7 @@ from t2ibench.results.rates import (
     Diversity,
     RepeatedPrompt,
     TextImageAlignment,
+    by_share,
     is_revised,
     prompt_outcomes,
     repeated_prompts,
@@ -128,8 +128,7 @@ def score_plan(
     kept: ScoreCache | None = None,
 ) -> dict[str, TaskScored]:
     """Score every task of a plan, several at a time; no number depends on how many."""
-    known = None if images is None else DistinctImages(images)
-    stores = replace(stores, images=known)
+    stores = replace(stores, images=None if images is None else DistinctImages(images))
     # The largest first: what is begun last should not keep the other cores waiting.
     largest = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
@@ -143,9 +142,11 @@ def score_plan(
             scored[task.id] = one
             ticker.advance(1)
 
-        each_of(largest, partial(_scored_or_kept, plan, stores, kept), workers, store)
-    line = repeats_line(repeated_prompts(plan.prompts, known.get), plan.prompts) if known else None
-    if line:
+        needed = replace(plan, requests=())  # it is sent to other processes
+        each_of(largest, partial(_scored_or_kept, needed, stores, kept), workers, store)
+    found = [prompt for one in scored.values() for prompt in one.result.repeated_prompts]
+    most = {one.prompt: one for one in sorted(found, key=lambda one: one.n_images)}
+    if line := repeats_line(by_share(most.values()), plan.prompts):
         reporter.warn(line)
     return {task.id: scored[task.id] for task in plan.tasks}
 
@@ -166,7 +167,7 @@ def _scored_or_kept(
 def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     needs, images = plan.needs[task.id], stores.images
     evidence, settings = _evidence(plan, task, stores)
-    repeated = [] if images is None else repeated_prompts(needs.images_by_prompt, images.get)
+    repeated = [] if images is None else repeated_prompts(needs.images_by_prompt, images.first)
     blind: dict[str, StoredEvidence] = {}
     if evidence:
         found = score_task(task, evidence, plan.settings)
@@ -215,7 +216,7 @@ def _written(
     if images is not None:
         counts = needs.images_by_prompt
         missing, because = _lost(counts, images)
-        treated = prompt_outcomes(counts, needs.groups, images.get, level)
+        treated = prompt_outcomes(counts, needs.groups, images.first, level)
         lines = [revised_line(treated), repeats_line(repeated, counts)]
         update: dict[str, Any] = {
             "missing_prompts": missing,
@@ -243,7 +244,7 @@ def _lost(
     missing: list[str] = []
     reasons: dict[str, Counter[str]] = {}
     for prompt, count in counts.items():
-        attempts = [images.get(prompt, index) for index in range(count)]
+        attempts = images.first(prompt, count)
         if all(attempt is None or attempt.status == "failed" for attempt in attempts):
             missing.append(prompt)
         for attempt in attempts:
@@ -301,8 +302,7 @@ def _classified(
 ) -> bool:
     """Whether a judge answered a question with more than 'unknown'."""
     for asked in questions:
-        for index in range(asked.images):
-            attempt = images.get(asked.prompt, index) if images else None
+        for attempt in images.first(asked.prompt, asked.images) if images else ():
             for judge in judges if attempt else ():
                 sha256 = (attempt and attempt.sha256) or ""
                 found = judge.get(sha256, asked.question, asked.classes)
@@ -348,10 +348,10 @@ def text_image_alignment(
         if not encoder.embeds_images:
             continue
         evidence = StoredEvidence(images, encoder)
-        with suppress(MissingEvidence):
-            if found := prompt_cosines(needs, evidence):
-                records[name], cosines[name] = agreement_records(found, level), tuple(found)
-        if prompts := prompt_diversities(needs, evidence):
+        found, prompts = measure_prompts(needs, evidence)
+        if found:
+            records[name], cosines[name] = agreement_records(found, level), tuple(found)
+        if prompts:
             groups = dict.fromkeys(one.group for one in prompts)
             differing[name] = [_record(None, prompts, level)]
             for group in groups if len(groups) > 1 else ():

@@ -38,8 +38,8 @@ class StoredEvidence:
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
         """Index, file hash and status of each image."""
-        for index in range(n):
-            attempt = self._images.get(prompt, index) if self._images else None
+        attempts = self._images.first(prompt, n) if self._images else [None] * n
+        for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
                 self.lacking = True
             if attempt is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -155,16 +155,17 @@ _UNMADE = {"refused", "filtered"}
 def prompt_outcomes(
     counts: Mapping[str, int],
     groups: Mapping[str, str],
-    attempt: Callable[[str, int], Attempt | None],
+    first: Callable[[str, int], Sequence[Attempt | None]],
     level: float,
 ) -> list[PromptOutcomes]:
     """The shares of images that were refused, filtered, or made from a rewritten prompt.
 
-    Images that failed do not count: they say nothing about the prompt.
+    Images that failed do not count: they say nothing about the prompt. `first` gives the first n
+    images of a prompt.
     """
     by_prompt: dict[str, list[Attempt]] = {}
     for prompt, count in counts.items():
-        found = [attempt(prompt, index) for index in range(count)]
+        found = first(prompt, count)
         known = [one for one in found if one is not None and one.status != "failed"]
         if known:
             by_prompt[prompt] = known
@@ -260,17 +261,22 @@ class RepeatedPrompt(Record):
 
 
 def repeated_prompts(
-    counts: Mapping[str, int], attempt: Callable[[str, int], Attempt | None]
+    counts: Mapping[str, int], first: Callable[[str, int], Sequence[Attempt | None]]
 ) -> list[RepeatedPrompt]:
     """The prompts whose images repeat one another, those with the smallest share first."""
     found = []
     for prompt, count in counts.items():
-        known = [one.status for k in range(count) if (one := attempt(prompt, k)) is not None]
+        known = [one.status for one in first(prompt, count) if one is not None]
         distinct, repeated = known.count("ok"), known.count(REPEATED)
         if repeated:
             found.append(
                 RepeatedPrompt(prompt=prompt, n_images=distinct + repeated, n_distinct=distinct)
             )
+    return by_share(found)
+
+
+def by_share(found: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
+    """Those with the smallest share of distinct images first."""
     return sorted(found, key=lambda one: (one.n_distinct / one.n_images, one.prompt))
 
 

@@ -8,6 +8,7 @@ and on network disks, where such a log loses data, it is a rollback journal and 
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import shutil
 import sqlite3
@@ -49,6 +50,18 @@ _NETWORK = {
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "9p", "virtiofs",
     "afs", "glusterfs", "pvfs2", "orangefs",
 }  # fmt: skip
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While millions of rows are read, Python does not search all of them for garbage again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class BrokenDatabaseError(T2IBenchError):

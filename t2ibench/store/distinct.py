@@ -35,13 +35,20 @@ class DistinctImages:
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image."""
+        return self._known(prompt, index + 1)[index]
+
+    def first(self, prompt: str, n: int) -> list[Attempt | None]:
+        """What is known of the first n images of a prompt."""
+        return self._known(prompt, n)[:n]
+
+    def _known(self, prompt: str, n: int) -> list[Attempt | None]:
         known = self._prompts.setdefault(prompt, _Prompt())
-        while len(known.attempts) <= index:
+        while len(known.attempts) < n:
             attempt = self._images.get(prompt, len(known.attempts))
             if attempt is not None and attempt.status == "ok" and self._repeats(attempt, known):
                 attempt = replace(attempt, status=REPEATED, reason=_REASON)
             known.attempts.append(attempt)
-        return known.attempts[index]
+        return known.attempts
 
     def _repeats(self, attempt: Attempt, known: _Prompt) -> bool:
         """Whether an image repeats one of those before it; else it is one of them."""

@@ -6,15 +6,16 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.database import Database
+from t2ibench.store.database import Database, uncollected
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.files import write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
@@ -46,6 +47,13 @@ class Attempt:
     def key(self) -> str:
         """What tells it from the others of its generator; in the name of its file."""
         return self.file[3:67] if self.file else f"{self.index} {self.prompt}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default takes a second of 100,000 on their way to another process, this a third.
+        return Attempt, _values(self)
+
+
+_values = attrgetter(*(one.name for one in fields(Attempt)))
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
@@ -163,17 +171,20 @@ class ImageStore:
         self._named |= prompts.keys()
         self._rows: dict[tuple[int, int], Attempt] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
-        for row in self.database.read_checked("attempts", where, self._generator):
-            _, text, index, tries, seed, status, sha256, file, reason, revised = row
-            known = self._rows.get((text, index))
-            if not is_sound(status, sha256, file) or (known and RANK[status] < RANK[known.status]):
-                continue
-            reason = None if reason is None else of_text(reason)
-            revised = None if revised is None else of_text(revised)
-            prompt = prompts.get(text, "")
-            self._rows[text, index] = Attempt(
-                prompt, index, seed, status, file, sha256, reason, tries, revised
-            )
+        with uncollected():
+            for row in self.database.read_checked("attempts", where, self._generator):
+                _, text, index, tries, seed, status, sha256, file, reason, revised = row
+                known = self._rows.get((text, index))
+                if not is_sound(status, sha256, file) or (
+                    known and RANK[status] < RANK[known.status]
+                ):
+                    continue
+                reason = None if reason is None else of_text(reason)
+                revised = None if revised is None else of_text(revised)
+                prompt = prompts.get(text, "")
+                self._rows[text, index] = Attempt(
+                    prompt, index, seed, status, file, sha256, reason, tries, revised
+                )
 
     @cached_property
     def looks(self) -> EvidenceStore:

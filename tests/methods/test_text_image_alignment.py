@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from t2ibench.errors import MissingEvidence
 from t2ibench.methods import needs
 from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.evidence import Needs, PromptNeed
@@ -16,8 +15,8 @@ from t2ibench.methods.core.text_image_alignment import (
     PromptCosines,
     difference_from_others,
     mean_cosine,
+    measure_prompts,
     paired_difference,
-    prompt_cosines,
 )
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -33,16 +32,22 @@ def one(prompt: str, *cosines: float, group: str = "", unit: str = "") -> Prompt
 def test_cosines_are_those_of_the_embeddings() -> None:
     asked = Needs((PromptNeed("a", 3, "x", "u", "w"), PromptNeed("b", 2, "y")), ("a", "b"))
     evidence = SyntheticEvidence(asked)
-    first, second = prompt_cosines(asked, evidence)
+    (first, second), diversities = measure_prompts(asked, evidence)
     text = evidence.texts(["a"])[0]
     assert first.cosines.tolist() == pytest.approx(evidence.images("a", 3).embeddings @ text)
     assert (first.group, first.unit, second.group, second.unit) == ("x", "u", "y", "")
     assert first.indices.tolist() == [0, 1, 2]
     assert (first.word, second.word) == ("w", "")
-    refused = prompt_cosines(asked, SyntheticEvidence(asked, without=["b"]))
+    rows = evidence.images("b", 2).embeddings
+    assert [(found.prompt, found.group, found.n_images) for found in diversities] == [
+        ("a", "x", 3),
+        ("b", "y", 2),
+    ]
+    assert diversities[1].value == pytest.approx(1 - rows[0] @ rows[1])
+    refused, _ = measure_prompts(asked, SyntheticEvidence(asked, without=["b"]))
     assert [found.prompt for found in refused] == ["a"]
-    with pytest.raises(MissingEvidence):
-        prompt_cosines(Needs(asked.prompts, ("a",)), SyntheticEvidence(Needs(asked.prompts)))
+    none, diversities = measure_prompts(asked, SyntheticEvidence(Needs(asked.prompts)))
+    assert (none, len(diversities)) == ([], 2)
 
 
 def test_prompts_of_one_stimulus_are_one_unit() -> None:

@@ -12,6 +12,10 @@ def attempt(prompt: str, index: int, status: str = "ok", revised: str | None = N
     return Attempt(prompt, index, 0, status, revised_prompt=revised)
 
 
+def first(prompt: str, n: int, revised: str | None = None) -> list[Attempt]:
+    return [attempt(prompt, index, revised=revised) for index in range(n)]
+
+
 def test_shares_are_those_of_the_counts() -> None:
     made = {
         ("a", 0): attempt("a", 0, revised="a, diverse"),
@@ -24,7 +28,11 @@ def test_shares_are_those_of_the_counts() -> None:
     }
     counts = {"a": 4, "b": 2, "c": 2}
     groups = {"a": "women", "b": "men", "c": "men"}
-    whole, women, men = prompt_outcomes(counts, groups, lambda p, i: made.get((p, i)), 0.95)
+
+    def first(prompt: str, n: int) -> list[Attempt | None]:
+        return [made.get((prompt, index)) for index in range(n)]
+
+    whole, women, men = prompt_outcomes(counts, groups, first, 0.95)
     assert (whole.group, women.group, men.group) == (None, "women", "men")
     assert (whole.n_prompts, men.n_prompts) == (3, 2)
     assert (whole.refused.count, whole.refused.total) == (1, 6)
@@ -43,9 +51,9 @@ def test_shares_are_those_of_the_counts() -> None:
 
 
 def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
-    assert prompt_outcomes({"a": 2}, {"a": "x"}, attempt, 0.95) == []
-    assert prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, i: None, 0.95) == []
+    assert prompt_outcomes({"a": 2}, {"a": "x"}, first, 0.95) == []
+    assert prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, n: [None] * n, 0.95) == []
     assert revised_line([]) is None
-    same = prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, i: attempt(p, i, revised=p), 0.95)
+    same = prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, n: first(p, n, revised=p), 0.95)
     assert len(same) == 1 and same[0].revised is not None and same[0].revised.count == 0
     assert revised_line(same) is None

@@ -180,7 +180,7 @@ def _pack_evidence(
     for control in folder.record.controls.values():
         pack((control.name, control.fingerprint), plan.controlled_texts, plan.controlled)
     # What images look like decides where some repeat others.
-    repeated = {one.prompt for one in repeated_prompts(plan.prompts, DistinctImages(images).get)}
+    repeated = {one.prompt for one in repeated_prompts(plan.prompts, DistinctImages(images).first)}
     keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
     seen = {key for key in keys if images.looks.has("images", key)}
     _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), "images", seen)

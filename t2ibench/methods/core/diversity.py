@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import Evidence, Needs
 from t2ibench.stats.student import satterthwaite, t_interval
 
 
@@ -48,19 +47,6 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
         return value, float("nan")
     without = 1 - (pairs - 2 * (rows @ whole - squares)) / ((n - 1) * (n - 2))
     return value, float((n - 1) / n * ((without - without.mean()) ** 2).sum())
-
-
-def prompt_diversities(needs: Needs, evidence: Evidence) -> list[PromptDiversity]:
-    """How much the images of each prompt of a task differ; prompts with one image say nothing."""
-    groups = needs.groups
-    found = []
-    for prompt, count in needs.images_by_prompt.items():
-        images = evidence.images(prompt, count)
-        if len(images.indices) > 1:
-            value, variance = diversity_of(images.embeddings)
-            one = PromptDiversity(prompt, groups[prompt], len(images.indices), value, variance)
-            found.append(one)
-    return found
 
 
 def mean_diversity(

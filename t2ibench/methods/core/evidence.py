@@ -183,7 +183,7 @@ class ImageCollector:
             np.full(len(part.indices), number, np.int64) for number, part in enumerate(parts)
         ]
         return PromptImages(
-            np.concatenate(embeddings).astype(np.float64) if embeddings else np.zeros((0, 1)),
+            np.concatenate(embeddings, dtype=np.float64) if embeddings else np.zeros((0, 1)),
             np.concatenate([np.zeros(0, np.int64), *clusters]),
             names,
             np.concatenate([np.zeros(0, np.int64), *(part.indices for part in parts)]),

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.errors import MissingEvidence
+from t2ibench.methods.core.diversity import PromptDiversity, diversity_of
 from t2ibench.methods.core.evidence import Evidence, Needs
 from t2ibench.methods.core.headline import Question
 from t2ibench.stats.interaction import shared_variance
@@ -54,23 +57,30 @@ class MeanCosine:
     n_images: int
 
 
-def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
-    """The cosine of every image of a task and its own prompt."""
+def measure_prompts(
+    needs: Needs, evidence: Evidence
+) -> tuple[list[PromptCosines], list[PromptDiversity]]:
+    """The cosine of every image of a task and its own prompt, and how much images differ.
+
+    Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
+    none.
+    """
     counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
     words = needs.named("word")
-    prompts = list(counts)
-    found = []
-    for prompt, text in zip(prompts, evidence.texts(prompts), strict=True):
-        images = evidence.images(prompt, counts[prompt])
-        if len(images.indices) and np.isfinite(text).all():
-            wide = np.asarray(images.embeddings, dtype=np.float64)
-            cosines = (wide * np.asarray(text, dtype=np.float64)).sum(axis=1)
-            found.append(
-                PromptCosines(
-                    prompt, groups[prompt], units[prompt], images.indices, cosines, words[prompt]
-                )
-            )
-    return found
+    texts: dict[str, Float64Array] = {}
+    with suppress(MissingEvidence):
+        texts = dict(zip(counts, evidence.texts(list(counts)), strict=True))
+    cosines, diversities = [], []
+    for prompt, count in counts.items():
+        images = evidence.images(prompt, count)
+        rows, n, group = images.embeddings, len(images.indices), groups[prompt]
+        if n and prompt in texts and np.isfinite(texts[prompt]).all():
+            along = (rows * texts[prompt]).sum(axis=1)
+            one = PromptCosines(prompt, group, units[prompt], images.indices, along, words[prompt])
+            cosines.append(one)
+        if n > 1:
+            diversities.append(PromptDiversity(prompt, group, n, *diversity_of(rows)))
+    return cosines, diversities
 
 
 def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
