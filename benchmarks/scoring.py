@@ -42,6 +42,7 @@ from t2ibench.pipeline.scoring import Stores, score_plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.settings import Settings
 from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, image_key
 from t2ibench.tasks.index import load_tasks
@@ -132,7 +133,7 @@ def associations(root: Path, images: int) -> list[tuple[list[np.ndarray], list[n
     plan = plan_of(images, 15)
     store = ImageStore(Database(root), GENERATOR)
     rows = EvidenceStore(Database(root), "made-up", ENCODER)
-    evidence = StoredEvidence(store, rows)
+    evidence = StoredEvidence(DistinctImages(store), rows)
     found = []
     for task in plan.tasks:
         if task.spec.method == "t2iat":

@@ -5,6 +5,7 @@ Processes are started anew on every system (never forked), and end with the one 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -14,10 +15,13 @@ import sys
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
+from queue import SimpleQueue
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -84,15 +88,32 @@ def _in_processes(
         return
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(min(workers, len(numbers)) - 1, context, _begin, (order,))
+    processes = min(workers, len(numbers)) - 1
+    pool = ProcessPoolExecutor(processes, context, _begin, (order,))
+    waiting, done = deque(numbers), SimpleQueue[tuple[int, Future[T]]]()
+
+    def submit() -> None:
+        number = waiting.popleft()
+        pool.submit(_run, number).add_done_callback(partial(finish, number))
+
+    def finish(number: int, future: Future[T]) -> None:
+        # A process gets its next item now: what a pool holds in advance nobody else can take.
+        with suppress(IndexError, RuntimeError):  # nothing waits, or the pool is broken
+            submit()
+        done.put((number, future))
+
     try:
         with new_processes(dict.fromkeys(THREADS, "1")):
-            futures: dict[Future[T], int] = {pool.submit(_run, one): one for one in numbers}
-        for future, number in reversed(list(futures.items())):
-            if future.cancel():  # no process has begun it
-                yield futures.pop(future), work(items[number])
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+            for _ in range(processes):
+                submit()
+        for _ in numbers:
+            try:
+                number = waiting.pop()
+            except IndexError:
+                number, future = done.get()
+                yield number, future.result()
+            else:
+                yield number, work(items[number])
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
@@ -141,10 +162,13 @@ def _begin(order: bytes) -> None:
     end_with_parent()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # as in the command line
+    gc.disable()  # of a million objects that come, none is garbage
     try:
         items, work = pickle.loads(order)
     except Exception:  # then it is done where it came from
         os._exit(1)
+    gc.freeze()
+    gc.enable()
     _work = lambda number: work(items[number])  # noqa: E731
 
 
