@@ -192,6 +192,15 @@ def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
         page.keyboard.press("Enter")
         expect(page.locator("#path")).not_to_contain_text("a look, not a test")
         expect(rows).to_have_count(2)
+        # So do they on the map.
+        page.locator("#tab-map").click()
+        keys = page.locator("#panel-map .key span:has(i)")
+        found = []
+        for colour, first in (("anchor", "female chef"), ("test occupations_t2iat", "female −")):
+            page.get_by_label("Colour of the map by").select_option(colour)
+            expect(keys.first).to_contain_text(first)
+            found.append(keys.evaluate_all("all => all.map((x) => x.firstChild.style.background)"))
+        assert found[0] == found[1]
         word(page, "qwerty")
         expect(rows).to_have_count(0)
         assert axe(page) == []

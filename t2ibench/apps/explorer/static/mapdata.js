@@ -1,5 +1,5 @@
 // Where each image lies on the map, and what its colour says.
-import { S, anchorOf, colourOf, css, json, promptOf, similarity } from "./store.js";
+import { S, anchorFor, anchorOf, axial, colourOf, css, json, promptOf, similarity } from "./store.js";
 import { signed } from "./dom.js";
 
 const decode = (text, Kind) => new Kind(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
@@ -27,10 +27,10 @@ export async function places(run) {
 }
 
 // Between the two side colours, through the grey of the middle.
-function ramp(values, ids, note, poles = ["low", "high"]) {
+function ramp(values, ids, note, poles = ["low", "high"], sides = ["--left", "--right"]) {
   const sorted = [...values.values()].sort((a, b) => a - b);
   const low = sorted[Math.floor(0.02 * sorted.length)], high = sorted[Math.ceil(0.98 * (sorted.length - 1))];
-  const [a, middle, b] = ["--left", "--ink-3", "--right"].map((name) => channels(css(name)));
+  const [a, middle, b] = [sides[0], "--ink-3", sides[1]].map((name) => channels(css(name)));
   const colours = ids.map((id) => {
     const value = values.get(id);
     if (value === undefined) return null;
@@ -38,7 +38,7 @@ function ramp(values, ids, note, poles = ["low", "high"]) {
     const end = t < 0 ? a : b;
     return middle.map((one, k) => Math.round(one + (end[k] - one) * Math.abs(t)));
   });
-  return { colours, key: [[css("--left"), `${poles[0]} ${signed(low)}`], [css("--right"), `${poles[1]} ${signed(high)}`]], note };
+  return { colours, key: [[css(sides[0]), `${poles[0]} ${signed(low)}`], [css(sides[1]), `${poles[1]} ${signed(high)}`]], note };
 }
 
 function kinds(of, ids, note) {
@@ -76,5 +76,7 @@ export async function colouring(how, ids, run) {
   if (found.values.some((value) => typeof value === "string")) {
     return kinds((id) => values.get(id) ?? undefined, list, found.said ? "What the judge answered about each image." : note);
   }
-  return ramp(values, list, note, found.poles ?? undefined);
+  // An end that an anchor names has that anchor's colour.
+  const [low, high] = axial() && found.poles ? found.poles.map(anchorFor) : [-1, -1];
+  return ramp(values, list, note, found.poles ?? undefined, low === 0 || high === 1 ? ["--right", "--left"] : undefined);
 }
