@@ -162,6 +162,7 @@ class ImageStore:
         self._absent: set[str] | None = None
         self.refresh()
 
+    @uncollected()
     def refresh(self) -> None:
         """Read what is stored; an image outranks a failed attempt at it."""
         self._absent = None
@@ -171,20 +172,17 @@ class ImageStore:
         self._named |= prompts.keys()
         self._rows: dict[tuple[int, int], Attempt] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
-        with uncollected():
-            for row in self.database.read_checked("attempts", where, self._generator):
-                _, text, index, tries, seed, status, sha256, file, reason, revised = row
-                known = self._rows.get((text, index))
-                if not is_sound(status, sha256, file) or (
-                    known and RANK[status] < RANK[known.status]
-                ):
-                    continue
-                reason = None if reason is None else of_text(reason)
-                revised = None if revised is None else of_text(revised)
-                prompt = prompts.get(text, "")
-                self._rows[text, index] = Attempt(
-                    prompt, index, seed, status, file, sha256, reason, tries, revised
-                )
+        for row in self.database.read_checked("attempts", where, self._generator):
+            _, text, index, tries, seed, status, sha256, file, reason, revised = row
+            known = self._rows.get((text, index))
+            if not is_sound(status, sha256, file) or (known and RANK[status] < RANK[known.status]):
+                continue
+            reason = None if reason is None else of_text(reason)
+            revised = None if revised is None else of_text(revised)
+            prompt = prompts.get(text, "")
+            self._rows[text, index] = Attempt(
+                prompt, index, seed, status, file, sha256, reason, tries, revised
+            )
 
     @cached_property
     def looks(self) -> EvidenceStore:

@@ -18,7 +18,7 @@ from t2ibench.results.record import ControlRecord, EncoderRecord
 _ON_DISK = ("folder", "answers", "file")  # adapters of images, answers and rewritings that exist
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
-# Every file that a submission may hold; thumbnails are of earlier versions, and never opened.
+# Every file that a submission may hold beside submission.json.
 FILES = re.compile(r"results\.json|evidence\.db")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

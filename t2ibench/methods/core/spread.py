@@ -151,9 +151,9 @@ def equal_spread(
 def trace(images: Sequence[PromptImages]) -> float:
     """Variance of an image about the mean of its prompt, summed over dimensions, over prompts."""
     found = [
-        one.embeddings[one.clusters == number].var(axis=0, ddof=1).sum()
+        rows.var(axis=0, ddof=1).sum()
         for one in images
-        for number, count in enumerate(np.bincount(one.clusters))
-        if count > 1
+        for rows in _by_prompt(one)
+        if len(rows) > 1
     ]
     return float(np.mean(found)) if found else float("nan")

@@ -1,5 +1,5 @@
 // Where each image lies on the map, and what its colour says.
-import { S, anchorFor, anchorOf, axial, colourOf, css, json, promptOf, similarity } from "./store.js";
+import { S, anchorOf, colourOf, css, json, promptOf, similarity, turned } from "./store.js";
 import { signed } from "./dom.js";
 
 const decode = (text, Kind) => new Kind(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
@@ -77,6 +77,5 @@ export async function colouring(how, ids, run) {
     return kinds((id) => values.get(id) ?? undefined, list, found.said ? "What the judge answered about each image." : note);
   }
   // An end that an anchor names has that anchor's colour.
-  const [low, high] = axial() && found.poles ? found.poles.map(anchorFor) : [-1, -1];
-  return ramp(values, list, note, found.poles ?? undefined, low === 0 || high === 1 ? ["--right", "--left"] : undefined);
+  return ramp(values, list, note, found.poles ?? undefined, turned(found.poles) ? ["--right", "--left"] : undefined);
 }

@@ -118,9 +118,15 @@ const stems = (text) => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(
 const within = (words, text) => ` ${stems(text).join(" ")} `.includes(` ${stems(words).join(" ")} `);
 
 // The number of the one anchor that a pole of a test is about, or -1.
-export function anchorFor(pole) {
+function anchorFor(pole) {
   const found = S.state.anchors.flatMap(({ name, prompt }, index) => (within(pole, name) || within(pole, prompt) ? [index] : []));
   return found.length === 1 ? found[0] : -1;
+}
+
+// Whether a test's poles stand the other way round than the anchors that they name; null where no anchor names one.
+export function turned(poles) {
+  const [low, high] = axial() && poles ? poles.map(anchorFor) : [-1, -1];
+  return low < 0 && high < 0 ? null : low === 0 || high === 1;
 }
 
 export const imagesWith = (words) => {

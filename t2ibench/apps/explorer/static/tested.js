@@ -1,5 +1,5 @@
 // What the run's own tests found about a word, and the way to the images behind each.
-import { S, anchorFor, axial, json } from "./store.js";
+import { S, json, turned } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
 import { roundUp } from "./geometry.js";
 import { rail, scale } from "./rail.js";
@@ -13,9 +13,9 @@ let turn = 0, shown = "";
 // A row with its poles on the sides and in the colours of the anchors that they name; others have no colour.
 function oriented(row) {
   const toward = row.state === "clear" && row.poles && row.side ? row.poles[row.side === "low" ? 0 : 1] : "";
-  const [low, high] = axial() && row.poles && !row.square ? row.poles.map(anchorFor) : [-1, -1];
-  if (low < 0 && high < 0) return { ...row, toward, side: "plain" };
-  if (low !== 0 && high !== 1) return { ...row, toward, side: row.side === "high" ? "right" : "left" };
+  const over = row.square ? null : turned(row.poles);
+  if (over === null) return { ...row, toward, side: "plain" };
+  if (!over) return { ...row, toward, side: row.side === "high" ? "right" : "left" };
   const [from, to] = row.low === null ? [null, null] : [-row.high, -row.low];
   return {
     ...row, toward, value: -row.value, low: from, high: to, poles: [...row.poles].reverse(),
