@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,7 +84,12 @@ def test_a_plan_of_any_size_is_a_screen_with_its_totals_last(
         lines = out.splitlines()
         assert status == 0 and len(lines) <= 50 and max(map(len, lines)) <= 80
         assert "All tasks together" in "".join(lines[-14:])
-        assert "1,213 images fit into 2 hours: --times .5" in " ".join(out.split())
+        assert "1,213 images fit into 2 hours: --tasks " in " ".join(out.split())
+    # What it proposes does fit: the same command with it takes less than two hours.
+    out = " ".join(cli(*flags, "--tasks", "core")[1].split())
+    smaller, hours = re.search(r"fit into 2 hours: (--times [\d.]+) \((.*?)\)", out).groups()
+    again = " ".join(cli(*flags, "--tasks", "core", *smaller.split())[1].split())
+    assert f"Time: about {hours}" in again and "fit into" not in again
 
 
 def test_dry_run_estimates_time_from_a_published_speed(
