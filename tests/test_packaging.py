@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from t2ibench.version import __version__
 
@@ -86,6 +89,33 @@ def test_the_wheel_is_the_package_with_its_tasks(checkout: Path, wheel: Path) ->
     info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
     described = {f"{STEM}.dist-info/{name}" for name in info}
     assert set(contents(wheel)) == (package | tasks) - stray | described
+
+
+def description(metadata: bytes) -> str:
+    """The page that a package index shows."""
+    parsed = message_from_bytes(metadata)
+    assert parsed["Description-Content-Type"] == "text/markdown"
+    payload = parsed.get_payload(decode=True)
+    assert isinstance(payload, bytes)
+    return payload.decode("utf-8")
+
+
+def test_the_description_of_the_package_links_to_nothing_that_is_not_there(wheel: Path) -> None:
+    """A package index has no folder beside the page: relative links and pictures are dead."""
+    page = description(contents(wheel)[f"{STEM}.dist-info/METADATA"])
+    html = MarkdownIt("commonmark").enable("table").render(page)
+    targets = re.findall(r'<(?:a|img)\b[^>]*?(?:href|src)="([^"]*)"', html)
+    assert targets  # absolute ones are kept
+    assert [target for target in targets if not target.startswith("https://")] == []
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    linked = re.findall(r"(?<!!)\[[^\]]+\]\((?!https?:|#)([^)#]+)", readme)
+    assert len(linked) > 20
+    for file in linked:
+        assert (ROOT / file).exists(), file
+        assert f"`{file}`" in page
+    # Nothing but links was changed: all code of README stands on the page.
+    for block in re.findall(r"^```.*?^```", readme, re.MULTILINE | re.DOTALL):
+        assert block in page
 
 
 def test_the_sdist_is_the_source_without_traces_of_work(checkout: Path, sdist: Path) -> None:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from t2ibench.cli.what_fits import smaller_runs, smallest_run
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.devices import choose_device
 from t2ibench.models.generators.aliases import PUBLISHED
-from t2ibench.models.protocols import Charges, ImageRequest
+from t2ibench.models.protocols import Charges, HasPrice, ImageRequest
+from t2ibench.pipeline.generator_record import spent
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import to_rewrite
@@ -48,6 +50,7 @@ def show(prepared: Prepared, verbose: bool = False) -> None:
     lines = _heading(prepared)
     if left and isinstance(prepared.generator, Charges):
         lines.append(prepared.generator.forecast(left))
+        lines += _budget(prepared, len(left))
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that an encoder or a "
@@ -120,9 +123,45 @@ def _estimate(prepared: Prepared, todo: int) -> list[str]:
     seconds, source = _speed(prepared)
     lines = [f"Time: about {duration(todo * (seconds or 1.0))}, {source}"]
     if seconds and todo * seconds > _LONG:
-        fits = f"{int(_LONG / seconds):,} images fit into 2 hours"
-        lines.append(f"{fits}: --times .5 halves their number, --tasks core is a short suite.")
+        most = int(_LONG / seconds)
+        fitting = " or ".join(
+            f"{smaller.flag} ({duration(smaller.images * seconds)})"
+            for smaller in smaller_runs(prepared, most)
+        )
+        ways = fitting or "--tasks core, a short suite, or --model-args steps=…"
+        lines.append(f"{most:,} images fit into 2 hours: {ways}.")
     return [*lines, "Leave --dry-run out to run it; --verbose lists every task and prompt."]
+
+
+def _budget(prepared: Prepared, todo: int) -> list[str]:
+    """Whether --max-cost suffices for the missing images, and what fits into it."""
+    most = prepared.settings.max_cost
+    price = (
+        prepared.generator.price_per_image() if isinstance(prepared.generator, HasPrice) else None
+    )
+    if most is None or not price or not todo:
+        return []
+    before = spent(prepared.folder)
+    total = before + todo * price
+    paid = f", {before:,.2f} of them spent before," if before else ""
+    if total <= most * (1 + 1e-9):
+        return [f"--max-cost {most:g} suffices: the run costs {total:,.2f}{paid} at most."]
+    affordable = max(0, int((most - before) / price + 1e-9))
+    lines = [
+        f"--max-cost {most:g} does not suffice: the run costs {total:,.2f}{paid} and would end "
+        f"after {affordable:,} of these {todo:,} images."
+    ]
+    fitting = [
+        f"{smaller.flag} ({smaller.images:,} images, {before + smaller.images * price:,.2f})"
+        for smaller in smaller_runs(prepared, affordable)
+    ]
+    if fitting:
+        lines.append(f"Within {most:g}: {' or '.join(fitting)}.")
+    elif prepared.settings.shard is None:
+        least = smallest_run(prepared)
+        cost = f"{before + least * price:,.2f}"
+        lines.append(f"No smaller run fits: one image of each prompt ({least:,}) costs {cost}.")
+    return lines
 
 
 def _speed(prepared: Prepared) -> tuple[float | None, str]:

@@ -1,4 +1,4 @@
-"""`t2ibench ls`."""
+"""`t2ibench ls`: lists of tasks and of the parts that a run is made of, and one task in full."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.failure import say
 from t2ibench.cli.usage import add_flag
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
 from t2ibench.registry import load_target
 
 if TYPE_CHECKING:
     from t2ibench.registry import Registry
+    from t2ibench.tasks.index import TaskIndex
+    from t2ibench.tasks.loader import LoadedTask
 
 Row = dict[str, Any]
 _OWN = "t2ibench"
+_NARROWEST = 20  # columns of the longest column on a narrow terminal
 
 
 def _adapters(
@@ -75,74 +78,142 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "papers": ("t2ibench.apps.papers.paper:PAPERS", _described),
     "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
-CHOICES = ("tasks", "groups", *KINDS)
+WORDS = ("tasks", "groups", *KINDS)
+_WIDTH = 100  # columns, where no terminal says how many it has
+
+_DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made of; print one task.
+
+  t2ibench ls                        all tasks: suite, images, title
+  t2ibench ls core                   tasks of a suite (core, all, extended), as --tasks takes them;
+  t2ibench ls occupations              of a group; ls groups lists groups
+  t2ibench ls tag:gender               of a tag
+  t2ibench ls "t2iat_*"                by a pattern of their names; several words: ls core,mcas
+  t2ibench ls core_occupations_gender  one task: question, prompts, images, groups, source, limits
+  t2ibench ls models                 models and their aliases
+  t2ibench ls encoders               what embeds images and texts; also judges, rewriters, proposers
+  t2ibench ls methods                families of tasks and what they estimate
+  t2ibench ls writers                formats of `report --format`; also papers, destinations"""
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    verb = verbs.add_parser("ls", help="list tasks, methods, models, encoders, judges, writers, …")
-    add_flag(verb, "what", nargs="?", default="tasks", choices=CHOICES)
-    add_flag(verb, "--json", "as JSON")
-    add_flag(verb, "--include-path DIR", "further tasks", action="append")
+    verb = verbs.add_parser(
+        "ls",
+        help="list tasks, methods, models, encoders, judges, writers, …; print one task",
+        description=_DESCRIPTION,
+    )
+    text = f"one of {', '.join(WORDS)}; a task, suite, group, tag:NAME or pattern (default: tasks)"
+    add_flag(verb, "what WORD", text, nargs="?", default="tasks")
+    add_flag(verb, "--json", "print JSON, with every column")
+    add_flag(verb, "--verbose", "print every prompt and word of a task")
+    add_flag(verb, "--include-path DIR", "add the tasks of a folder", action="append")
     verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List tasks, groups or the entries of a registry."""
+    """List tasks, groups or the entries of a registry, or print one task."""
     what = arguments.what
     if what in KINDS:
         target, rows_of = KINDS[what]
         registry = load_target(target)
-        rows = rows_of(what.removesuffix("s"), registry)
-    else:
-        rows = _tasks(what, [Path(path) for path in arguments.include_path or ()])
-    if arguments.json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        _print_rows(rows_of(what.removesuffix("s"), registry), arguments.json)
         return 0
-    from tabulate import tabulate
+    from t2ibench.tasks.index import build_index
 
-    foreign = any(row.get("from", _OWN) != _OWN for row in rows)
-    shown = []
-    for row in rows:
-        needs, origin = row.pop("needs", ""), row.pop("from", _OWN)
-        if needs:  # few tasks need anything beside their file
-            row["title"] += f" [{needs}]"
-        if foreign:
-            row["from"] = "" if origin == _OWN else origin
-        texts = (", ".join(one) if isinstance(one, list) else one for one in row.values())
-        shown.append(dict(zip(row, texts, strict=True)))
-    print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
+    index, _ = build_index([Path(path) for path in arguments.include_path or ()])
+    for line in index.left_out():
+        say(line)
+    if what == "groups":
+        groups = [{"group": name, "tasks": ids} for name, ids in index.groups.items()]
+        _print_rows(groups, arguments.json)
+    elif what in index.tasks:
+        _print_task(index.tasks[what], arguments)
+    else:
+        _print_tasks(_selected(index, what), arguments.json)
     return 0
 
 
-def _widths(rows: list[Row]) -> list[int | None]:
-    """On a terminal the longest column takes the room that is left; into a pipe none is cut."""
-    if not rows or not sys.stdout.isatty():
+def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
+    """The tasks that a word names; an error names the nearest spelling among all words."""
+    from t2ibench.cli.ls_tasks import select
+
+    if what == "tasks":
+        return list(index.tasks.values())
+    try:
+        return select(index, what)
+    except TaskFileError:
+        raise
+    except T2IBenchError:
+        if "," in what:  # it says which of the words is unknown
+            raise
+        suites = ("all", "extended")
+        names = [
+            *WORDS,
+            *suites,
+            *index.groups,
+            *index.tasks,
+            *(f"tag:{tag}" for tag in index.tags),
+        ]
+        raise T2IBenchError(
+            f"Nothing is called '{shown(what)}'.{did_you_mean(what, names)}",
+            "`t2ibench ls tasks` lists tasks, `t2ibench ls groups` groups; `t2ibench ls --help` "
+            "says what else there is.",
+        ) from None
+
+
+def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
+    """A table of tasks that fits a screen of 100 columns, or all columns as JSON."""
+    from t2ibench.cli.ls_tasks import row_of, shown_row
+
+    rows = [row_of(task) for task in tasks]
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    from tabulate import tabulate
+
+    table = [shown_row(row) for row in rows]
+    widths = _widths(table, shutil.get_terminal_size((_WIDTH, 24)).columns)
+    align = ("left", "left", "right", "left")
+    print(tabulate(table, headers="keys", tablefmt="simple", maxcolwidths=widths, colalign=align))
+
+
+def _print_task(task: LoadedTask, arguments: argparse.Namespace) -> None:
+    from t2ibench.cli.ls_tasks import page_of, record_of
+
+    if arguments.json:
+        print(json.dumps(record_of(task), indent=1, ensure_ascii=False))
+    else:
+        width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
+        print(page_of(task, width, arguments.verbose))
+
+
+def _print_rows(rows: list[Row], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    from tabulate import tabulate
+
+    foreign = any(row.get("from", _OWN) != _OWN for row in rows)
+    table = []
+    for row in rows:
+        origin = row.pop("from", _OWN)
+        if foreign:
+            row["from"] = "" if origin == _OWN else origin
+        texts = (", ".join(cell) if isinstance(cell, list) else cell for cell in row.values())
+        table.append(dict(zip(row, texts, strict=True)))
+    # Into a pipe none is cut.
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print(tabulate(table, headers="keys", tablefmt="simple", maxcolwidths=_widths(table, columns)))
+
+
+def _widths(rows: list[Row], columns: int | None) -> list[int | None]:
+    """The longest column takes the room that is left; without a number of columns none is cut."""
+    if not rows or columns is None:
         return []
-    widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
+    widths = {  # tabulate gives a heading two columns more
+        key: max(len(key) + 2, *(len(str(row[key])) for row in rows)) for key in rows[0]
+    }
     longest = max(widths, key=lambda key: widths[key])
     taken = sum(2 + width for key, width in widths.items() if key != longest)
-    room = max(30, shutil.get_terminal_size().columns - taken)
+    room = max(_NARROWEST, columns - taken)
     return [room if key == longest else None for key in widths]
-
-
-def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
-    from t2ibench.tasks.index import build_index
-
-    registry, _ = build_index(include_paths)
-    for line in registry.left_out():
-        say(line)
-    if what == "groups":
-        return [{"group": name, "tasks": ids} for name, ids in registry.groups.items()]
-    return [
-        {
-            "task": task.id,
-            "method": task.spec.method,
-            "version": task.spec.version,
-            "suite": "extended" if task.spec.extended else "all",
-            "tags": list(task.spec.tags),
-            "title": task.spec.title,
-            "needs": pool.flag if (pool := task.spec.awaits) is not None else "",
-        }
-        for task in registry.tasks.values()
-    ]

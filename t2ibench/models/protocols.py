@@ -150,6 +150,17 @@ class Charges(Protocol):
 
 
 @runtime_checkable
+class HasPrice(Protocol):
+    """A generator that can say what an image costs before it is made (optional).
+
+    With it, `--dry-run --max-cost` says whether the limit suffices, and what fits into it.
+    """
+
+    def price_per_image(self) -> float | None:
+        """What an image costs at most, in the currency of `Charges`; None where it is unknown."""
+
+
+@runtime_checkable
 class Encoder(Protocol):
     """Embeds images and texts into one vector space.
 

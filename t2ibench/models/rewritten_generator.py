@@ -15,6 +15,7 @@ from t2ibench.models.protocols import (
     GeneratedImage,
     GeneratesInParts,
     Generator,
+    HasPrice,
     ImageRequest,
     Releasable,
     ReportsSettings,
@@ -159,7 +160,7 @@ class _InParts(Rewritten):
             yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
 
 
-_PASSED_ON = (Charges, ReportsSettings, Releasable, ReportsWaits)
+_PASSED_ON = (Charges, HasPrice, ReportsSettings, Releasable, ReportsWaits)
 
 
 def _of_inner(name: str) -> property:

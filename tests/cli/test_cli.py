@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,18 +21,20 @@ def test_help_and_lists_import_nothing_heavy() -> None:
     code = """
 import sys
 from t2ibench.cli import main
-for words in ("--help", "run --help", "ls", *(f"ls {kind}" for kind in sys.argv[1:])):
+for words in ("--help", "run --help", *(f"ls {kind}" for kind in sys.argv[1:])):
     try:
         main(words.split())
     except SystemExit:
         pass
 print("MODULES", *sys.modules)
 """
-    kinds = ("models", "encoders", "judges", "rewriters", "proposers")
-    argv = [sys.executable, "-c", code, *kinds]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    kinds = ("groups", "models", "encoders", "judges", "rewriters", "proposers")
     heavy = {"torch", "diffusers", "transformers", "open_clip", "scipy", "datasets", "PIL"}
-    assert not heavy & set(done.stdout.rsplit("MODULES", 1)[1].split())
+    # How many images a task takes is for its method to say, and methods import scipy.
+    for words, refused in ((kinds, heavy), (("tasks", "core_science_arts"), heavy - {"scipy"})):
+        argv = [sys.executable, "-c", code, *words]
+        done = subprocess.run(argv, capture_output=True, text=True, check=True)
+        assert not refused & set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
 def test_every_problem_of_every_file_is_printed(cli: Cli, tmp_path: Path) -> None:
@@ -81,7 +84,12 @@ def test_a_plan_of_any_size_is_a_screen_with_its_totals_last(
         lines = out.splitlines()
         assert status == 0 and len(lines) <= 50 and max(map(len, lines)) <= 80
         assert "All tasks together" in "".join(lines[-14:])
-        assert "1,213 images fit into 2 hours: --times .5" in " ".join(out.split())
+        assert "1,213 images fit into 2 hours: --tasks " in " ".join(out.split())
+    # What it proposes does fit: the same command with it takes less than two hours.
+    out = " ".join(cli(*flags, "--tasks", "core")[1].split())
+    smaller, hours = re.search(r"fit into 2 hours: (--times [\d.]+) \((.*?)\)", out).groups()
+    again = " ".join(cli(*flags, "--tasks", "core", *smaller.split())[1].split())
+    assert f"Time: about {hours}" in again and "fit into" not in again
 
 
 def test_dry_run_estimates_time_from_a_published_speed(

@@ -7,6 +7,7 @@ import base64
 import io
 import json
 import pickle
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -400,6 +401,49 @@ def test_an_unknown_price_is_said_and_not_guessed(
     assert "their cost is unknown" in " ".join(capsys.readouterr().out.split())
     assert main(["run", "--model", "toyland", "--tasks", "mcas", "--max-cost", "1"]) == 1
     assert "toyland costs nothing" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_dry_run_says_whether_the_limit_suffices_and_what_fits(
+    toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = run_words(toyland, tmp_path, "price_per_image=0.25")
+    words[words.index("t2iat_flowers_insects")] = "t2iat_flowers_insects,t2iat_science_arts"
+    words[words.index("--images-per-prompt") + 1] = "10"
+
+    def planned(*more: str) -> str:
+        assert main([*words, "--dry-run", *more]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    def images(plan: str) -> int:
+        return int(re.search(r"(\d+) requests? to ", plan)[1])  # type: ignore[index]
+
+    total = images(planned())
+    plan = planned("--max-cost", f"{total / 4:g}")
+    assert f"--max-cost {total / 4:g} suffices: the run costs {total / 4:,.2f} at most." in plan
+    limit = total / 8  # half of it
+    plan = planned("--max-cost", f"{limit:g}")
+    assert f"does not suffice: the run costs {total / 4:,.2f} and would end after" in plan
+    assert f"after {total // 2} of these {total} images" in plan
+    # Both that it proposes make as many images as it says, within the limit.
+    proposed = re.findall(r"(--(?:times|tasks) \S+) \((\d+) images, ([\d.]+)\)", plan)
+    assert [flag.split()[0] for flag, _, _ in proposed] == ["--times", "--tasks"]
+    for flag, count, cost in proposed:
+        name, value = flag.split()
+        given = [*words]
+        if name == "--tasks":
+            given[given.index("--tasks") + 1] = value
+        else:
+            given += [name, value]
+        assert main([*given, "--dry-run"]) == 0
+        assert images(capsys.readouterr().out) == int(count)
+        assert float(cost) == int(count) / 4 <= limit
+    plan = planned("--max-cost", "1")
+    assert "No smaller run fits: one image of each prompt" in plan
+    # What was spent before counts, and is named.
+    assert main([*words, "--max-cost", "2"]) == 1
+    plan = planned("--max-cost", f"{total / 4:g}")
+    assert f"suffices: the run costs {total / 4:,.2f}, 2.00 of them spent before, at most." in plan
 
 
 NO_COST = ["1e400", "1" + "0" * 400, "-1", "NaN", "Infinity", "true", '"0.5"', "[1]", "1e9", "null"]

@@ -17,6 +17,7 @@ ENCODERS: Registry[Adapter[Encoder]] = Registry(
         "open_clip": "t2ibench.models.encoders.open_clip:ADAPTER",
         "clip": "t2ibench.models.encoders.clip:ADAPTER",
         "vectors": "t2ibench.models.encoders.vectors:ADAPTER",
+        "wordllama": "t2ibench.models.encoders.wordllama:ADAPTER",
         "text_of": "t2ibench.models.encoders.text_of:ADAPTER",
         "toyland": "t2ibench.models.encoders.toyland:ADAPTER",
         "toy-clip": "t2ibench.models.encoders.clip:TOY_CLIP",

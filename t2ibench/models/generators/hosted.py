@@ -284,6 +284,10 @@ class HostedGenerator:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
         return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
 
+    def price_per_image(self) -> float | None:
+        """What an image costs (see models.protocols.HasPrice)."""
+        return self._price
+
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images, several at a time."""
         found = dict(pair for part in self.generate_in_parts(requests) for pair in part)

@@ -1,0 +1,281 @@
+"""`t2ibench ls TASK` and `t2ibench ls GROUP`: one task in full, and tasks as a table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from t2ibench.errors import T2IBenchError, visible
+from t2ibench.methods import METHODS, needs
+from t2ibench.methods.core.guided import GuidedTask
+from t2ibench.settings import Settings
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.evidence import Needs
+    from t2ibench.tasks.index import TaskIndex
+    from t2ibench.tasks.loader import LoadedTask
+
+Row = dict[str, Any]
+CORE = "core"  # the group of the short suite
+_FIRST = 6  # prompts, words and sets that are shown without --verbose
+_LABEL = 13  # columns of a line's name
+# Keys of a set's members, the first that it has; and parts of a task that are no sets of words.
+_MEMBERS = ("words", "stimuli", "classes")
+_NOT_SETS = {"published", "proposal", "reference"}
+
+
+def select(index: TaskIndex, pattern: str) -> list[LoadedTask]:
+    """The tasks that a word names, as --tasks takes it; several are separated by commas."""
+    return index.select(pattern.split(","))
+
+
+def row_of(task: LoadedTask) -> Row:
+    """A task in a list of tasks."""
+    spec = task.spec
+    pool = spec.awaits
+    asked = _needs(task)
+    return {
+        "task": task.id,
+        "method": spec.method,
+        "version": spec.version,
+        "suite": suite_of(task),
+        "images": None if asked is None else asked.n_images,
+        "tags": list(spec.tags),
+        "title": spec.title,
+        "needs": "" if pool is None else pool.flag,
+    }
+
+
+def shown_row(row: Row) -> Row:
+    """What a table has room for; `--json` and the page of a task have the rest."""
+    waits = f" [needs {row['needs'].partition(' ')[0]}]" if row["needs"] else ""
+    images = "?" if row["images"] is None else f"{row['images']:,}"
+    return {
+        "task": row["task"],
+        "suite": row["suite"],
+        "images": images,
+        "title": f"{row['title']}{waits}",
+    }
+
+
+def suite_of(task: LoadedTask) -> str:
+    """The word that --tasks takes for the suite that a task belongs to."""
+    if task.group == CORE:
+        return CORE
+    return "extended" if task.spec.extended else "all"
+
+
+def _needs(task: LoadedTask) -> Needs | None:
+    """The evidence of a task with its own numbers of images; None where captions decide it."""
+    if task.spec.awaits is not None:
+        return None
+    try:
+        return needs(task.spec, Settings())
+    except T2IBenchError:  # of a method whose package is not installed here
+        return None
+
+
+def record_of(task: LoadedTask) -> Row:
+    """A task in full, for `--json`."""
+    asked = _needs(task)
+    spec = task.spec
+    prompts = {} if asked is None else asked.images_by_prompt
+    return row_of(task) | {
+        "group": task.group,
+        "description": spec.description,
+        "estimates": _one_space(METHODS.get(spec.method).estimand),
+        "sets": [{"key": one.key, "name": one.name, "words": one.words} for one in _sets(spec)],
+        "prompts": dict(prompts),
+        "questions": [text for text, _ in _questions(asked)],
+        "texts": 0 if asked is None else len(asked.texts),
+        "published": [one.model_dump() for one in spec.published],
+        "notes": list(spec.notes),
+        "citation": spec.citation,
+        "hash": task.hash,
+        "file": str(task.path),
+    }
+
+
+def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
+    """A task in full, as text: what it asks, of which images, and what it does not show.
+
+    Args:
+        task: The task.
+        width: Columns of a line.
+        verbose: Every prompt and word, not only the first ones.
+
+    Returns:
+        Lines that a terminal shows as they are.
+    """
+    most = None if verbose else _FIRST
+    lines: list[str] = []
+    for label, text in _entries(task, most):
+        first = f"{label:{_LABEL}}"
+        lines += textwrap.wrap(
+            visible(_one_space(text)),
+            max(width, 2 * _LABEL),
+            initial_indent=first,
+            subsequent_indent=" " * _LABEL,
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines)
+
+
+def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
+    """The lines of a page: a name, empty where it goes on, and a text."""
+    spec = task.spec
+    method = METHODS.get(spec.method)
+    asked = _needs(task)
+    yield "Task", f"{task.id}: {spec.title}"
+    yield "Question", spec.description
+    yield "Method", f"{method.title}. The headline estimates: {method.estimand}"
+    yield "Suite", _suite_text(task)
+    yield "Images", _images_text(task, asked)
+    yield from _labelled("Groups", _set_lines(spec, most), most, "sets of words")
+    if isinstance(spec, GuidedTask):
+        yield from _labelled("Templates", _template_lines(spec), most, "templates")
+    if asked is not None:
+        counted = asked.images_by_prompt.items()
+        prompts = [f"{count} × {prompt}" for prompt, count in counted]
+        yield from _labelled("Prompts", prompts, most, "prompts")
+        if not prompts:
+            yield from _labelled("Texts", list(asked.texts), most, "texts")
+        questions = [_question_text(text, classes) for text, classes in _questions(asked)]
+        yield from _labelled("Questions", questions, most, "questions to the judge")
+    published = [
+        f"{one.model}: {name} {value:g} ({one.source})"
+        for one in spec.published
+        for name, value in one.scores.items()
+    ]
+    yield from _labelled("Published", published, most, "values")
+    yield from _labelled("Limits", list(spec.notes), None, "notes")
+    yield "Source", spec.citation
+    yield "Version", f"{spec.version}, SHA-256 {task.hash[:16]}… over all that decides a score"
+    yield "File", str(task.path)
+
+
+def _suite_text(task: LoadedTask) -> str:
+    suite = suite_of(task)
+    tags = ", ".join(f"tag:{tag}" for tag in task.spec.tags)
+    group = f"group {task.group}; " if task.group else ""
+    control = "; a positive control, which is no finding" if task.spec.control else ""
+    return f"{suite}; {group}{tags or 'no tags'}{control}"
+
+
+def _images_text(task: LoadedTask, asked: Needs | None) -> str:
+    """How many images a task takes, and who reads them."""
+    if asked is None:
+        pool = task.spec.awaits
+        return "?" if pool is None else f"as many as its captions give; it needs {pool.flag}"
+    if not asked.n_images:
+        return f"none: {len(asked.texts):,} texts, which describe the text encoder alone"
+    readers = ["an encoder"] if asked.embeds else []
+    answers = sum(need.images for need in asked.questions)
+    if answers:
+        readers.append(f"a judge ({answers:,} answers)")
+    by = " and ".join(readers)
+    return f"{asked.n_images:,} of {len(asked.images_by_prompt):,} prompts, read by {by}"
+
+
+def _labelled(
+    label: str, lines: Sequence[str], most: int | None, what: str
+) -> Iterator[tuple[str, str]]:
+    """Lines of which the first has the name, and how many more there are."""
+    shown_lines = lines[:most]
+    for number, line in enumerate(shown_lines):
+        yield ("" if number else label), line
+    hidden = len(lines) - len(shown_lines)
+    if hidden:
+        yield "", f"… and {hidden:,} more {what} (--verbose)"
+
+
+def _template_lines(spec: GuidedTask) -> list[str]:
+    lines = []
+    for wording in spec.prompts.wordings:
+        language = f" [{wording.language}]" if wording.language else ""
+        lines.append(f"{wording.neutral} | {wording.guided}{language}")
+    return lines
+
+
+def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
+    """Every question that a judge is asked, with its classes, once."""
+    if asked is None:
+        return []
+    each = (*asked.questions, *asked.checks)
+    return list(dict.fromkeys((need.question, tuple(need.classes)) for need in each))
+
+
+def _question_text(question: str, classes: Sequence[str]) -> str:
+    return f"{question} ({', '.join(classes) or 'in its own words'})"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSet:
+    """A named part of a task, such as a concept with its stimuli.
+
+    Attributes:
+        key: Its place in the task's file, such as 'attributes.A'.
+        name: What reports call it.
+        words: Its members; empty where it has a name alone.
+    """
+
+    key: str
+    name: str
+    words: tuple[str, ...] = ()
+
+
+def _set_lines(spec: BaseModel, most: int | None) -> list[str]:
+    """The sets of a task, one a line, with their first words."""
+    lines = []
+    for named in _sets(spec):
+        line = f"{named.key}: {named.name}"
+        if named.words:
+            hidden = len(named.words) - len(named.words[:most])
+            more = f", … ({len(named.words)} words)" if hidden else ""
+            line += f" ({', '.join(named.words[:most])}{more})"
+        lines.append(line)
+    return list(dict.fromkeys(lines))  # an axis that many prompts share is named once
+
+
+def _sets(spec: BaseModel) -> list[NamedSet]:
+    """Every named part of a task: concepts, groups, attributes, questions' classes, anchors.
+
+    Whatever the method, it is a model of the task's schema that has a name.
+    """
+    parts: list[NamedSet] = []
+    for key in type(spec).model_fields:
+        if key not in _NOT_SETS:
+            parts += _sets_in(getattr(spec, key), key)
+    return parts
+
+
+def _sets_in(value: object, key: str) -> Iterator[NamedSet]:
+    if isinstance(value, BaseModel):
+        name = getattr(value, "name", None)
+        if isinstance(name, str):
+            yield NamedSet(key, name, _members(value))
+        for field in type(value).model_fields:
+            if field not in _MEMBERS:
+                yield from _sets_in(getattr(value, field), f"{key}.{field}")
+    elif isinstance(value, Mapping):
+        for field, part in value.items():
+            yield from _sets_in(part, f"{key}.{field}")
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _sets_in(part, key)
+
+
+def _members(part: BaseModel) -> tuple[str, ...]:
+    for key in _MEMBERS:
+        words = getattr(part, key, None)
+        if isinstance(words, tuple) and words and all(isinstance(word, str) for word in words):
+            return words
+    return ()
+
+
+def _one_space(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,97 @@
+"""What of a run fits into a number of images: a smaller `--times`, or some of the tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from t2ibench.methods import needs
+
+if TYPE_CHECKING:
+    from t2ibench.pipeline.preparation import Prepared
+
+_FRACTIONS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
+_LONGEST = 60  # characters of a list of tasks: a terminal's line cannot break it
+
+
+@dataclass(frozen=True, slots=True)
+class Smaller:
+    """A smaller run: the flag that makes it, and how many images have to be made for it."""
+
+    flag: str
+    images: int
+
+
+def smaller_runs(prepared: Prepared, most: int) -> list[Smaller]:
+    """Runs of which at most so many images have to be made: all tasks smaller, and fewer tasks.
+
+    Args:
+        prepared: The run as it was asked for.
+        most: Images that may be made.
+
+    Returns:
+        The largest of each kind; none where not even the smallest fits.
+    """
+    if most < 1 or prepared.settings.shard is not None:
+        return []
+    found = (_fewer_images(prepared, most), _fewer_tasks(prepared, most))
+    return [smaller for smaller in found if smaller is not None]
+
+
+def smallest_run(prepared: Prepared) -> int:
+    """How many images have to be made for one image of each prompt."""
+    return _to_make(prepared, dict.fromkeys(prepared.plan.prompts, 1))
+
+
+def _fewer_images(prepared: Prepared, most: int) -> Smaller | None:
+    """All tasks with the largest `--times` that fits."""
+    for fraction in _FRACTIONS:
+        times = round(prepared.plan.settings.times * fraction, 4)
+        settings = prepared.plan.settings.model_copy(update={"times": times})
+        wanted: Counter[str] = Counter()
+        for task in prepared.plan.tasks:
+            wanted |= Counter(needs(task.spec, settings).images_by_prompt)
+        images = _to_make(prepared, wanted)
+        if images <= most:
+            return Smaller(f"--times {times:g}", images)
+    return None
+
+
+def _fewer_tasks(prepared: Prepared, most: int) -> Smaller | None:
+    """Some of the tasks at their full size: those that cost least first, as long as they fit."""
+    wanted_by = {
+        task.id: Counter(prepared.plan.needs[task.id].images_by_prompt)
+        for task in prepared.plan.tasks
+    }
+    by_cost = sorted(wanted_by, key=lambda name: _to_make(prepared, wanted_by[name]))
+    together: Counter[str] = Counter()
+    chosen: list[str] = []
+    for name in by_cost:
+        more = together | wanted_by[name]  # an image that several ask for is made once
+        if wanted_by[name] and _to_make(prepared, more) <= most:
+            together = more
+            chosen.append(name)
+    if not chosen or len(chosen) == len(by_cost):
+        return None
+    ordered = [name for name in wanted_by if name in chosen]
+    named = 1
+    while named < len(ordered) and len(",".join(ordered[: named + 1])) <= _LONGEST:
+        named += 1
+    hidden = len(ordered) - named
+    names = ",".join(ordered[:named])
+    more_tasks = f" and {hidden} more" if hidden else ""
+    return Smaller(f"--tasks {names}{more_tasks}", _to_make(prepared, together))
+
+
+def _to_make(prepared: Prepared, wanted: Mapping[str, int]) -> int:
+    """How many of these images are not stored yet."""
+    images = prepared.images
+    if images is None:
+        return 0
+    return sum(
+        not images.is_done(prompt, index)
+        for prompt, count in wanted.items()
+        for index in range(count)
+    )
