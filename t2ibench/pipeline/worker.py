@@ -45,8 +45,8 @@ from t2ibench.settings import RunSettings
 _Model = TypeVar("_Model")
 _JUDGES = "Without a download: --judge answers:FILE (people's answers)."
 _ENCODERS = (
-    "Without a download: weights in a file, --encoder open_clip:ARCH/FILE.safetensors, or tasks "
-    "that ask a judge, such as one that `t2ibench propose` writes."
+    "Without a download: weights in a file, --encoder open_clip:ARCH/FILE.safetensors#TAG, or "
+    "tasks that ask a judge, such as one that `t2ibench propose` writes."
 )
 
 
