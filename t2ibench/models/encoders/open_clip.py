@@ -13,7 +13,6 @@ from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import quietly
 from t2ibench.models.encoders.open_clip_training import (
     Training,
     training_of_file,
@@ -22,6 +21,7 @@ from t2ibench.models.encoders.open_clip_training import (
 from t2ibench.models.encoders.towers import TowerEncoder, untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
+from t2ibench.models.library_messages import collect_messages
 
 if TYPE_CHECKING:
     import torch
@@ -174,7 +174,7 @@ def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
     import open_clip
 
     try:
-        with quietly():
+        with collect_messages(text):
             model, _, preprocess = open_clip.create_model_and_transforms(
                 source.architecture,
                 pretrained=str(source.weights or source.tag),
@@ -182,6 +182,8 @@ def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
                 **source.training.create_options(),
             )
             tokenizer = open_clip.get_tokenizer(source.architecture)
+    except T2IBenchError:
+        raise
     except Exception as error:
         raise T2IBenchError(
             f"open_clip could not load {text}: {first_line(error)[:200]}.",
