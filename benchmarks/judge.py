@@ -42,9 +42,9 @@ from transformers import (
 )
 
 from t2ibench.models.adapter import Request
-from t2ibench.models.devices import quietly
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.judges.vlm import VlmArguments, VlmJudge
+from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.protocols import Query
 
 CLASSES = ("female", "male", "young", "middle-aged", "old", "light skin", "dark skin", "a crowd")
@@ -278,7 +278,7 @@ def main() -> None:
     rows = []
     for name, build in (("LLaVA-class", llava), ("Qwen2-VL-class", qwen2_vl)):
         torch.manual_seed(0)
-        with tempfile.TemporaryDirectory() as folder, quietly():
+        with tempfile.TemporaryDirectory() as folder, collect_messages():
             build(Path(folder))
             rows += measure(name, Path(folder), options)
     print(tabulate(rows, headers="keys", floatfmt=".2f", missingval="free text"))

@@ -127,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--images", type=int, default=256)
     parser.add_argument("--pixels", type=int, default=512)
-    parser.add_argument("--architecture", default="ViT-B-32")
+    parser.add_argument("--architecture", default="ViT-B-32-quickgelu")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()

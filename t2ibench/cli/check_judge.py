@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask a judge what is known, and print how it did."""
     from t2ibench.apps.labelling.trial import try_judge
     from t2ibench.arguments import parse_args
-    from t2ibench.models.devices import quietly
     from t2ibench.models.encoders import DEFAULT_ENCODER
     from t2ibench.models.judges import create_judges
+    from t2ibench.models.library_messages import collect_messages
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.store.files import write_text
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if isinstance(judge, ReportsWaits):
         judge.report_waits(_say)
-    with quietly():
+    with collect_messages(judge.name):
         trial = try_judge(judge, known, _progress, source)
     print("\n".join([*check_lines(trial.check), *_summary(trial)]))
     if arguments.output:

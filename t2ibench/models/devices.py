@@ -1,13 +1,7 @@
-"""Choosing a device and a dtype; loading without the libraries' own chatter."""
+"""Choosing a device and a dtype, and freeing memory."""
 
 from __future__ import annotations
 
-import importlib
-import logging
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -86,23 +80,6 @@ def torch_dtype(name: str) -> torch.dtype:
 
     dtype: torch.dtype = getattr(torch, name)
     return dtype
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Load a model without the libraries' log lines; what goes wrong is raised, and said once."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    # Bars over weights that take a second tell nothing; those of downloads stay.
-    for library in {"transformers", "diffusers"} & sys.modules.keys():
-        importlib.import_module(f"{library}.utils.logging").disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            # Notes between libraries about their own interfaces; the user cannot act on them.
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
 
 
 def free_memory() -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
-from t2ibench.models.devices import quietly
+from t2ibench.models.library_messages import collect_messages
 
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _WIDTH = 300  # characters of a path that a message shows
@@ -65,9 +65,9 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 def loading(
     source: str, hint: str, *, what: str | None = None, library: str = "transformers"
 ) -> Iterator[None]:
-    """Load a model quietly; what a library raises is one line with its likeliest cause."""
+    """Load a model; what a library raises is one line with its likeliest cause."""
     try:
-        with quietly():
+        with collect_messages(what or source):
             yield
     except T2IBenchError:
         raise

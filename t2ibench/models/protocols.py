@@ -220,6 +220,17 @@ class HasUntrained(Protocol):
         """
 
 
+@runtime_checkable
+class DescribesNetwork(Protocol):
+    """An encoder that says what its network is, for the record and the pages (optional).
+
+    Attributes:
+        network: JSON values, such as architecture, weights, activation function and preprocessing.
+    """
+
+    network: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One question about one image.

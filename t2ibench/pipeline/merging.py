@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
+from t2ibench.results.schema import LibraryWarning
 from t2ibench.store.evidence import KINDS, EvidenceStore
 from t2ibench.store.images import LOOKS
 from t2ibench.store.locks import locked
@@ -49,6 +50,7 @@ def merge(paths: Sequence[Path], output: Path | None, reporter: Reporter) -> Run
             settings=first.settings.model_copy(update={"shard": None, "no_score": False}),
             status="incomplete",
             generator=_generator([part.record for part in parts]),
+            library_warnings=_warnings([part.record for part in parts]),
             history=[entry for part in parts for entry in part.record.history],
         )
     return folder
@@ -67,6 +69,14 @@ def _check(first: RunFolder, other: RunFolder) -> None:
             f"{first.path} and {other.path} are no parts of one run: their {unlike} differ.",
             "Start every part with the same command, but for --shard.",
         )
+
+
+def _warnings(records: Sequence[RunRecord]) -> list[LibraryWarning]:
+    """What libraries warned of in any part, each warning once."""
+    joined: list[LibraryWarning] = []
+    for record in records:
+        joined += [warning for warning in record.library_warnings if warning not in joined]
+    return sorted(joined, key=lambda warning: (warning.library, warning.about, warning.text))
 
 
 def _copy(part: RunFolder, folder: RunFolder) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
+from t2ibench.models.library_messages import JOURNAL
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.captions import carried, keep
@@ -33,8 +34,8 @@ from t2ibench.results.record import (
     GeneratorRecord,
     HistoryEntry,
 )
-from t2ibench.results.run import mending, versions
-from t2ibench.results.schema import Results
+from t2ibench.results.run import RunFolder, mending, versions
+from t2ibench.results.schema import LibraryWarning, Results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.database import mend
 
@@ -92,6 +93,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     observing = not settings.generate_only
     with (
         mending(),
+        JOURNAL.listening(lambda message: reporter.warn(message.line)),
         executor_of(prepared, reporter, observing) as executor,
         prepared.alone(reporter),
     ):
@@ -107,6 +109,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         if observing:
             _observe(job, prepared, executor, reporter)
         executor.close()  # scoring needs the memory, and no model
+        _keep_library_warnings(folder)
         outcome = Outcome(
             None,
             folder.path,
@@ -233,7 +236,11 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
     observers: dict[str, object] = {}
     if observing is not None:
         observers["encoders"] = {
-            one.name: EncoderRecord(fingerprint=one.fingerprint, embeds_images=one.embeds_images)
+            one.name: EncoderRecord(
+                fingerprint=one.fingerprint,
+                embeds_images=one.embeds_images,
+                network=dict(getattr(one, "network", {})),
+            )
             for one in observing.encoders
         }
         observers["controls"] = {
@@ -265,6 +272,19 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
         include_path=list(dict.fromkeys(include)),
         **observers,
     )
+
+
+def _keep_library_warnings(folder: RunFolder) -> None:
+    """Add what libraries warned of to the record, each warning once."""
+    new = [
+        LibraryWarning(library=message.library, about=message.about, text=message.text)
+        for message in JOURNAL.messages()
+    ]
+    kept = folder.record.library_warnings
+    if any(warning not in kept for warning in new):
+        joined = [*kept, *(warning for warning in new if warning not in kept)]
+        joined.sort(key=lambda warning: (warning.library, warning.about, warning.text))
+        folder.update(library_warnings=joined)
 
 
 def _generator_record(

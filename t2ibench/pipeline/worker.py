@@ -15,6 +15,7 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.hub import NotDownloadedError
 from t2ibench.models.judges import create_judges
+from t2ibench.models.library_messages import JOURNAL, LibraryMessage
 from t2ibench.models.protocols import (
     Encoder,
     Generator,
@@ -45,8 +46,8 @@ from t2ibench.settings import RunSettings
 _Model = TypeVar("_Model")
 _JUDGES = "Without a download: --judge answers:FILE (people's answers)."
 _ENCODERS = (
-    "Without a download: weights in a file, --encoder open_clip:ARCH/FILE.safetensors, or tasks "
-    "that ask a judge, such as one that `t2ibench propose` writes."
+    "Without a download: weights in a file, --encoder open_clip:ARCH/FILE.safetensors#TAG, or "
+    "tasks that ask a judge, such as one that `t2ibench propose` writes."
 )
 
 
@@ -116,6 +117,7 @@ class UserLine:
 
     text: str
     warning: bool = False
+    message: LibraryMessage | None = None  # where it is a library's
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ class Order:
         self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
     ) -> Worker:
         """In another process: a worker that makes its generator, too."""
+        JOURNAL.tell_by(lambda message: tell(UserLine(message.line, True, message)))
         with suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]

@@ -167,10 +167,10 @@ def _texts(value: Any) -> Iterator[str]:
 def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:
     from datasets import load_dataset
 
-    from t2ibench.models.devices import quietly
+    from t2ibench.models.library_messages import collect_messages
 
     try:
-        with quietly():
+        with collect_messages(source):
             splits = load_dataset(source, streaming=True)
     except Exception as error:
         raise T2IBenchError(

@@ -131,12 +131,22 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
     for title, names in (("Encoders", run.encoders), ("Judges", run.judges)):
         if names:
             parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
+    if results.networks:
+        networks = sorted(results.networks.items())
+        parts += [f"- {escape(f'{name}: {sentences.network_text(one)}')}" for name, one in networks]
+        parts += [""]
     for name, task in results.tasks.items():
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
     told = sentences.earlier(run)
-    remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
+    of_libraries = sentences.warnings_of_libraries(results) + sentences.unknown_networks(results)
+    remarks = [
+        *([f"- {' '.join(told)}"] if told else []),
+        *(f"- {escape(text)}" for text in of_libraries),
+        *_mixed(results),
+        *_remarks(results),
+    ]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
     if results.command:

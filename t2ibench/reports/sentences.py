@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.results.display import ALPHA, UNSURE, WORDS, IntervalMark
 from t2ibench.results.judge_checks import judges_said
-from t2ibench.results.schema import TaskResult
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.distinct import REPEATED
 
 if TYPE_CHECKING:
@@ -206,6 +206,48 @@ def summary(run: RunView) -> str:
     return f"{len(tasks)} {'test' if len(tasks) == 1 else 'tests'} on images{texts}{each}"
 
 
+def network_text(network: Mapping[str, Any]) -> str:
+    """What an encoder's network is, in one line.
+
+    Examples:
+        >>> network_text({"architecture": "ViT-L-14", "mean": [0.5, 0.5]})
+        'architecture ViT-L-14, mean 0.5 0.5'
+    """
+    parts = []
+    for name, value in network.items():
+        values = value if isinstance(value, list) else [value]
+        words = " ".join(f"{item:.4g}" if isinstance(item, float) else str(item) for item in values)
+        parts.append(f"{name.replace('_', ' ')} {words}")
+    return ", ".join(parts)
+
+
+def warnings_of_libraries(results: Results) -> list[str]:
+    """What model libraries warned of while models were loaded, one sentence a warning."""
+    sentences = []
+    for warning in results.library_warnings:
+        about = f" while {warning.about} was loaded" if warning.about else ""
+        sentences.append(f"{warning.library} warned{about}: {warning.text}")
+    return sentences
+
+
+def unknown_networks(results: Results) -> list[str]:
+    """Encoders of open_clip whose results do not say of which network they are, and what follows.
+
+    Earlier versions did not record it. They ran tags such as 'openai' with GELU where the
+    installed open_clip did, and nobody trained that network.
+    """
+    used = {name for task in results.tasks.values() for name in task.settings.encoders}
+    silent = sorted(
+        name for name in used if name.startswith("open_clip:") and name not in results.networks
+    )
+    return [
+        f"{name}: an earlier version of t2ibench made these results and did not record the "
+        "activation function. Weights that were trained with QuickGELU may have run with GELU, "
+        "which is a network that nobody trained. Run the command again to be sure."
+        for name in silent
+    ]
+
+
 def limits(run: RunView) -> list[tuple[str, str]]:
     """What the run cannot show, first."""
     names = ", ".join(run.encoders)
@@ -221,6 +263,11 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         judged = [task.result for task in run.tasks if task.result.settings.judges]
         told = list(dict.fromkeys(filter(None, map(judges_said, judged))))
         found.append((f"{names}.", " ".join(told[:_NAMED])))
+    warned = warnings_of_libraries(run.results)
+    if warned:
+        plural = "" if len(warned) == 1 else "s"
+        found.append((f"{len(warned)} warning{plural} of libraries.", " ".join(warned[:_NAMED])))
+    found += [("Which network?", text) for text in unknown_networks(run.results)]
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
         images = "one image" if least == 1 else f"{least} images"

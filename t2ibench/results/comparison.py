@@ -502,6 +502,13 @@ def _unique(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
     return {(row.name, row.group): row for row in rows if counts[row.name] == 1}
 
 
+def _other_encoders(first: TaskResult, second: TaskResult) -> str:
+    """What is different about the encoders of two results."""
+    if first.settings.encoders.keys() != second.settings.encoders.keys():
+        return "other encoders"
+    return "an encoder has the same name and is another network, or of another version of t2ibench"
+
+
 def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     if first.task_hash != second.task_hash:
         drawn = [task.pool.drawn for task in (first, second) if task.pool is not None]
@@ -513,7 +520,7 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
         return _Remarks(["measures the text encoder, which both runs share"], False, False)
     limits = {first.settings.limit, second.settings.limit}
     undecidable = (
-        (not alike and not text_only(first), "other encoders"),
+        (not alike and not text_only(first), _other_encoders(first, second)),
         (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),

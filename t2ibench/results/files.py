@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.builder import adjusted_run, is_complete
 from t2ibench.results.migration import OLDEST, migrate
-from t2ibench.results.record import GeneratorRecord
+from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Results, TaskResult
 from t2ibench.settings import RunSettings
@@ -94,8 +94,13 @@ def assemble(
     settings: RunSettings | None,
     name: str | None = None,
     earlier: Mapping[str, TaskResult] | None = None,
+    record: RunRecord | None = None,
 ) -> Results:
-    """Results of one command; p-values are adjusted over its tasks."""
+    """Results of one command; p-values are adjusted over its tasks.
+
+    The record says what its encoders are, and what libraries warned of.
+    """
+    encoders = {} if record is None else record.encoders
     command: list[str] = []
     if settings is not None:  # what repeats the tasks, in an order that decides nothing
         used = {task.pool.name for task in tasks.values() if task.pool is not None}
@@ -111,6 +116,8 @@ def assemble(
         limited=any(task.settings.limit is not None for task in tasks.values()),
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
+        networks={name: one.network for name, one in sorted(encoders.items()) if one.network},
+        library_warnings=[] if record is None else record.library_warnings,
     )
 
 
@@ -160,7 +167,8 @@ def write_results(
     new = {name: result for name, result in new.items() if name not in kept}
     mine = {name: before[name] for name in before if name in {*kept, *together}} | new
     earlier = {name: result for name, result in before.items() if name not in mine}
-    results = assemble(generator, mine, settings, folder.record.settings.name, earlier)
+    record = folder.record
+    results = assemble(generator, mine, settings, record.settings.name, earlier, record)
     write_text(folder.results, results.to_json(checked=True))
     written = {name: inputs[name] for name in new if name in inputs}
     ScoreStore(folder.database).publish(written, {*mine, *earlier})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field
 
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.results.rates import Record
-from t2ibench.results.schema import GeneratorInfo
+from t2ibench.results.schema import GeneratorInfo, LibraryWarning
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY
 from t2ibench.version import __version__
@@ -42,10 +42,12 @@ class EncoderRecord(Record):
     Attributes:
         fingerprint: SHA-256 over everything that decides an embedding.
         embeds_images: False for word vectors.
+        network: What its network is, as JSON values, where the encoder says it.
     """
 
     fingerprint: str
     embeds_images: bool = True
+    network: dict[str, Any] = Field(default_factory=dict)
 
 
 class ControlRecord(Record):
@@ -93,6 +95,7 @@ class RunRecord(Record):
             against.
         judges: Fingerprints of its judges, by name.
         judge_checks: What checks by people said of them.
+        library_warnings: What model libraries warned of while models were loaded, in all calls.
         from_objects: Whether Python objects took part, which no command can name.
         history: One entry a call, the latest last.
     """
@@ -109,6 +112,7 @@ class RunRecord(Record):
     controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, str] = Field(default_factory=dict)
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
+    library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False
     history: list[HistoryEntry] = Field(default_factory=list)
 

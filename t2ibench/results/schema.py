@@ -245,6 +245,20 @@ class GeneratorInfo(Record):
     rewriter: RewriterInfo | None = None
 
 
+class LibraryWarning(Record):
+    """What a model library warned of while a model of the run was loaded.
+
+    Attributes:
+        library: Its name.
+        about: The model; empty where that is not known.
+        text: The warning, on one line.
+    """
+
+    library: str
+    about: str = ""
+    text: str
+
+
 class Results(Record):
     """results.json.
 
@@ -259,6 +273,9 @@ class Results(Record):
         tasks: Task id to result, sorted. p-values are adjusted over these.
         earlier: The same of tasks that only earlier commands in this folder measured, as those
             left them. No report, comparison or gate is about them.
+        networks: Encoder to what its network is: architecture, weights, activation function,
+            preprocessing. Without those that do not say it, as in results of older versions.
+        library_warnings: What model libraries warned of while models of the run were loaded.
     """
 
     schema_version: int = Field(default=SCHEMA_VERSION, alias="schema")
@@ -270,6 +287,8 @@ class Results(Record):
     limited: bool
     tasks: dict[str, TaskResult]
     earlier: dict[str, TaskResult] = Field(default_factory=dict)
+    networks: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    library_warnings: list[LibraryWarning] = Field(default_factory=list)
     _folder: Path | None = PrivateAttr(default=None)
 
     # How notebooks show results; pages are made further up, and `show_with` says by what.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -24,6 +25,7 @@ from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.rates import repeated_prompts
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, open_run
+from t2ibench.results.schema import LibraryWarning
 from t2ibench.settings import RunSettings
 from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
 from t2ibench.store.database import Database
@@ -35,6 +37,7 @@ from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
 _PART = 256  # embeddings stored together
+_FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:|~|\.{1,2})?[/\\](?:[^/\\\s'\"]+[/\\])*")
 _LONGEST_TEMPLATE = 10_000  # characters of an instruction that a command may hold
 
 
@@ -81,8 +84,12 @@ def pack(
     settings = record.repeatable()
     assert settings is not None  # _checked refuses runs of Python objects
     results = assemble(
-        info, {name: one.result for name, one in scored.items()}, _without_paths(settings, record)
+        info,
+        {name: one.result for name, one in scored.items()},
+        _without_paths(settings, record),
+        record=record,
     )
+    results.library_warnings = [_warning_without_paths(one) for one in results.library_warnings]
     write_text(target / "results.json", results.to_json())
     manifest = Manifest(
         t2ibench=__version__,
@@ -131,6 +138,16 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
         if attempt is None or attempt.status == "failed":
             raise _incomplete(f"Images are missing, for example of '{request.prompt}'.")
         yield replace(attempt, file=None, tries=0)
+
+
+def _warning_without_paths(warning: LibraryWarning) -> LibraryWarning:
+    """A library's warning with the names alone of files and folders of this machine."""
+    return warning.model_copy(
+        update={
+            "about": _FOLDERS.sub("", warning.about),
+            "text": _FOLDERS.sub("", warning.text),
+        }
+    )
 
 
 def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -46,8 +46,10 @@ class ClipEncoder(TowerEncoder):
         self.towers = lambda: self._loaded().model
         if at_once:
             self._loaded()
+        weights = identity()
+        self.network: Mapping[str, Any] = {"library": "transformers", "weights": weights}
         self.fingerprint = fingerprint(
-            adapter="clip 1", weights=identity(), dtype=f"torch.{self._precision}"
+            adapter="clip 1", weights=weights, dtype=f"torch.{self._precision}"
         )
 
     def _load(self, source: str) -> _Loaded:

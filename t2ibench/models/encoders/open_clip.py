@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,15 @@ from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import quietly
+from t2ibench.models.encoders.open_clip_training import (
+    Training,
+    training_of_file,
+    training_of_tag,
+)
 from t2ibench.models.encoders.towers import TowerEncoder, untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
+from t2ibench.models.library_messages import collect_messages
 
 if TYPE_CHECKING:
     import torch
@@ -23,83 +29,69 @@ if TYPE_CHECKING:
 
 
 _WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+_SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What the user named: an architecture, and a tag of open_clip or a file of weights."""
+
+    architecture: str
+    tag: str
+    weights: Path | None
+    training: Training
 
 
 class OpenClipEncoder(TowerEncoder):
     """An open_clip model (see models.protocols.Encoder).
 
-    Its source is 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file.
+    Its source is 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file. The activation function
+    and the preprocessing are those that the weights were trained with, whatever open_clip would
+    take for the architecture's name.
     """
 
     def __init__(self, request: Request[Arguments]) -> None:
-        import open_clip
-
-        architecture, _, tag = request.source.partition("/")
-        known = open_clip.list_models()
-        if architecture not in known:
-            raise T2IBenchError(
-                f"open_clip has no architecture '{architecture}'."
-                f"{did_you_mean(architecture, known)}",
-                "Write open_clip:ARCH/TAG, for example open_clip:ViT-L-14/openai.",
-            )
-        weights = Path(tag).expanduser()
-        local = bool(tag) and (weights.is_file() or weights.suffix == ".safetensors")
-        tags = open_clip.list_pretrained_tags_by_model(architecture)
-        if local and weights.suffix != ".safetensors":
-            raise T2IBenchError(
-                f"'{weights}' is not a safetensors file.",
-                "Other formats can run code when they are loaded; convert it first.",
-            )
-        if local and not weights.is_file():
-            raise T2IBenchError(f"No such file: '{weights}'.", "Check the path after ARCH/")
-        if not local and tag not in tags:
-            raise T2IBenchError(
-                f"open_clip has no weights '{tag}' for {architecture}.{did_you_mean(tag, tags)}",
-                f"It has: {', '.join(tags) or 'none; give a local file'}.",
-            )
+        source = _read_source(request.source)
         super().__init__(request)
-        if not local:
-            # Raises in seconds where weights are not here and the hub does not answer.
-            where = open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or ""
-            repository, _, file = where.rpartition("/")
-            names = (file,) if file else _WEIGHTS
-            if repository and not any(is_downloaded(repository, name) for name in names):
-                ask_hub(repository, ".gitattributes")  # which every repository has
-        pretrained = str(weights) if local else tag
-        try:
-            with quietly():
-                model, _, self._preprocess = open_clip.create_model_and_transforms(
-                    architecture, pretrained=pretrained, weights_only=True
-                )
-        except Exception as error:
-            raise T2IBenchError(
-                f"open_clip could not load {request.source}: {first_line(error)[:200]}.",
-                "Weights come from the hub the first time: check the connection, or give a local "
-                "safetensors file as open_clip:ARCH/FILE.",
-            ) from error
+        self._architecture, self._training = source.architecture, source.training
+        if source.weights is None:
+            _check_reachable(source)
+        model, self._preprocess, self._tokenizer = _load(source, request.source)
         model = model.to(self._device, self._dtype).eval()
         self.towers = lambda: model
-        self._architecture = architecture
-        self._tokenizer = open_clip.get_tokenizer(architecture)
+        weights = source.tag if source.weights is None else file_hash(source.weights)
+        self.network: Mapping[str, Any] = {
+            "library": "open_clip",
+            "architecture": source.architecture,
+            "weights": weights,
+            **source.training.record(),
+        }
         self.fingerprint = fingerprint(
-            adapter="open_clip 1",
-            architecture=architecture,
-            weights=file_hash(weights) if local else tag,
-            dtype=str(self._dtype),
+            adapter="open_clip 2", network=self.network, dtype=str(self._dtype)
         )
 
     def untrained(self) -> OpenClipEncoder:
         """The same architecture with random weights (see models.protocols.HasUntrained)."""
         import open_clip
 
-        return untrained_twin(
+        activation = self._training.record()["activation"]
+        twin = untrained_twin(
             self,
             lambda: open_clip.create_model(
-                self._architecture, pretrained=None, pretrained_text=False
+                self._architecture,
+                pretrained=None,
+                pretrained_text=False,
+                force_quick_gelu=self._training.quick_gelu,
             ),
-            {"architecture": self._architecture, "dtype": str(self._dtype)},
+            {
+                "architecture": self._architecture,
+                "activation": activation,
+                "dtype": str(self._dtype),
+            },
             "open_clip_torch",
         )
+        twin.network = {**self.network, "weights": "random"}
+        return twin
 
     def prepare(self, image: Image) -> torch.Tensor:
         """The model's own preprocessing, shape (3, h, w); a first image loads all that is lazy."""
@@ -119,9 +111,108 @@ class OpenClipEncoder(TowerEncoder):
         return np.ascontiguousarray(self._rows(texts, call))
 
 
+def _read_source(text: str) -> _Source:
+    """What 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
+    import open_clip
+
+    architecture, _, named = text.partition("/")
+    architectures = open_clip.list_models()
+    if architecture not in architectures:
+        raise T2IBenchError(
+            f"open_clip has no architecture '{architecture}'."
+            f"{did_you_mean(architecture, architectures)}",
+            "Write open_clip:ARCH/TAG, for example open_clip:ViT-L-14/openai.",
+        )
+    weights, trained_as = _file_of(named)
+    if weights is not None:
+        training = training_of_file(architecture, weights, trained_as)
+        return _Source(architecture, trained_as, weights, training)
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    if named not in tags:
+        raise T2IBenchError(
+            f"open_clip has no weights '{named}' for {architecture}.{did_you_mean(named, tags)}",
+            f"It has: {', '.join(tags) or 'none; give a local file'}.",
+        )
+    return _Source(architecture, named, None, training_of_tag(architecture, named))
+
+
+def _file_of(named: str) -> tuple[Path | None, str]:
+    """A file of weights and the tag behind '#'; no file where a tag of open_clip is named."""
+    if not named:
+        return None, ""
+    whole = Path(named).expanduser()
+    before, _, behind = named.rpartition("#")
+    if before and not whole.is_file():
+        weights, tag = Path(before).expanduser(), behind
+    else:
+        weights, tag = whole, ""
+    if not weights.is_file() and weights.suffix != _SUFFIX:
+        return None, ""
+    if weights.suffix != _SUFFIX:
+        raise T2IBenchError(
+            f"'{weights}' is not a safetensors file.",
+            "Other formats can run code when they are loaded; convert it first.",
+        )
+    if not weights.is_file():
+        raise T2IBenchError(f"No such file: '{weights}'.", "Check the path after ARCH/")
+    return weights, tag
+
+
+def _check_reachable(source: _Source) -> None:
+    """Stop in seconds where weights are not here and the hub does not answer."""
+    import open_clip
+
+    where = open_clip.get_pretrained_cfg(source.architecture, source.tag).get("hf_hub") or ""
+    repository, _, file = where.rpartition("/")
+    names = (file,) if file else _WEIGHTS
+    if repository and not any(is_downloaded(repository, name) for name in names):
+        ask_hub(repository, ".gitattributes")  # which every repository has
+
+
+def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
+    """The network, its preprocessing and its tokenizer."""
+    import open_clip
+
+    try:
+        with collect_messages(text):
+            model, _, preprocess = open_clip.create_model_and_transforms(
+                source.architecture,
+                pretrained=str(source.weights or source.tag),
+                weights_only=True,
+                **source.training.create_options(),
+            )
+            tokenizer = open_clip.get_tokenizer(source.architecture)
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(
+            f"open_clip could not load {text}: {first_line(error)[:200]}.",
+            "Weights come from the hub the first time: check the connection, or give a local "
+            "safetensors file as open_clip:ARCH/FILE."
+            if source.weights is None
+            else f"Give a safetensors file of {source.architecture}'s weights as open_clip saves "
+            "them.",
+        ) from error
+    _check_activation(model, source)
+    return model, preprocess, tokenizer
+
+
+def _check_activation(model: Any, source: _Source) -> None:
+    """Refuse a network whose activation function is not the one that its weights had."""
+    built = any(type(module).__name__ == "QuickGELU" for module in model.modules())
+    if built != source.training.quick_gelu:
+        wanted = source.training.record()["activation"]
+        raise T2IBenchError(
+            f"The weights '{source.tag or source.weights}' of {source.architecture} were trained "
+            f"with {wanted}, and the open_clip that is installed builds a network without it.",
+            "Install another version: pip install -U open_clip_torch",
+        )
+
+
 ADAPTER = Adapter(
     create=OpenClipEncoder,
     form="open_clip:ARCH/TAG",
     description="open_clip, for example open_clip:ViT-L-14/openai (the default); instead of a TAG "
-    "a local safetensors file",
+    "a local safetensors file, with #TAG behind it where the file alone does not say how its "
+    "weights were trained",
 )

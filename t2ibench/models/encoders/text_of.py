@@ -7,7 +7,7 @@ and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from t2ibench.arguments import Arguments
@@ -49,8 +49,14 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
         self.towers = lambda: loaded
         longest = getattr(loaded.config, "max_position_embeddings", None) or _CONTEXT
         self._context = min(_CONTEXT, longest, self._tokenizer.model_max_length)
+        weights = identity()
+        self.network: Mapping[str, Any] = {
+            "library": "transformers",
+            "weights": weights,
+            "part": part,
+        }
         self.fingerprint = fingerprint(
-            adapter="text_of 1", weights=identity(), part=part, dtype=str(self._dtype)
+            adapter="text_of 1", weights=weights, part=part, dtype=str(self._dtype)
         )
 
     def untrained(self) -> TextEncoderOf:

@@ -12,12 +12,14 @@ import numpy as np
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Request
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.library_messages import collect_messages
 
 _E = TypeVar("_E")
 _Item = TypeVar("_Item")
 _SEED = 1  # of random weights
+_RANDOM = ("No pretrained weights loaded",)  # which is what a twin is for
 # On a GPU several batches are handed over at once, so that it computes one while the next is put
 # together; their size is fixed, because it decides the last bit of an embedding.
 _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
@@ -65,7 +67,7 @@ def untrained_twin(
         import torch
 
         own = next(trained().parameters())
-        with torch.random.fork_rng(devices=[]), quietly():
+        with torch.random.fork_rng(devices=[]), collect_messages(twin.name, expected=_RANDOM):
             torch.manual_seed(_SEED)
             model = build()
         return model.to(own.device, own.dtype).eval()

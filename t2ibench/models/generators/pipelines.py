@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_line, shown
-from t2ibench.models.devices import quietly, torch_dtype
+from t2ibench.models.devices import torch_dtype
 from t2ibench.models.generators.passthrough import check_name
 from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
 from t2ibench.models.hub import ask_hub
+from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.locations import exists, loading
 
 # They pad every prompt to one length, so that a batch may mix prompts: docs/models/diffusers.md.
@@ -136,7 +137,7 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
     import diffusers
 
     try:
-        with quietly():
+        with collect_messages(source):
             config = diffusers.DiffusionPipeline.load_config(source, **options)
         name = config.get("_class_name")
     except Exception:  # loading the pipeline says what is wrong

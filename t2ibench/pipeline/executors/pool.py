@@ -12,12 +12,13 @@ import pickle
 import socket
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.pool import ExceptionWithTraceback  # type: ignore[attr-defined]
 from typing import Any, NamedTuple, Protocol
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.library_messages import JOURNAL, LibraryMessage
 from t2ibench.models.protocols import Generator
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
@@ -40,11 +41,17 @@ class ModelInfo(NamedTuple):
     name: str
     fingerprint: str
     embeds_images: bool = False
+    network: Mapping[str, Any] = {}
 
     @classmethod
     def of(cls, model: Any) -> Any:
         """What stands for an encoder or a judge."""
-        return cls(model.name, model.fingerprint, bool(getattr(model, "embeds_images", False)))
+        return cls(
+            model.name,
+            model.fingerprint,
+            bool(getattr(model, "embeds_images", False)),
+            dict(getattr(model, "network", {})),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +224,8 @@ class WorkerPool:
         for number, message in messages:
             state, now = self._states[number], time.monotonic()
             match message:
+                case UserLine(message=LibraryMessage() as said):
+                    JOURNAL.add(said)
                 case UserLine(text, warning):
                     if not warning or text not in self._said:  # each of them says the same
                         self._said.add(text)

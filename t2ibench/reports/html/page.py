@@ -15,7 +15,14 @@ from markupsafe import Markup
 
 from t2ibench.reports.exclusions import excluded_of, reasons_said
 from t2ibench.reports.html import words
-from t2ibench.reports.sentences import controls_said, limits, named, summary, verdict
+from t2ibench.reports.sentences import (
+    controls_said,
+    limits,
+    named,
+    network_text,
+    summary,
+    verdict,
+)
 from t2ibench.reports.view import RunView, TaskView
 
 _FONTS = (
@@ -137,6 +144,8 @@ def _facts(run: RunView) -> list[tuple[str, str]]:
         ("Judge", {pair for task in tasks for pair in task.judges.items()}),
     ):
         found += [(title, f"{name} {print_[:12]}") for name, print_ in sorted(used)]
+    networks = sorted(results.networks.items())
+    found += [("Network", f"{name}: {network_text(network)}") for name, network in networks]
     for title, settings in (
         ("Settings", model.effective_settings or model.settings),
         ("Seed", {str(task.seed): "" for task in tasks}),

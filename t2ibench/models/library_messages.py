@@ -1,0 +1,350 @@
+"""What model libraries warn of while they load, and what is made of it.
+
+Every warning and log line of level WARNING is collected. What says that the result is wrong is an
+error; what a reader of the results should know goes into the run's record and onto its pages; what
+is harmless is dropped by name. The three are in `RULES`, each with its reason. What no rule names
+is shown and recorded, so that nothing is dropped unread.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from t2ibench.errors import T2IBenchError, shown
+
+Treatment = Literal["wrong", "recorded", "harmless"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LibraryMessage:
+    """A warning of a library.
+
+    Attributes:
+        library: Its name.
+        about: What was loaded meanwhile; empty where that is not known.
+        text: The warning, on one line.
+    """
+
+    library: str
+    about: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The message as a line for people."""
+        about = f", while {shown(self.about)} was loaded" if self.about else ""
+        return f"{self.library}{about}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How messages of one kind are treated, and why; what a user does about a wrong result."""
+
+    treatment: Treatment
+    pattern: str
+    reason: str
+    next_step: str = (
+        "Give the complete weights of this very architecture; what is downloaded in part has to be "
+        "downloaded again."
+    )
+
+    def matches(self, text: str) -> bool:
+        """Whether a message is of this kind."""
+        return re.search(self.pattern, text, re.IGNORECASE | re.DOTALL) is not None
+
+
+# The first that matches decides. Messages are matched after their colours are removed.
+RULES = (
+    # What makes a result wrong.
+    Rule(
+        "wrong",
+        r"LOAD REPORT.*\|\s*(MISSING|MISMATCH)\s*\|",
+        "transformers: weights were initialised at random, because the file lacks them or has them "
+        "in another shape.",
+    ),
+    Rule(
+        "wrong",
+        r"newly initialized|(were|was) not initialized from the model checkpoint",
+        "diffusers, and transformers before 5: the same.",
+    ),
+    Rule(
+        "wrong",
+        r"No pretrained weights loaded|initialized (randomly|partially)",
+        "open_clip: the same.",
+    ),
+    Rule("wrong", r"checkpoint seems? corrupted", "transformers: tied weights are all missing."),
+    Rule(
+        "wrong",
+        r"QuickGELU mismatch.*\(quick_gelu=False\) and pretrained",
+        "open_clip: a network with GELU has weights that were trained with QuickGELU.",
+        "Install another version: pip install -U open_clip_torch",
+    ),
+    # What is harmless.
+    Rule(
+        "harmless",
+        r"QuickGELU mismatch.*\(quick_gelu=True\) and pretrained",
+        "open_clip: the tag does not say its activation function, so the architecture's stands, "
+        "which the weights were trained with; the built network is checked in any case.",
+    ),
+    Rule(
+        "harmless",
+        r"\bdeprecat|will be removed in|will be the default behaviou?r in",
+        "Libraries announce how they will be called in future; the result of today is the same.",
+    ),
+    Rule(
+        "harmless",
+        r"low[ _]cpu[ _]mem(ory)?[ _]usage|device_map.*memory",
+        "It is about memory while weights are read.",
+    ),
+    Rule(
+        "harmless",
+        r"unauthenticated requests|hf_xet|cache-system uses symlinks|HF_TOKEN",
+        "It is about the speed and storage of downloads.",
+    ),
+    Rule(
+        "harmless",
+        r"Keyword arguments \{('(requires_)?safety_checker': (None|False)(, )?)+\} are not",
+        "diffusers: safety_checker=false was asked of a pipeline that has none.",
+    ),
+    Rule(
+        "harmless",
+        r"You have disabled the safety checker",
+        "diffusers: it was asked for, and the settings of the run name it.",
+    ),
+    Rule(
+        "harmless",
+        r"Overwriting \S+ in registry",
+        "timm: a plug-in registers a network a second time under its own name.",
+    ),
+    Rule(
+        "harmless",
+        r"LOAD REPORT(?!.*\|\s*UNEXPECTED)",
+        "transformers: nothing but tables of positions, which were stored once and are computed "
+        "now (`_COMPUTED`, whose rows are removed before the rules are asked).",
+    ),
+    # What a reader should know; such a result may be right.
+    Rule(
+        "recorded",
+        r"LOAD REPORT.*\|\s*UNEXPECTED|were not used when initializing",
+        "Weights in the file that the network has no place for: usual where a file holds more "
+        "models than one, and a mistake where it was to be this one.",
+    ),
+    Rule("recorded", r"not expected|will be ignored|unused", "Arguments without an effect."),
+    Rule("recorded", r"truncat|sequence length is longer", "Texts that are not read to their end."),
+    Rule("recorded", r"float16|bfloat16|float32|precision|dtype", "Numbers are rounded otherwise."),
+    Rule("recorded", r"mismatch|not supported|fall(ing)? ?back", "Something else than asked for."),
+)
+# Classes of warnings that are harmless by what they are; Python's own classes for announcements.
+_ANNOUNCEMENTS: tuple[type[Warning], ...] = (
+    DeprecationWarning,
+    PendingDeprecationWarning,
+    FutureWarning,
+    ImportWarning,
+    SyntaxWarning,
+    ResourceWarning,
+)
+_OURS = "t2ibench"
+_WITH_BARS = ("transformers", "diffusers")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_COMPUTED = re.compile(r"^.*(position_ids|rotary_emb\.inv_freq)\s*\|\s*UNEXPECTED.*$", re.MULTILINE)
+_ROW = re.compile(r"^(\S.*?)\s*\|\s*(MISSING|MISMATCH|UNEXPECTED|CONVERSION)\s*\|", re.MULTILINE)
+_REPORTED = re.compile(r"(\S+) LOAD REPORT from: (.*)")
+_WIDTH = 400  # characters of a message
+_NAMED = 3  # weights that a message names
+_WORDS = {
+    "MISSING": "missing, and initialised at random",
+    "MISMATCH": "of another shape, and initialised at random",
+    "UNEXPECTED": "in the file that it has no place for",
+    "CONVERSION": "that could not be converted",
+}
+
+
+def treatment_of(text: str) -> Treatment | None:
+    """How a message is treated; None where no rule names it.
+
+    Examples:
+        >>> treatment_of("`torch_dtype` is deprecated! Use `dtype` instead!")
+        'harmless'
+    """
+    rule = _rule_for(text)
+    return None if rule is None else rule.treatment
+
+
+def _rule_for(text: str) -> Rule | None:
+    """The first rule that names a message."""
+    plain = _plain(text)
+    return next((rule for rule in RULES if rule.matches(plain)), None)
+
+
+def _plain(text: str) -> str:
+    """A message without colours, and without weights that are computed and no longer stored."""
+    return _COMPUTED.sub("", _COLOURS.sub("", text))
+
+
+class Journal:
+    """The messages of libraries in this process that a reader should know.
+
+    A run listens while it works; what came before is its own, too.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._messages: dict[LibraryMessage, None] = {}
+        self._tell: Callable[[LibraryMessage], None] = _print_to_stderr
+
+    def add(self, message: LibraryMessage, *, tell: bool = True) -> None:
+        """Keep a message, and show it the first time."""
+        with self._lock:
+            is_new = message not in self._messages
+            self._messages[message] = None
+        if is_new and tell:
+            self._tell(message)
+
+    def messages(self) -> list[LibraryMessage]:
+        """What has come so far, sorted."""
+        with self._lock:
+            return sorted(self._messages)
+
+    def tell_by(self, tell: Callable[[LibraryMessage], None]) -> None:
+        """Show messages in another way from here on, such as in the process of the run."""
+        self._tell = tell
+
+    @contextmanager
+    def listening(self, tell: Callable[[LibraryMessage], None]) -> Iterator[None]:
+        """Show messages by `tell`; at the end those that have come are forgotten."""
+        before = self._tell
+        self._tell = tell
+        try:
+            yield
+        finally:
+            self._tell = before
+            with self._lock:
+                self._messages.clear()
+
+
+def _print_to_stderr(message: LibraryMessage) -> None:
+    print(f"{_OURS}: {message.line}", file=sys.stderr)
+
+
+JOURNAL = Journal()
+
+
+@contextmanager
+def collect_messages(about: str = "", *, expected: Sequence[str] = ()) -> Iterator[None]:
+    """Load a model; what libraries warn of meanwhile is an error, is recorded, or is dropped.
+
+    Args:
+        about: What is loaded, as the user named it.
+        expected: Patterns of messages that say what is wanted here, such as random weights.
+
+    Raises:
+        T2IBenchError: a library says that the result would be wrong.
+    """
+    _hide_progress_bars()
+    collected: list[tuple[str, str]] = []
+    try:
+        with _collected_into(collected):
+            yield
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        wrong = [pair for pair in collected if treatment_of(pair[1]) == "wrong"]
+        if wrong and not any(re.search(pattern, wrong[0][1]) for pattern in expected):
+            raise _error(*wrong[0], about) from error
+        raise
+    for library, text in dict.fromkeys(collected):
+        if any(re.search(pattern, text) for pattern in expected):
+            continue
+        treatment = treatment_of(text)
+        if treatment == "wrong":
+            raise _error(library, text, about)
+        if treatment != "harmless":
+            JOURNAL.add(LibraryMessage(library, about, summary(text)))
+
+
+def summary(text: str) -> str:
+    """A message on one line; a table of weights as their numbers and first names.
+
+    Examples:
+        >>> summary("Keyword arguments  are not expected")
+        'Keyword arguments are not expected'
+    """
+    plain = _plain(text)
+    reported = _REPORTED.search(plain)
+    if reported is None:
+        return shown(" ".join(plain.split()), _WIDTH)
+    weights: dict[str, list[str]] = {}
+    for name, status in _ROW.findall(plain):
+        weights.setdefault(status, []).append(name)
+    parts = []
+    for status in filter(weights.__contains__, _WORDS):
+        names = weights[status]
+        named = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+        plural = "weight" if len(names) == 1 else "weights"
+        parts.append(f"{len(names)} {plural} {_WORDS[status]} ({named})")
+    return shown(f"{reported.group(1)}: {'; '.join(parts)}", _WIDTH)
+
+
+def _error(library: str, text: str, about: str) -> T2IBenchError:
+    what = f"'{shown(about)}'" if about else "A model"
+    rule = _rule_for(text)
+    return T2IBenchError(
+        f"{what} would give wrong results, as {library} says: {summary(text).rstrip('.')}.",
+        rule.next_step if rule else None,
+    )
+
+
+@contextmanager
+def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
+    """Collect warnings and log lines, each with its library, instead of printing them."""
+    call_handlers = logging.Logger.callHandlers
+
+    def collect(self: logging.Logger, record: logging.LogRecord) -> None:
+        library = record.name.partition(".")[0]
+        if library == _OURS:
+            call_handlers(self, record)
+        elif record.levelno >= logging.WARNING:
+            if library == "root":  # open_clip, which logs without a name of its own
+                library = _library_of(record.pathname)
+            collected.append((library, record.getMessage()))
+
+    # At the one place that all loggers pass, so that those of libraries that are only imported now
+    # are heard, too, and none prints by a handler of its own.
+    logging.Logger.callHandlers = collect  # type: ignore[method-assign, assignment]
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]
+        collected += [
+            (_library_of(warning.filename), str(warning.message))
+            for warning in caught
+            if not issubclass(warning.category, _ANNOUNCEMENTS)
+        ]
+
+
+def _library_of(path: str) -> str:
+    """The package that a file of Python code is in."""
+    parts = Path(path).parts
+    for folder in ("site-packages", "dist-packages"):
+        if folder in parts[:-1]:
+            return parts[parts.index(folder) + 1].removesuffix(".py")
+    return parts[-1].removesuffix(".py") if parts else "a library"
+
+
+def _hide_progress_bars() -> None:
+    """Bars over weights that take a second tell nothing; those of downloads stay."""
+    for library in _WITH_BARS:
+        if library in sys.modules:
+            importlib.import_module(f"{library}.utils.logging").disable_progress_bar()
