@@ -16,6 +16,7 @@ from t2ibench.models.devices import quietly
 from t2ibench.models.encoders.towers import TowerEncoder, untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
+from t2ibench.models.weight_files import find_file_defect
 
 if TYPE_CHECKING:
     import torch
@@ -72,6 +73,10 @@ class OpenClipEncoder(TowerEncoder):
                     architecture, pretrained=pretrained, weights_only=True
                 )
         except Exception as error:
+            if local and (defect := find_file_defect(weights)):
+                raise T2IBenchError(
+                    f"{request.source} cannot be loaded: {defect.reason}.", defect.hint
+                ) from error
             raise T2IBenchError(
                 f"open_clip could not load {request.source}: {first_line(error)[:200]}.",
                 "Weights come from the hub the first time: check the connection, or give a local "

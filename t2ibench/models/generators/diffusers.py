@@ -29,12 +29,14 @@ from t2ibench.models.generators.pipelines import (
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.protocols import ALL_BLACK, GeneratedImage, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
 _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _WITH_HOOK = 4  # calls that one batch may be divided into
+_WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
+_NOT_FINITE = "its weights or settings are at fault, or --dtype float32 helps"
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -199,7 +201,7 @@ class DiffusersGenerator:
         self._shape = np.asarray(images[0]).shape
         flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         return [
-            _checked(np.asarray(image), bool(unsafe))
+            _checked(np.asarray(image), bool(unsafe), self._dtype)
             for image, unsafe in zip(images, flagged, strict=True)
         ]
 
@@ -217,17 +219,20 @@ def _one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
     }
 
 
-def _checked(image: npt.NDArray[Any], unsafe: bool) -> GeneratedImage:
+def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
     """An image of shape (h, w, 3) from 0 to 1, or why there is none."""
     from PIL import Image
 
     if not np.isfinite(image).all():
-        return GeneratedImage("filtered", reason="the image has values that are not numbers")
+        way_out = _WAY_OUT if dtype == "float16" else _NOT_FINITE
+        return GeneratedImage(
+            "failed", reason=f"the image has values that are not numbers in {dtype}: {way_out}"
+        )
     if unsafe:
         return GeneratedImage("filtered", reason="the pipeline's safety checker")
     pixels = (image * 255).round().astype(np.uint8)
     if not pixels.any():
-        return GeneratedImage("filtered", reason="the image is all black")
+        return GeneratedImage("filtered", reason=ALL_BLACK)
     return GeneratedImage("ok", Image.fromarray(pixels))
 
 
