@@ -10,6 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.library_messages import collect_messages
+from t2ibench.models.weight_files import find_file_defect
 
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _WIDTH = 300  # characters of a path that a message shows
@@ -72,10 +73,21 @@ def loading(
     except T2IBenchError:
         raise
     except Exception as error:
-        raise T2IBenchError(
-            f"{library} could not load {what or repr(source)}: {first_line(error)}",
-            loading_hint(source, error) or hint,
-        ) from error
+        raise cannot_load(source, error, hint, what=what, library=library) from error
+
+
+def cannot_load(
+    source: str, error: BaseException, hint: str, *, what: str | None = None, library: str
+) -> T2IBenchError:
+    """The error for a model that a library could not load: its files' defect, else its words."""
+    model = what or repr(source)
+    defect = find_file_defect(Path(source).expanduser()) if exists(source) else None
+    if defect is not None:
+        return T2IBenchError(f"{model} cannot be loaded: {defect.reason}.", defect.hint)
+    return T2IBenchError(
+        f"{library} could not load {model}: {first_line(error)}",
+        loading_hint(source, error) or hint,
+    )
 
 
 def loading_hint(source: str, error: BaseException) -> str | None:

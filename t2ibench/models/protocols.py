@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from t2ibench.store.images import StoredImage
 
 Status = Literal["ok", "refused", "filtered", "failed"]
+ALL_BLACK = "the image is all black"  # the reason of a status 'filtered'
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class GeneratedImage:
     """The result of one request: an image, a file that holds one, or why there is none.
 
     Attributes:
-        status: 'ok'; 'refused' (the model declined the prompt); 'filtered' (a safety filter, an
-            all-black image, or one with NaN); 'failed' (an error).
+        status: 'ok'; 'refused' (the model declined the prompt); 'filtered' (a safety filter, or an
+            all-black image); 'failed' (an error, or an image with NaN).
         image: The image, RGB, for status 'ok', unless `path` is given.
         path: An existing image file, copied byte for byte.
         reason: Why there is no image; given whenever the status is not 'ok'.

@@ -14,6 +14,7 @@ from typing import get_args
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import (
+    ALL_BLACK,
     GeneratedImage,
     GeneratesInParts,
     Generator,
@@ -170,9 +171,7 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
             if not is_black(pixels):
                 return ImageFile(request, "ok", data, suffix, "", revised, look(pixels))
             status = "filtered"
-            reason = (
-                f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
-            )
+            reason = f"{outcome.file}: it is all black" if outcome.file else ALL_BLACK
     except UnreadableImageError as error:
         status, reason = "failed", f"{name}: {error}"
     except Exception as error:  # what goes wrong with one image is the failure of that image

@@ -15,7 +15,7 @@ from typing import Literal
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Encoder, ImageRequest, LooksUp
+from t2ibench.models.protocols import ALL_BLACK, Encoder, ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
 from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
 from t2ibench.pipeline.generation import ImageFile
@@ -70,6 +70,7 @@ class Job:
         self.stopped: dict[str, str] = {}  # encoder or judge to the reason
         self.changed = 0  # images made again whose files differ from those before
         self.lost = Counter[tuple[str, str]]()  # by status and reason
+        self._black_prompts: set[str] = set()
         self._removed: set[str] = set()
         self._tried: set[tuple[str, int]] = set()
 
@@ -149,24 +150,42 @@ class Job:
         self.attempts.update(one.status for one in batch)
         failures = [one for one in batch if one.status != "ok"]
         self.lost.update((one.status, one.reason or "unknown") for one in failures)
-        # How many failed, where none of those that were tried did anything else.
-        unasked = sum(
-            count
-            for (status, reason), count in self.lost.items()
-            if status == "failed" and reason.startswith(NOT_REWRITTEN)
-        )
-        failed = self.attempts["failed"] - unasked
-        if failed < self.attempts.total() - unasked:
-            return len(batch)
-        # Files fail one by one, whatever the set-up.
-        gives_up = not (prepared.settings.allow_missing or prepared.from_folder)
-        if failed >= ABORT_AFTER_FAILURES and gives_up:
-            reason = (batch[-1].reason or "unknown").rstrip(".")
-            raise T2IBenchError(
-                f"The first {failed} images all failed; the last error: {reason}.",
-                "Fix the cause and re-run the same command.",
-            )
+        self._black_prompts |= {one.prompt for one in failures if one.reason == ALL_BLACK}
+        self._check_set_up(batch)
         return len(batch)
+
+    def _check_set_up(self, batch: Sequence[Attempt]) -> None:
+        """Stop where the first images all failed, or are all black: no prompt does that.
+
+        Files fail one by one, whatever the set-up; a prompt without a rewriting was never tried.
+        """
+        if self.prepared.settings.allow_missing or self.prepared.from_folder:
+            return
+        failed = black = unasked = 0
+        for (status, reason), count in self.lost.items():
+            if status == "failed" and reason.startswith(NOT_REWRITTEN):
+                unasked += count
+            elif status == "failed":
+                failed += count
+            elif status == "filtered" and reason == ALL_BLACK:
+                black += count
+        tried = self.attempts.total() - unasked
+        if failed + black < max(tried, ABORT_AFTER_FAILURES):
+            return
+        if not failed and len(self._black_prompts) == 1:
+            return  # a safety checker without a word of its own may have taken them
+        if not failed:
+            raise T2IBenchError(
+                f"The first {black} images are all black, whatever their prompt.",
+                "Numbers overflow in float16: give --dtype float32 or bfloat16. A safety checker "
+                "makes images black, too: --model-args safety_checker=false.",
+            )
+        reason = (batch[-1].reason or "unknown").rstrip(".")
+        what = "all failed" if not black else "all failed or are black"
+        raise T2IBenchError(
+            f"The first {tried} images {what}; the last error: {reason}.",
+            "Fix the cause and re-run the same command.",
+        )
 
     def settle(self) -> None:
         """Write down costs, with all that is stored."""
@@ -215,6 +234,13 @@ class Job:
         return images is not None and not all(
             images.is_done(*_place(one)) for one in self.plan.requests
         )
+
+    def has_images(self) -> bool:
+        """Whether there is any image of the plan; a plan without images lacks none."""
+        if self.images is None or not self.plan.requests:
+            return True
+        attempts = (self.images.get(*_place(one)) for one in self.plan.requests)
+        return any(attempt is not None and attempt.status == "ok" for attempt in attempts)
 
     def _images_to_embed(self, shard: int) -> list[ImageToEmbed]:
         """A shard's images with who has not embedded them; controls embed some of them."""

@@ -126,7 +126,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             left = sum(job.pending(stage) for stage in stages)
             outcome.complete = not (left or job.stopped or job.damaged)
         else:
-            outcome.complete = settings.allow_missing or not job.unfinished()
+            wanted = settings.allow_missing or not job.unfinished()
+            outcome.complete = wanted and job.has_images()
         entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
         entry.generated = dict(outcome.attempts)
         status = "complete" if outcome.complete else "incomplete"

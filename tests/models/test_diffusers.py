@@ -128,11 +128,15 @@ def test_effective_settings_resolve_the_pipelines_defaults(folders: dict[str, Pa
 
 
 @pytest.mark.parametrize(
-    ("value", "flag", "reason"),
-    [(0.0, False, "black"), (np.nan, False, "not numbers"), (0.5, True, "safety checker")],
+    ("value", "flag", "status", "reason"),
+    [
+        (0.0, False, "filtered", "black"),
+        (np.nan, False, "failed", "not numbers"),
+        (0.5, True, "filtered", "safety checker"),
+    ],
 )
-def test_what_is_no_image_is_filtered(
-    value: float, flag: bool, reason: str, folders: dict[str, Path]
+def test_what_is_no_image_is_filtered_or_failed(
+    value: float, flag: bool, status: str, reason: str, folders: dict[str, Path]
 ) -> None:
     images = np.full((2, 8, 8, 3), 0.7)
     images[1] = value
@@ -140,7 +144,7 @@ def test_what_is_no_image_is_filtered(
     generator = with_pipeline(folders["sd"], lambda **_: output)
     good, bad = generator.generate(REQUESTS[:2])  # of one prompt
     assert good.status == "ok"
-    assert bad.status == "filtered" and reason in (bad.reason or "")
+    assert bad.status == status and reason in (bad.reason or "")
 
 
 def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:

@@ -16,7 +16,7 @@ from t2ibench.apps.leaderboard.verify import provenance_problems
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.protocols import ALL_BLACK, GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
@@ -174,6 +174,29 @@ def test_failures_from_the_start_stop_a_run_that_does_not_allow_them(
     with pytest.raises(T2IBenchError, match="The first 8 images all failed"):
         generate("toyland", TASK, **options)
     assert generate("toyland", TASK, allow_missing=True, **options) == tmp_path / "toyland"
+
+
+def test_images_that_are_all_black_stop_a_run_unless_they_are_of_one_prompt(
+    tmp_path: Path, failing: Callable[..., None]
+) -> None:
+    (spec,) = (one.spec for one in load_tasks(TASK))
+    counts = needs(spec, Settings(limit=4)).images_by_prompt
+    options = {"batch_size": 4, **SMALL}
+    failing(*counts, status="filtered", reason=ALL_BLACK)
+    with pytest.raises(T2IBenchError, match="The first 8 images are all black") as error:
+        generate("toyland", TASK, output_dir=tmp_path / "black", **options)
+    assert "--dtype float32 or bfloat16" in (error.value.hint or "")
+
+
+def test_a_run_that_generates_nothing_is_not_complete(
+    tmp_path: Path, failing: Callable[..., None], cli: Cli
+) -> None:
+    (spec,) = (one.spec for one in load_tasks(TASK))
+    failing(*needs(spec, Settings(limit=4)).images_by_prompt, status="filtered", reason="policy")
+    flags = ("--model", "toyland", "--tasks", TASK, "--limit", "1", "--generate-only")
+    for further in ((), ("--allow-missing",)):
+        status, _, _ = cli("run", *flags, *further, "--output-dir", tmp_path)
+        assert status == 3
 
 
 def test_many_bad_files_at_the_start_stop_nothing_and_absent_ones_are_told_apart(

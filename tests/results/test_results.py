@@ -199,8 +199,8 @@ def test_results_in_python_are_short_and_a_table(tmp_path: Path) -> None:
 
 
 def test_reasons_of_excluded_images_are_in_the_text_of_results() -> None:
-    because = {"filtered": {"the image has values that are not numbers": 4}, "failed": {"x|y": 1}}
+    because = {"filtered": {"the image is all black": 4}, "failed": {"x|y": 1}}
     text = markdown(a=task(0.5, excluded_because=because, missing_prompts=["p|q"]))
-    assert "`a`: 4 images filtered: the image has values that are not numbers" in text
+    assert "`a`: 4 images filtered: the image is all black" in text
     assert "`a`: 1 image failed: x\\|y" in text
     assert "1 prompt without images" in text and "'p\\|q'" in text

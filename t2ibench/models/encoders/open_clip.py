@@ -22,6 +22,7 @@ from t2ibench.models.encoders.towers import TowerEncoder, untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
 from t2ibench.models.library_messages import collect_messages
+from t2ibench.models.weight_files import find_file_defect
 
 if TYPE_CHECKING:
     import torch
@@ -185,6 +186,11 @@ def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
     except T2IBenchError:
         raise
     except Exception as error:
+        defect = None if source.weights is None else find_file_defect(source.weights)
+        if defect is not None:
+            raise T2IBenchError(
+                f"{text} cannot be loaded: {defect.reason}.", defect.hint
+            ) from error
         raise T2IBenchError(
             f"open_clip could not load {text}: {first_line(error)[:200]}.",
             "Weights come from the hub the first time: check the connection, or give a local "

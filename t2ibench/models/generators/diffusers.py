@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -19,6 +18,7 @@ from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.generators import hooks
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
+from t2ibench.models.generators.effects import check_effects
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     call_of,
@@ -26,15 +26,17 @@ from t2ibench.models.generators.pipelines import (
     images_of,
     load_pipeline,
     mixes_prompts,
+    one_a_row,
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.protocols import ALL_BLACK, GeneratedImage, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
-_A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _WITH_HOOK = 4  # calls that one batch may be divided into
+_WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
+_NOT_FINITE = "its weights or settings are at fault, or --dtype float32 helps"
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -59,6 +61,7 @@ class DiffusersGenerator:
         self._dtype = model_dtype(request.dtype, self._device)
         self._load = load or (lambda: load_pipeline(source, self._args, self._device, self._dtype))
         self._pipeline: Any = None
+        self._has_effects = False  # its settings; not yet tried
         self._shape: tuple[int, ...] | None = None
         self._batch_limit = fixed
         self._fills_up = fixed is not None
@@ -126,10 +129,14 @@ class DiffusersGenerator:
         """Load the pipeline, if it is not there, and have it encode each prompt once."""
         if self._pipeline is not None:
             return
-        self._pipeline = self._load()
-        if self._hook is not None:
-            self._pipeline, self._per_image = self._hook.apply(self._pipeline, self._args)
-        self._prompts = encode_once(self._pipeline)
+        pipeline = self._load()
+        if self._hook is not None:  # it is given the settings, too, and may use them in its way
+            pipeline, self._per_image = self._hook.apply(pipeline, self._args)
+        elif not self._has_effects:
+            check_effects(pipeline, self._args)
+            self._has_effects = True
+        self._pipeline = pipeline
+        self._prompts = encode_once(pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate the requests, each as a hook says where there is one.
@@ -185,7 +192,7 @@ class DiffusersGenerator:
 
         call: dict[str, Any] = {"prompt": [request.prompt for request in batch]}
         call |= {**call_of(self._pipeline, self._args), **options}
-        call = _one_a_row(call, len(batch))
+        call = one_a_row(call, len(batch))
         if call.get("prompt_embeds") is not None:
             call["prompt"] = None
         generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
@@ -199,35 +206,25 @@ class DiffusersGenerator:
         self._shape = np.asarray(images[0]).shape
         flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         return [
-            _checked(np.asarray(image), bool(unsafe))
+            _checked(np.asarray(image), bool(unsafe), self._dtype)
             for image, unsafe in zip(images, flagged, strict=True)
         ]
 
 
-def _one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """What a pipeline is called with, a text that goes with each prompt repeated for each.
-
-    Examples:
-        >>> _one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
-        {'prompt_2': ['sunny', 'sunny'], 'clip_skip': 1}
-    """
-    return {
-        name: [value] * rows if isinstance(value, str) and _A_PROMPT.fullmatch(name) else value
-        for name, value in call.items()
-    }
-
-
-def _checked(image: npt.NDArray[Any], unsafe: bool) -> GeneratedImage:
+def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
     """An image of shape (h, w, 3) from 0 to 1, or why there is none."""
     from PIL import Image
 
     if not np.isfinite(image).all():
-        return GeneratedImage("filtered", reason="the image has values that are not numbers")
+        way_out = _WAY_OUT if dtype == "float16" else _NOT_FINITE
+        return GeneratedImage(
+            "failed", reason=f"the image has values that are not numbers in {dtype}: {way_out}"
+        )
     if unsafe:
         return GeneratedImage("filtered", reason="the pipeline's safety checker")
     pixels = (image * 255).round().astype(np.uint8)
     if not pixels.any():
-        return GeneratedImage("filtered", reason="the image is all black")
+        return GeneratedImage("filtered", reason=ALL_BLACK)
     return GeneratedImage("ok", Image.fromarray(pixels))
 
 

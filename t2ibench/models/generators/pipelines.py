@@ -6,11 +6,11 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_line, shown
+from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.devices import torch_dtype
+from t2ibench.models.generators.lora import add_lora, lora_fact
 from t2ibench.models.generators.passthrough import check_name
 from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
 from t2ibench.models.hub import ask_hub
@@ -47,6 +47,7 @@ _LOAD_OPTIONS = {
     *("local_files_only", "low_cpu_mem_usage", "max_memory", "mirror", "offload_folder"),
     *("offload_state_dict", "pag_applied_layers", "quantization_config", "variant"),
 }
+_A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _REPORTED = ("num_inference_steps", "guidance_scale", "true_cfg_scale", "max_sequence_length")
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
 
@@ -79,7 +80,7 @@ def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str
         pipeline = _from_pretrained(source, options)
     check_call(type(pipeline), args)
     _set_scheduler(pipeline, args.scheduler)
-    _add_lora(pipeline, args.lora, args.lora_scale)
+    add_lora(pipeline, args.lora, args.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
     if "device_map" not in args.to_load:  # else its parts are where they belong
         if args.offload == "model":
@@ -182,6 +183,24 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
     return {**({"clean_caption": False} if "clean_caption" in known else {}), **args.call()}
 
 
+def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """What a pipeline is called with, a text that goes with each prompt repeated for each.
+
+    Examples:
+        >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
+        {'prompt_2': ['sunny', 'sunny'], 'clip_skip': 1}
+    """
+    return {
+        name: [value] * rows if isinstance(value, str) and _A_PROMPT.fullmatch(name) else value
+        for name, value in call.items()
+    }
+
+
+def pipeline_call(pipeline: Any, call: Mapping[str, Any], generator: Any, form: str) -> Any:
+    """Call a pipeline and give its images in a form, such as 'np' or 'latent'."""
+    return images_of(pipeline(generator=generator, output_type=form, **call), pipeline)
+
+
 def images_of(output: Any, pipeline: Any) -> Any:
     """The images of a pipeline's output."""
     for name in ("images", "image"):
@@ -218,29 +237,6 @@ def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
     pipeline.scheduler = kind.from_config(pipeline.scheduler.config)
 
 
-def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
-    if lora is None:
-        return
-    check_installed("peft", "lora")
-    if not hasattr(pipeline, "load_lora_weights"):
-        raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
-    path = Path(lora).expanduser()
-    # Offline, diffusers wants the file's name, of a folder with a single one too.
-    files = [path] if path.is_file() else list(path.glob("*.safetensors"))
-    where, name = (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
-    options = {"weight_name": name} if name else {}
-    try:
-        pipeline.load_lora_weights(where, use_safetensors=True, **options)
-        pipeline.fuse_lora(lora_scale=scale)
-    except Exception as error:
-        hint = "Give a safetensors file or folder that fits this pipeline."
-        if not path.exists():
-            hint = f"There is no file or folder {shown(lora)!r} here; a hub id is ORG/NAME."
-        raise T2IBenchError(
-            f"--model-args: lora={shown(lora)} could not be loaded: {first_line(error)}", hint
-        ) from error
-
-
 def effective_settings(
     pipeline: Any, args: DiffusersArguments, dtype: str, shape: Sequence[int] | None
 ) -> dict[str, Any]:
@@ -260,4 +256,5 @@ def effective_settings(
         "dtype": dtype,
         **{f"call.{name}": value for name, value in further.items()},
         **({"compile": True} if args.compile else {}),
+        **({"lora": lora_fact(pipeline)} if args.lora else {}),
     }

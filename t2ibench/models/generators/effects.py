@@ -1,0 +1,250 @@
+"""Settings that change no image are refused before anything is generated.
+
+Whether a pipeline reads a setting depends on its class, its weights and the other settings, so it
+is tried: a small image of a few steps with the setting, and one from the same seed without it.
+Where both are the same to the last bit, and no known rule says why, two images of the real size
+decide.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
+from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
+
+_SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
+_STEPS = 2  # some schedulers need two
+_STEP_NAMES = ("num_inference_steps", "prior_num_inference_steps")
+_GUIDANCE = CALL_NAMES["guidance"]
+_TRUE_GUIDANCE = "true_cfg_scale"
+_NEGATIVE = CALL_NAMES["negative_prompt"]
+_FIXED_STEPS = ("timesteps", "sigmas")
+# They have a language model rewrite the prompt, which takes longer than the image.
+_NOT_TRIED = {"enable_prompt_rewrite", "use_pe"}
+# What a length does is seen in a text that is longer.
+_OF_LONG_TEXTS = ("sequence_length", "token_length")
+_PROMPT = "a photo of a nurse in a garden"
+_LONG_PROMPT = ", ".join([_PROMPT] * 200)
+_DENOISERS = ("transformer", "unet")
+
+Image = npt.NDArray[Any]
+Call = Mapping[str, Any]
+
+
+def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
+    """Refuse settings of a loaded pipeline's call that change nothing.
+
+    Args:
+        pipeline: The pipeline; anything but one of diffusers is left alone.
+        args: The settings. What equals the pipeline's own default is always taken.
+
+    Raises:
+        T2IBenchError: a setting changes nothing; every such setting is named.
+    """
+    from diffusers import DiffusionPipeline
+
+    settings = _settings_to_try(pipeline, args) if isinstance(pipeline, DiffusionPipeline) else {}
+    if not settings:
+        return
+    with _unnoticed():
+        trials = _Trials(pipeline, args)
+        useless = [name for name in settings if trials.changes_nothing(name)]
+    if useless:
+        raise _refusal(pipeline, args, {name: settings[name] for name in useless})
+
+
+def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
+    """The arguments of a call that are not the pipeline's own defaults."""
+    parameters = inspect.signature(type(pipeline).__call__).parameters
+    return {
+        name: value
+        for name, value in args.call().items()
+        if name in parameters
+        and name not in {*SIDES, *_NOT_TRIED}
+        and value != parameters[name].default
+        and not (name.startswith(_NEGATIVE) and value in {"", None})
+    }
+
+
+class _Trials:
+    """Images of a pipeline with all of its settings and with one of them changed."""
+
+    def __init__(self, pipeline: Any, args: DiffusersArguments) -> None:
+        self._pipeline = pipeline
+        self._given = call_of(pipeline, args)
+        self._parameters = inspect.signature(type(pipeline).__call__).parameters
+        self._with_all: dict[tuple[str, bool], Image | None] = {}
+        self._side: int | None = None
+
+    def changes_nothing(self, name: str) -> bool:
+        """Whether images with and without a setting are the same to the last bit."""
+        if self._differ(name, small=True):
+            return False
+        if _is_no_guidance(name, self._given):
+            return False
+        if known_reason(self._pipeline, name, self._given):
+            return self._same(name, small=True) or self._same(name, small=False)
+        return self._same(name, small=False)
+
+    def _differ(self, name: str, *, small: bool) -> bool:
+        first, second = self._pair(name, small=small)
+        if first is None:
+            return False
+        return second is None or not np.array_equal(first, second, equal_nan=True)
+
+    def _same(self, name: str, *, small: bool) -> bool:
+        first, second = self._pair(name, small=small)
+        if first is None or second is None or not np.isfinite(first).all():
+            return False
+        return np.array_equal(first, second)
+
+    def _pair(self, name: str, *, small: bool) -> tuple[Image | None, Image | None]:
+        """The images with and without a setting; None where the pipeline fails."""
+        prompt = _LONG_PROMPT if name.endswith(_OF_LONG_TEXTS) else _PROMPT
+        key = prompt, small
+        if key not in self._with_all:
+            self._with_all[key] = self._first(prompt) if small else self._image(self._given, prompt)
+        first = self._with_all[key]
+        if first is None:
+            return None, None
+        call = dict(self._small_call(self._side) if small and self._side else self._given)
+        if name in _STEP_NAMES:
+            call[name] += 1
+        else:
+            del call[name]
+        return first, self._image(call, prompt, small=small)
+
+    def _first(self, prompt: str) -> Image | None:
+        """The small image with all settings, of the first size that the pipeline takes."""
+        sides = _SIDES_TRIED if self._side is None else (self._side,)
+        if self._side is None and max(map(self._given_side, SIDES)) in range(1, _SIDES_TRIED[-1]):
+            sides = (max(map(self._given_side, SIDES)), *sides)
+        for side in sides:
+            image = self._image(self._small_call(side), prompt, small=True)
+            if image is not None:
+                self._side = side
+                return image
+        return None
+
+    def _given_side(self, name: str) -> int:
+        return int(self._given.get(name) or 0)
+
+    def _small_call(self, side: int) -> Call:
+        """All settings, for an image as small and quick as the pipeline takes it."""
+        quick = dict.fromkeys(_STEP_NAMES, _STEPS) | dict.fromkeys(SIDES, side)
+        call = {**self._given, **{k: v for k, v in quick.items() if k in self._parameters}}
+        # Else the image would be of a size that the pipeline chooses, whatever it is asked for.
+        for name, value in (("use_resolution_binning", False), ("max_area", side * side)):
+            if name in self._parameters and name not in self._given:
+                call[name] = value
+        return call
+
+    def _image(self, call: Call, prompt: str, *, small: bool = False) -> Image | None:
+        """An image of a call, before it is decoded where it is small; None where that fails."""
+        import torch
+
+        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+        form = "latent" if small else "np"
+        try:
+            with torch.random.fork_rng(devices), torch.inference_mode():
+                torch.manual_seed(0)
+                generator = torch.Generator(device="cpu").manual_seed(0)
+                whole = {"prompt": [prompt], **one_a_row(call, 1)}
+                made = pipeline_call(self._pipeline, whole, generator, form)
+                made = made[0] if isinstance(made, (list, tuple)) else made
+                if isinstance(made, torch.Tensor):
+                    made = made.float().cpu().numpy()
+                return np.array(made)
+        except Exception:  # the images of the run fail likewise, and say why
+            return None
+
+
+def _is_no_guidance(name: str, call: Call) -> bool:
+    """Whether a setting says that there is no guidance, and there is none."""
+    if name != _GUIDANCE or call[name] is None or call[name] > 1:
+        return False
+    return not (call.get(_NEGATIVE) and call.get(_TRUE_GUIDANCE, 2) > 1)
+
+
+def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
+    """Why a pipeline reads no such setting, where a rule is known: what to do instead.
+
+    Args:
+        pipeline: The pipeline.
+        name: The argument of its call.
+        call: Its settings.
+
+    Returns:
+        A sentence; None where no rule is known.
+    """
+    parameters = inspect.signature(type(pipeline).__call__).parameters
+    default = parameters[_GUIDANCE].default if _GUIDANCE in parameters else None
+    guidance = call.get(_GUIDANCE, default)
+    if name.startswith(_NEGATIVE):
+        if _TRUE_GUIDANCE in parameters:
+            return f"It reads a negative prompt with call.{_TRUE_GUIDANCE}=… above 1 alone."
+        if isinstance(guidance, (int, float)) and guidance <= 1:
+            return f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
+        if _is_distilled(pipeline):
+            return "It is a distilled model, which takes no negative prompt."
+    if name == _GUIDANCE and _TRUE_GUIDANCE in parameters:
+        return (
+            f"It is guided by call.{_TRUE_GUIDANCE}=… above 1 together with a negative_prompt; "
+            "leave guidance out."
+        )
+    if name == _GUIDANCE and _is_distilled(pipeline):
+        return "It is a distilled model, whose guidance is fixed; leave guidance out."
+    if name == _TRUE_GUIDANCE and not call.get(_NEGATIVE):
+        return f"call.{_TRUE_GUIDANCE} needs a negative_prompt."
+    if name in _STEP_NAMES and any(call.get(fixed) is not None for fixed in _FIXED_STEPS):
+        return "call.timesteps or call.sigmas say how many steps there are; leave steps out."
+    return None
+
+
+def _is_distilled(pipeline: Any) -> bool:
+    """Whether a model had its guidance trained into it."""
+    if getattr(getattr(pipeline, "config", None), "is_distilled", False):
+        return True
+    for name in _DENOISERS:
+        config = getattr(getattr(pipeline, name, None), "config", None)
+        if getattr(config, "time_cond_proj_dim", None) or hasattr(config, "guidance_embeds"):
+            return True
+    return False
+
+
+def _refusal(pipeline: Any, args: DiffusersArguments, useless: Mapping[str, Any]) -> T2IBenchError:
+    written = {name: key for key, name in CALL_NAMES.items()}
+    names = [f"{written.get(name, f'call.{name}')}={shown(v)}" for name, v in useless.items()]
+    given = call_of(pipeline, args)
+    reasons = [known_reason(pipeline, name, given) or "Leave it out." for name in useless]
+    plural = "change nothing" if len(names) > 1 else "changes nothing"
+    return T2IBenchError(
+        f"--model-args: {', '.join(names)} {plural} in this {type(pipeline).__name__}: images with "
+        "and without are the same to the pixel.",
+        " ".join(dict.fromkeys(reasons)),
+    )
+
+
+@contextmanager
+def _unnoticed() -> Iterator[None]:
+    """Try without log lines, which come again with the images of the run, and without compiling."""
+    import torch
+
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), torch.compiler.set_stance("force_eager"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

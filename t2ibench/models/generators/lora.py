@@ -1,0 +1,245 @@
+"""LoRA weights: every one of a file has to find its layer, or the file is refused."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, check_installed, first_line, shown
+from t2ibench.models.weight_files import find_file_defect
+
+_DENOISERS = {"unet": "UNet", "transformer": "transformer"}
+_MODULE_OF_KEY = re.compile(r"(.+?)\.(?:lora_[A-Z]|lora_magnitude_vector|lokr_|lora_embedding)")
+_PEFT = "base_model.model."
+_FOREIGN = "No LoRA keys associated to"
+_EXAMPLES = 2  # layers that a message shows
+
+
+@dataclass(frozen=True, slots=True)
+class LoraFit:
+    """Which layers a file of LoRA weights names, and which of them the pipeline has.
+
+    Attributes:
+        fitting: Layers that have the weights now, as 'unet.down_blocks.0…'.
+        unfitting: Names of the file that fit no layer.
+    """
+
+    fitting: tuple[str, ...]
+    unfitting: tuple[str, ...]
+
+
+def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
+    """Add LoRA weights to a pipeline; a file that fits only in part is refused."""
+    if lora is None:
+        return
+    check_installed("peft", "lora")
+    if not hasattr(pipeline, "load_lora_weights"):
+        raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
+    path = Path(lora).expanduser()
+    # Offline, diffusers wants the file's name, of a folder with a single one too.
+    files = [path] if path.is_file() else sorted(path.glob("*.safetensors"))
+    where, name = (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
+    try:
+        with _recorded_keys(pipeline) as converted, _without_foreign_line():
+            options = {"weight_name": name} if name else {}
+            pipeline.load_lora_weights(where, use_safetensors=True, **options)
+    except Exception as error:
+        raise _cannot_load(pipeline, lora, path, error) from error
+    fit = lora_fit(pipeline, converted)
+    _check_fit(pipeline, lora, fit, _keys_of(files[0]) if len(files) == 1 else ())
+    try:
+        parts = [part for part in _parts_of(pipeline) if _layers(getattr(pipeline, part))]
+        pipeline.fuse_lora(components=parts, lora_scale=scale)
+    except Exception as error:
+        raise _cannot_load(pipeline, lora, path, error) from error
+
+
+def lora_fact(pipeline: Any) -> str:
+    """What LoRA weights changed, such as '64 UNet layers, text encoder unchanged'."""
+    changed, unchanged = [], []
+    for part in _parts_of(pipeline):
+        count = len(_layers(getattr(pipeline, part)))
+        title = _DENOISERS.get(part, part.replace("_", " "))
+        if count:
+            changed.append(f"{count} {title} layer{'' if count == 1 else 's'}")
+        else:
+            unchanged.append(f"{title} unchanged")
+    return ", ".join([*changed, *unchanged])
+
+
+def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
+    """Compare the keys of a file, in diffusers' form, with the layers that have LoRA weights.
+
+    Args:
+        pipeline: A pipeline that has loaded the file.
+        converted: The file's tensors by name, as diffusers converted them.
+
+    Returns:
+        What fits and what does not.
+    """
+    parts = _parts_of(pipeline)
+    of_part: dict[str, dict[str, Any]] = {part: {} for part in parts}
+    unfitting: list[str] = []
+    for key, tensor in converted.items():
+        part, _, name = key.partition(".")
+        if part in of_part:
+            of_part[part][name] = tensor
+        else:
+            unfitting.append(_module_of(key))
+    fitting: list[str] = []
+    for part, tensors in of_part.items():
+        module = getattr(pipeline, part)
+        has_weights = _layers(module).keys()
+        for name in _modules_named(part, tensors, module):
+            (fitting if name in has_weights else unfitting).append(f"{part}.{name}")
+    return LoraFit(tuple(dict.fromkeys(fitting)), tuple(dict.fromkeys(unfitting)))
+
+
+def _parts_of(pipeline: Any) -> list[str]:
+    """The parts of a pipeline that can have LoRA weights."""
+    names: Sequence[str] = getattr(pipeline, "_lora_loadable_modules", ())
+    return [name for name in names if getattr(pipeline, name, None) is not None]
+
+
+def _layers(module: Any) -> dict[str, Any]:
+    """The layers of a model that have LoRA weights, by name."""
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    return {
+        name: layer for name, layer in module.named_modules() if isinstance(layer, BaseTunerLayer)
+    }
+
+
+def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[str]:
+    """The layers that tensors of a part are for, by the names that they have in the model."""
+    from diffusers.utils import (
+        convert_state_dict_to_diffusers,
+        convert_state_dict_to_peft,
+        convert_unet_state_dict_to_peft,
+    )
+
+    if not tensors:
+        return []
+    renamed = dict(tensors)
+    if part in _DENOISERS:
+        if "lora_A" not in next(iter(renamed)) and not any(".lokr_" in key for key in renamed):
+            renamed = convert_unet_state_dict_to_peft(renamed)
+    else:
+        renamed = convert_state_dict_to_peft(convert_state_dict_to_diffusers(renamed))
+        if not hasattr(module, "text_model"):
+            renamed = {key.removeprefix("text_model."): one for key, one in renamed.items()}
+    names = (_module_of(key) for key in renamed if "lora" in key or "lokr" in key)
+    return list(dict.fromkeys(names))
+
+
+def _module_of(key: str) -> str:
+    match = _MODULE_OF_KEY.match(key)
+    return match.group(1) if match else key
+
+
+def _keys_of(file: Path) -> Sequence[str]:
+    from safetensors import safe_open
+
+    with safe_open(file, framework="np") as tensors:
+        return list(tensors.keys())
+
+
+def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> None:
+    where = f"--model-args: lora={shown(lora)}"
+    name = type(pipeline).__name__
+    if not fit.fitting:
+        examples = ", ".join(shown(key) for key in (fit.unfitting or keys)[:_EXAMPLES])
+        hint = "Give a LoRA that was trained on this kind of model."
+        if any(key.startswith(_PEFT) for key in keys):
+            hint = (
+                "It is in peft's own form: load it there, and save it with "
+                f"{name}.save_lora_weights, which says what part it is of."
+            )
+        raise T2IBenchError(
+            f"{where} has no weights for this {name}: it has layers such as {examples}.", hint
+        )
+    if fit.unfitting:
+        total = len(fit.fitting) + len(fit.unfitting)
+        examples = ", ".join(shown(key) for key in fit.unfitting[:_EXAMPLES])
+        raise T2IBenchError(
+            f"{where} fits only in part: of its {total} layers {len(fit.unfitting)} are not in "
+            f"this {name}, such as {examples}.",
+            "Give a LoRA of this model, or save it again without these layers.",
+        )
+    if any("dora_scale" in key for key in keys):
+        raise T2IBenchError(
+            f"{where} is a DoRA, whose magnitudes (dora_scale) diffusers leaves out.",
+            "Merge it into the model where it was trained, and give that model.",
+        )
+    layers = [
+        layer for part in _parts_of(pipeline) for layer in _layers(getattr(pipeline, part)).values()
+    ]
+    if not any(_changes_weights(layer) for layer in layers):
+        raise T2IBenchError(
+            f"{where} changes nothing: all of its {len(layers)} layers are zero.",
+            "It was saved before it was trained, or its training failed.",
+        )
+
+
+def _changes_weights(layer: Any) -> bool:
+    """Whether a layer's LoRA weights are something else than zero."""
+    if not hasattr(layer, "lora_B"):
+        return True  # another kind of adapter
+    factors = [*layer.lora_B.values(), *layer.lora_embedding_B.values()]
+    return any(bool(one.any()) for factor in factors for one in _tensors(factor))
+
+
+def _tensors(factor: Any) -> list[Any]:
+    return list(factor.parameters()) if hasattr(factor, "parameters") else [factor]
+
+
+@contextmanager
+def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
+    """What diffusers makes of a file of LoRA weights, in its own names, while it loads it."""
+    recorded: dict[str, Any] = {}
+    convert = pipeline.lora_state_dict
+
+    def convert_and_record(*args: Any, **options: Any) -> Any:
+        converted = convert(*args, **options)
+        tensors = converted[0] if isinstance(converted, tuple) else converted
+        recorded.update(tensors)
+        return converted
+
+    pipeline.lora_state_dict = convert_and_record
+    try:
+        yield recorded
+    finally:
+        del pipeline.lora_state_dict
+
+
+@contextmanager
+def _without_foreign_line() -> Iterator[None]:
+    """Leave out diffusers' line about a part without LoRA weights; `lora_fact` says it better."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith(_FOREIGN)
+
+    loggers = [logging.getLogger(f"diffusers.loaders.{name}") for name in ("lora_base", "peft")]
+    for logger in loggers:
+        logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_other)
+
+
+def _cannot_load(pipeline: Any, lora: str, path: Path, error: Exception) -> T2IBenchError:
+    where = f"--model-args: lora={shown(lora)} could not be loaded"
+    defect = find_file_defect(path) if path.exists() else None
+    if defect is not None:
+        return T2IBenchError(f"{where}: {defect.reason}.", defect.hint)
+    hint = f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
+    if not path.exists():
+        hint = f"There is no file or folder {shown(lora)!r} here; a hub id is ORG/NAME."
+    return T2IBenchError(f"{where}: {first_line(error)}", hint)
