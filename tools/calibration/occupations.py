@@ -54,7 +54,7 @@ class OccupationWorld:
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
-        names = self.task.concept.stimuli
+        names = self.task.concept.names
         spread = np.linspace(-1, 1, len(names))
         leans = self.lean * spread / np.sqrt((spread**2).mean())
         planted = dict(zip(names, map(float, leans), strict=True))

@@ -171,9 +171,16 @@ def _some(words: Sequence[str]) -> str:
 
 
 def guided(
-    prompts: GuidedPrompts, stimuli: Sequence[str], attributes: Sequence[str]
+    prompts: GuidedPrompts,
+    stimuli: Sequence[str],
+    attributes: Sequence[str],
+    guided_stimuli: Sequence[str] | None = None,
 ) -> Iterator[Finding]:
-    """Neutral and guided templates of every wording, and the articles of what they make."""
+    """Neutral and guided templates of every wording, and the articles of what they make.
+
+    `guided_stimuli` are what guided prompts say for the stimuli; by default the same.
+    """
+    named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)
         at: Location = ("prompts", "paraphrases", number - 1) if number else ("prompts",)
@@ -184,9 +191,9 @@ def guided(
                 text = getattr(wording, key)
                 if text == getattr(earlier, key):
                     yield Finding((*at, key), f"the wording '{text}' is given more than once")
-        yield from _wording(wording, language, stimuli, attributes, at)
+        yield from _wording(wording, language, (stimuli, named), attributes, at)
         same_language = wording.language in (None, prompts.wordings[0].language)
-        words = (*stimuli, *attributes)
+        words = (*stimuli, *named, *attributes)
         given = wording.words or {}
         lacking = [word for word in dict.fromkeys(words) if word not in given]
         if lacking and not same_language:
@@ -201,10 +208,11 @@ def guided(
 def _wording(
     wording: Wording,
     language: str | None,
-    stimuli: Sequence[str],
+    both: tuple[Sequence[str], Sequence[str]],
     attributes: Sequence[str],
     at: Location,
 ) -> Iterator[Finding]:
+    stimuli, guided_stimuli = both
     problems = [
         *template(wording.neutral, ["stimulus"], (*at, "neutral")),
         *template(wording.guided, ["stimulus", "attribute"], (*at, "guided")),
@@ -225,8 +233,8 @@ def _wording(
     yield from articles(
         (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")
     )
-    pairs = [(word, attributes[0]) for word in stimuli]
-    pairs += [(stimuli[0], word) for word in attributes]
+    pairs = [(word, attributes[0]) for word in guided_stimuli]
+    pairs += [(guided_stimuli[0], word) for word in attributes]
     yield from articles(
         (
             fill(wording.guided, stimulus=stimulus, attribute=attribute)

@@ -68,9 +68,14 @@ def _named(table: str, what: str, more: str = "") -> BeforeValidator:
     return BeforeValidator(resolve)
 
 
+def of_word_list() -> BeforeValidator:
+    """The name of a list of tasks/stimuli stands for its words."""
+    return _named("lists", "word list", " (A single word is a list too: [{}].)")
+
+
 WordsOrNone = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)], ...],
-    _named("lists", "word list", " (A single word is a list too: [{}].)"),
+    of_word_list(),
 ]
 Words = Annotated[WordsOrNone, Field(min_length=1)]
 
