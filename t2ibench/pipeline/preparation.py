@@ -44,7 +44,7 @@ from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import Notices, locked
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.loader import LoadedTask, raise_refused
 
 _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output FILE`."
 
@@ -129,6 +129,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     measurement = _measurement(settings)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
+    raise_refused(loaded)
     folder, warnings = _folder(settings, generator)
     loaded, waiting = with_captions(loaded, settings, folder.path)
     left_out += waiting

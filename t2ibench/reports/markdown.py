@@ -25,6 +25,7 @@ from t2ibench.reports.cells import (
     signed,
     task_cells,
 )
+from t2ibench.reports.score_rows import score_table_views
 from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import cut, in_two, shown_rows
@@ -139,6 +140,10 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
+        for table in score_table_views(task):
+            parts += [f"## {escape(table.title)}: {name}", "", github(table.heads, table.rows), ""]
+            notes = [table.caption, *(f"No value: {reason}." for reason in table.reasons)]
+            parts += [line for note in notes for line in (escape(note), "")]
     told = sentences.earlier(run)
     of_libraries = sentences.warnings_of_libraries(results) + sentences.unknown_networks(results)
     remarks = [

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +38,8 @@ class LoadedTask:
     """A task read from a file, word lists put in.
 
     Its group is its folder below the tasks folder, such as 't2iat'; its hash is SHA-256 over
-    everything that decides its score; its line is that of its id.
+    everything that decides its score; its line is that of its id. `refused` are the warnings with
+    which no run starts.
     """
 
     spec: BaseTask
@@ -46,6 +47,7 @@ class LoadedTask:
     group: str
     hash: str
     line: int | None = None
+    refused: tuple[Problem, ...] = ()
 
     @property
     def id(self) -> str:
@@ -174,7 +176,7 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
         found.append(document.problem(("id",), message))
     try:
         return found + [
-            document.problem(finding.at, finding.message, finding.warning)
+            document.problem(finding.at, finding.message, finding.warning, finding.stops_run)
             for finding in method_of(task).check(task)
             if finding.kind not in task.expected_warnings
         ]
@@ -209,7 +211,9 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
         return None, problems
     parts = path.parent.relative_to(root).parts if path.is_relative_to(root) else ()
     group = "/".join(parts) or method
-    return LoadedTask(spec, path, group, task_hash(spec), document.line(("id",))), problems
+    refused = tuple(problem for problem in problems if problem.stops_run)
+    line = document.line(("id",))
+    return LoadedTask(spec, path, group, task_hash(spec), line, refused), problems
 
 
 @functools.lru_cache(maxsize=8)
@@ -262,6 +266,11 @@ def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[P
         if task:
             tasks.append(task)
     return tasks, problems
+
+
+def raise_refused(tasks: Iterable[LoadedTask]) -> None:
+    """Raise, as one error, every warning with which no run starts."""
+    raise_errors([replace(problem, warning=False) for task in tasks for problem in task.refused])
 
 
 def raise_errors(problems: Sequence[Problem]) -> None:

@@ -25,12 +25,16 @@ _PLAIN_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in one file, or of the file as a whole; a warning does not stop a run."""
+    """One problem in one file, or of the file as a whole.
+
+    A warning does not stop a run, unless `stops_run` says so.
+    """
 
     path: Path
     line: int | None
     message: str
     warning: bool = False
+    stops_run: bool = False
 
     def __str__(self) -> str:
         where = f"{self.path}:{self.line}" if self.line else f"{self.path}"
@@ -56,9 +60,15 @@ class Document:
                 return self.lines[location[:length]]
         return self.lines.get((), None)
 
-    def problem(self, location: Location, message: str, warning: bool = False) -> Problem:
+    def problem(
+        self,
+        location: Location,
+        message: str,
+        warning: bool = False,
+        stops_run: bool = False,
+    ) -> Problem:
         """A problem at a location of this file."""
-        return Problem(self.path, self.line(location), message, warning)
+        return Problem(self.path, self.line(location), message, warning, stops_run)
 
 
 def read_yaml(path: Path) -> Document:

@@ -18,6 +18,7 @@ import pytest
 from t2ibench.cli import VERBS, main
 from t2ibench.results.run import open_run
 from tests.conftest import Cli
+from tests.tasks.files import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
 TASK = "t2iat_flowers_insects"
@@ -380,3 +381,24 @@ def test_names_that_mislead_are_seen_in_tables(
         status, out, err = cli(*words, "--format", form)
         assert status == 0, err
         assert all(line.replace("\t", "").isprintable() for line in (out + err).split("\n"))
+
+
+# --- tasks in another language ------------------------------------------------------------------
+
+
+def test_no_run_starts_with_english_articles_in_german_prompts(cli: Cli, here: Path) -> None:
+    """It planned 'Ein Foto von a Pflegekraft' and drew it."""
+    text = JOBS.replace("A photo of {a stimulus}", "Ein Foto von {a stimulus}")
+    Path("mytasks").mkdir()
+    Path("mytasks/jobs.yaml").write_text(text.replace("A photo of a {attribute}", "{attribute}"))
+    status, out, _ = cli("validate", "mytasks")
+    assert status == 0 and "mytasks/jobs.yaml:12: warning: this reads as German" in out
+    run = ("--model", "toyland", "--include-path", "mytasks", "--tasks", "jobs")
+    for more in (("--dry-run",), ("--output-dir", "runs")):
+        status, _, err = cli(*run, *more)
+        assert status == 1 and "mytasks/jobs.yaml:12: this reads as German" in err
+        assert "write 'language: de'" in err and "Traceback" not in err
+    assert not Path("runs").exists()
+    status, _, err = cli("--model", "toyland", "--tasks", TASK, "--include-path", "mytasks",
+                         "--limit", "1", "--dry-run")  # fmt: skip
+    assert status == 0  # other tasks do not suffer for it

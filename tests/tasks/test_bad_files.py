@@ -9,6 +9,7 @@ import pytest
 from t2ibench.errors import TaskFileError
 from t2ibench.tasks import load_tasks
 from t2ibench.tasks.index import build_index
+from t2ibench.tasks.loader import raise_refused
 from t2ibench.tasks.source import read_yaml
 from tests.tasks.files import JOBS, TEA, load, spoil
 
@@ -281,3 +282,66 @@ def test_a_value_of_1_mb_is_shown_in_short(old: str, tmp_path: Path) -> None:
     key = old.partition(":")[0]
     found = errors(tmp_path, TEA.replace(old, f"{key}: {'x' * 1_000_000}"))
     assert found and all(len(message) < 1500 for _, message in found)
+
+
+GERMAN = spoil(
+    JOBS,
+    ('neutral: "A photo of {a stimulus}"', 'neutral: "Ein Foto von {a stimulus}"'),
+    ('guided: "A photo of a {attribute} {stimulus}"', 'guided: "Foto: {attribute} {stimulus}"'),
+)
+
+
+def test_a_template_in_another_language_needs_its_language(tmp_path: Path) -> None:
+    ((line, message),) = warnings(tmp_path, GERMAN)
+    assert line == 12
+    assert message.startswith("this reads as German ('Ein', 'Foto', 'von'), but no 'language'")
+    assert "write 'language: de'" in message and "articles into the words" in message
+    english = spoil(GERMAN, ("prompts:\n", "prompts:\n  language: en\n"))
+    ((line, message),) = warnings(tmp_path, english)
+    assert line == 13 and "the task says 'language: en'" in message
+    meant = spoil(GERMAN, ("title: Jobs", "title: Jobs\nexpected_warnings: [language]"))
+    assert warnings(tmp_path, meant) == []
+
+
+def test_with_its_language_the_articles_have_to_be_written_out(tmp_path: Path) -> None:
+    german = spoil(GERMAN, ("prompts:\n", "prompts:\n  language: de\n"))
+    ((line, message),) = errors(tmp_path, german)
+    assert line == 13 and "write the article into the words" in message
+    assert warnings(tmp_path, spoil(german, ("{a stimulus}", "{stimulus}"))) == []
+
+
+def test_a_paraphrase_has_the_language_of_the_first_wording(tmp_path: Path) -> None:
+    more = '  paraphrases: [{neutral: "Bild von {a stimulus}", guided: "{attribute} {stimulus}"}]\n'
+    german = spoil(
+        GERMAN, ("prompts:\n", "prompts:\n  language: de\n"), ("{a stimulus}", "{stimulus}")
+    )
+    ((line, message),) = errors(tmp_path, spoil(german, ("reference:\n", f"{more}reference:\n")))
+    assert line == 15 and "write the article into the words" in message
+
+
+def test_words_in_another_language_need_it_too(tmp_path: Path) -> None:
+    words = spoil(
+        JOBS,
+        ("stimuli: [engineer, nurse]", "stimuli: [ein Ingenieur, eine Pflegekraft]"),
+        ('"A photo of {a stimulus}"', '"photo: {stimulus}"'),
+        ("{engineer: 0.1, nurse: 0.9}", "{ein Ingenieur: 0.1, eine Pflegekraft: 0.9}"),
+    )
+    ((_, message),) = warnings(tmp_path, words)
+    assert "such as 'ein Ingenieur', read as German" in message
+
+
+def test_no_run_starts_in_a_language_that_its_task_does_not_name(tmp_path: Path) -> None:
+    task, problems = load(tmp_path, GERMAN)
+    assert task is not None and task.refused == tuple(problems)
+    with pytest.raises(TaskFileError, match=r"task\.yaml:12: this reads as German"):
+        raise_refused([task])
+
+
+@pytest.mark.parametrize(
+    ("language", "hint"), [("German", "'de'"), ("EN", "'en'"), ("Klingon", None)]
+)
+def test_a_language_is_a_tag(tmp_path: Path, language: str, hint: str | None) -> None:
+    spoiled = spoil(JOBS, ("prompts:\n", f"prompts:\n  language: {language}\n"))
+    ((line, message),) = errors(tmp_path, spoiled)
+    assert line == 12 and f"'{language}' is no language tag" in message
+    assert ("Did you mean" in message) == (hint is not None) and (hint or "") in message

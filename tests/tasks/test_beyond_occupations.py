@@ -66,9 +66,7 @@ def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
                 scenes += [Scene(prompt, m, one.word, shown) for prompt in one.guided(side)]
     else:
         truth = LEAN**2
-        for word, lean in zip(
-            FEW.limited(spec.concept.stimuli), cycle((LEAN, -LEAN)), strict=False
-        ):
+        for word, lean in zip(FEW.limited(spec.concept.names), cycle((LEAN, -LEAN)), strict=False):
             scenes += [Scene(prompt, n, word, lean) for prompt in neutral_prompts(spec, word)]
             for group, shown in zip(spec.groups, (1.0, -1.0), strict=True):
                 prompts = group_prompts(spec, word, group)

@@ -112,7 +112,7 @@ def test_the_public_notebooks_gender_science_test() -> None:
 
 def test_occupations() -> None:
     specs = {spec.id: spec for spec in of(OccupationsTask)}
-    sizes = {name: len(spec.concept.stimuli) for name, spec in specs.items()}
+    sizes = {name: len(spec.concept.names) for name, spec in specs.items()}
     default = {name: size for name, size in sizes.items() if not specs[name].extended}
     assert default == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
     for spec in specs.values():
@@ -124,7 +124,7 @@ def test_occupations() -> None:
         assert len(spec.prompts.wordings) == 3
     reference = specs["occupations_winobias"].reference
     assert reference is not None and reference.group == "female"
-    assert list(reference.shares) == list(specs["occupations_winobias"].concept.stimuli)
+    assert list(reference.shares) == list(specs["occupations_winobias"].concept.names)
     some = {"carpenter": 0.02, "CEO": 0.39, "secretary": 0.95}
     assert some.items() <= reference.shares.items()
 

@@ -78,7 +78,7 @@ def test_tasks_share_their_images_and_stay_out_of_all() -> None:
     prompts = set()
     for task in hundred:
         if isinstance(task, OccupationsTask):
-            stimuli, wordings = task.concept.stimuli, [w.neutral for w in task.prompts.wordings]
+            stimuli, wordings = task.concept.names, [w.neutral for w in task.prompts.wordings]
             assert task.reference is not None and set(stimuli) <= set(task.reference.shares)
         else:
             assert isinstance(task, OpenBiasTask)

@@ -11,6 +11,7 @@ from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
 from tools.calibration.compare import CAUTIOUS
+from tools.calibration.forms import form_cells
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, read_needs
 
@@ -54,7 +55,7 @@ class OccupationWorld:
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
-        names = self.task.concept.stimuli
+        names = self.task.concept.names
         spread = np.linspace(-1, 1, len(names))
         leans = self.lean * spread / np.sqrt((spread**2).mean())
         planted = dict(zip(names, map(float, leans), strict=True))
@@ -142,6 +143,7 @@ def cells() -> list[Cell]:
         *_unequal(),
         *_ignored(),
         *_moved(),
+        *form_cells(),
         *_two_runs((8, 10, 5)),
         *_two_runs((8, 40, 20), share=0.25),
         *_two_runs((40, 10, 5), share=0.15),

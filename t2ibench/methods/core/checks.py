@@ -12,6 +12,12 @@ from dataclasses import dataclass
 
 from t2ibench.errors import did_you_mean, nearest
 from t2ibench.methods.core.guided import GuidedPrompts, Wording
+from t2ibench.methods.core.language_detection import (
+    ENGLISH,
+    ForeignText,
+    foreign_text,
+    foreign_words,
+)
 from t2ibench.methods.core.prompts import fill, placeholders, wrong_articles
 from t2ibench.methods.core.schema import Warned
 
@@ -26,6 +32,7 @@ class Finding:
     message: str  # what is wrong, what was expected, the nearest spelling
     warning: bool = False  # whether a run may go on all the same
     kind: Warned | None = None  # its name in `expected_warnings`, if it can be intended
+    stops_run: bool = False  # whether no run may go on with this warning
 
 
 def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
@@ -100,16 +107,82 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
         yield Finding(at, message, warning=True, kind="articles")
 
 
+_WITH_ARTICLE = re.compile(r"\{\s*[aA]\s")
+
+
+def article_language(template: str, words: Sequence[str], at: Location) -> Iterator[Finding]:
+    """A template of a task without `language` that puts English articles before foreign words.
+
+    Prompts that are given in full may be in any language.
+    """
+    foreign = foreign_text(template) or foreign_words(words)
+    if foreign is not None and _WITH_ARTICLE.search(template):
+        yield _of_language(
+            f"this reads as {foreign.name} ({_some(foreign.signs)}), where '{{a …}}' puts an "
+            "English article in: write the articles into the words",
+            at,
+        )
+
+
+def _of_language(message: str, at: Location) -> Finding:
+    """A warning about the language of prompts, with which no run starts."""
+    way_out = "If it is English, put 'language' into expected_warnings"
+    return Finding(at, f"{message}. {way_out}", warning=True, kind="language", stops_run=True)
+
+
+def _foreign_wording(
+    wording: Wording,
+    language: str | None,
+    stimuli: Sequence[str],
+    attributes: Sequence[str],
+    at: Location,
+) -> Iterator[Finding]:
+    """A wording that is not in English, although its task says so or says no language."""
+    for key in ("neutral", "guided"):
+        foreign = foreign_text(getattr(wording, key))
+        if foreign is not None:
+            yield _of_language(
+                _without_language("this reads", foreign, language, wording), (*at, key)
+            )
+            return
+    for words in (stimuli, attributes):
+        foreign = foreign_words([wording.in_words(word) for word in words])
+        if foreign is not None:
+            what = f"the words of this wording, such as '{wording.in_words(words[0])}', read"
+            yield _of_language(_without_language(what, foreign, language, wording), at)
+            return
+
+
+def _without_language(
+    what: str, foreign: ForeignText, language: str | None, wording: Wording
+) -> str:
+    """What is wrong with a foreign wording, and what to write."""
+    said = f"the task says 'language: {language}'" if language else "no 'language' is given"
+    tag = " or ".join(f"'language: {tag}'" for tag in foreign.languages) or "its 'language'"
+    remedy = f"write {tag} beside the templates"
+    if _WITH_ARTICLE.search(wording.neutral) or _WITH_ARTICLE.search(wording.guided):
+        remedy += ", and articles into the words: '{a …}' puts an English one in"
+    return f"{what} as {foreign.name} ({_some(foreign.signs)}), but {said}: {remedy}"
+
+
 def _some(words: Sequence[str]) -> str:
     more = f" and {len(words) - 4} more" if len(words) > 4 else ""
     return f"{', '.join(map(repr, words[:4]))}{more}"
 
 
 def guided(
-    prompts: GuidedPrompts, stimuli: Sequence[str], attributes: Sequence[str]
+    prompts: GuidedPrompts,
+    stimuli: Sequence[str],
+    attributes: Sequence[str],
+    guided_stimuli: Sequence[str] | None = None,
 ) -> Iterator[Finding]:
-    """Neutral and guided templates of every wording, and the articles of what they make."""
+    """Neutral and guided templates of every wording, and the articles of what they make.
+
+    `guided_stimuli` are what guided prompts say for the stimuli; by default the same.
+    """
+    named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
+        language = prompts.language_of(wording)
         at: Location = ("prompts", "paraphrases", number - 1) if number else ("prompts",)
         if prompts.templates:
             at = ("prompts", "templates", number)
@@ -118,9 +191,9 @@ def guided(
                 text = getattr(wording, key)
                 if text == getattr(earlier, key):
                     yield Finding((*at, key), f"the wording '{text}' is given more than once")
-        yield from _wording(wording, stimuli, attributes, at)
+        yield from _wording(wording, language, (stimuli, named), attributes, at)
         same_language = wording.language in (None, prompts.wordings[0].language)
-        words = (*stimuli, *attributes)
+        words = (*stimuli, *named, *attributes)
         given = wording.words or {}
         lacking = [word for word in dict.fromkeys(words) if word not in given]
         if lacking and not same_language:
@@ -133,8 +206,13 @@ def guided(
 
 
 def _wording(
-    wording: Wording, stimuli: Sequence[str], attributes: Sequence[str], at: Location
+    wording: Wording,
+    language: str | None,
+    both: tuple[Sequence[str], Sequence[str]],
+    attributes: Sequence[str],
+    at: Location,
 ) -> Iterator[Finding]:
+    stimuli, guided_stimuli = both
     problems = [
         *template(wording.neutral, ["stimulus"], (*at, "neutral")),
         *template(wording.guided, ["stimulus", "attribute"], (*at, "guided")),
@@ -142,17 +220,21 @@ def _wording(
     yield from problems
     if problems:
         return
-    if (wording.language or "en").split("-")[0] != "en":
+    if (language or ENGLISH).split("-")[0] != ENGLISH:
         for key in ("neutral", "guided"):
-            if re.search(r"\{[aA]\s", getattr(wording, key)):
+            if _WITH_ARTICLE.search(getattr(wording, key)):
                 message = "'{a …}' puts an English article in; write the article into the words"
                 yield Finding((*at, key), message)
+        return
+    foreign = list(_foreign_wording(wording, language, stimuli, attributes, at))
+    yield from foreign
+    if foreign:  # what is wrong by English rules says nothing of it
         return
     yield from articles(
         (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")
     )
-    pairs = [(word, attributes[0]) for word in stimuli]
-    pairs += [(stimuli[0], word) for word in attributes]
+    pairs = [(word, attributes[0]) for word in guided_stimuli]
+    pairs += [(guided_stimuli[0], word) for word in attributes]
     yield from articles(
         (
             fill(wording.guided, stimulus=stimulus, attribute=attribute)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, model_validator
 
+from t2ibench.errors import shown
+from t2ibench.methods.core.language_detection import LANGUAGE_NAMES
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text
 from t2ibench.settings import Settings
 
-Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=35)]
+_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_LONGEST_TAG = 35
+
+
+def _language_tag(value: str) -> str:
+    """Refuse what is no language tag, such as 'German'."""
+    if _TAG.fullmatch(value) and len(value) <= _LONGEST_TAG:
+        return value
+    tags = {name.lower(): tag for tag, name in LANGUAGE_NAMES.items()}
+    meant = tags.get(value.lower()) or (value.lower() if value.lower() in LANGUAGE_NAMES else None)
+    hint = f" Did you mean '{meant}'?" if meant else ""
+    raise ValueError(f"'{shown(value)}' is no language tag such as 'de' or 'pt-BR'.{hint}")
+
+
+Language = Annotated[str, AfterValidator(_language_tag)]
 
 
 class Wording(Strict):
@@ -95,6 +112,10 @@ class GuidedPrompts(Wording):
     def wordings(self) -> tuple[Wording, ...]:
         """Every wording, the first one first."""
         return self.templates or (self, *self.paraphrases)
+
+    def language_of(self, wording: Wording) -> str | None:
+        """The language of a wording: its own, or that of the first one."""
+        return wording.language or self.wordings[0].language
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -112,6 +112,8 @@ class Arrows:
     axis: Axis
     caption: str
     source: str = ""
+    tail: str = "words"  # what the key calls the start
+    head: str = "images"  # what it calls the end
 
 
 @dataclass(frozen=True, slots=True)

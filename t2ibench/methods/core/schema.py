@@ -47,7 +47,7 @@ Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_prin
 Line = Annotated[Text, AfterValidator(_one_line)]
 Alternative = Literal["two-sided", "greater", "less"]
 Side = Literal["A", "B"]
-Warned = Literal["unequal_sizes", "articles"]
+Warned = Literal["unequal_sizes", "articles", "language"]
 EVERYDAY = "everyday_words"  # the list of tasks/stimuli that words are compared with by default
 # Strict: `version: yes` or `images_per_prompt: "10"` is an error, not a number.
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
@@ -68,9 +68,14 @@ def _named(table: str, what: str, more: str = "") -> BeforeValidator:
     return BeforeValidator(resolve)
 
 
+def of_word_list() -> BeforeValidator:
+    """The name of a list of tasks/stimuli stands for its words."""
+    return _named("lists", "word list", " (A single word is a list too: [{}].)")
+
+
 WordsOrNone = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)], ...],
-    _named("lists", "word list", " (A single word is a list too: [{}].)"),
+    of_word_list(),
 ]
 Words = Annotated[WordsOrNone, Field(min_length=1)]
 

@@ -19,5 +19,5 @@ METHOD = Method(
         "every stimulus lie half way between those of the two groups, 1 where they all are like "
         "those of one; (2 P - 1) squared of a mixture with a share P of one group."
     ),
-    combine=lazy("t2ibench.methods.occupations.leans:combine"),
+    combine=lazy("t2ibench.methods.occupations.combination:combine"),
 )

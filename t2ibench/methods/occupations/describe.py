@@ -5,7 +5,14 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Literal
 
-from t2ibench.methods.core.describe import GROUP, leaning, nothing_shown, people, sentence
+from t2ibench.methods.core.describe import (
+    GROUP,
+    leaning,
+    listed,
+    nothing_shown,
+    people,
+    sentence,
+)
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import (
     LEAN,
@@ -21,7 +28,8 @@ from t2ibench.methods.core.presentation import (
     Scatter,
     short_name,
 )
-from t2ibench.methods.occupations.design import group_pairs
+from t2ibench.methods.occupations.design import group_pairs, other_forms
+from t2ibench.methods.occupations.forms import contrast_names
 from t2ibench.methods.occupations.schema import OccupationsTask
 
 _ALPHA = 0.05
@@ -30,14 +38,21 @@ _ALPHA = 0.05
 def describe(task: OccupationsTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
     groups = " or ".join(people(group.name, GROUP) for group in task.groups)
-    claim = f"images of {task.concept.name} lean to {groups}"
-    return nothing_shown(result, claim) or (
+    claim = f"images of {task.concept.name}{_in_form(task)} lean to {groups}"
+    shown = nothing_shown(result, claim) or (
         _directions(task, result, groups) + _of_sets(task, result)
     )
+    return shown + _of_forms(task, result)
+
+
+def _in_form(task: OccupationsTask) -> str:
+    """Which form of the stimuli the headline is about, as part of a clause."""
+    form = task.concept.headline_form
+    return f" in the {form} form" if form is not None else ""
 
 
 def _directions(task: OccupationsTask, result: MethodResult, groups: str) -> str:
-    nouns = task.concept.name if task.concept.name.endswith("s") else "stimuli"
+    nouns = _nouns(task)
     pairs, found = group_pairs(task), []
     for pair in pairs:
         low, high = people(pair.second.name, GROUP), people(pair.first.name, GROUP)
@@ -48,7 +63,7 @@ def _directions(task: OccupationsTask, result: MethodResult, groups: str) -> str
         f"together the {nouns} lean to {groups} further than by chance; none of them is clear by "
         "itself"
     )
-    return sentence("; ".join(filter(None, found)) or none)
+    return sentence(("; ".join(filter(None, found)) or none) + _in_form(task))
 
 
 def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
@@ -72,6 +87,46 @@ def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
         f"images of {near} lean further to {people(pair.first.name, GROUP)}, and those of {far} to "
         f"{people(pair.second.name, GROUP)}"
     )
+
+
+def _of_forms(task: OccupationsTask, result: MethodResult) -> str:
+    """Which forms lean further than others, in a sentence of its own; '' where nobody can tell."""
+    corrected = result.details.get("forms_holm") or {}
+    if result.inconclusive or not any(p is not None for p in corrected.values()):
+        return ""
+    count = result.details["forms_stimuli"]
+    clauses = []
+    for pair in group_pairs(task):
+        for name, forms in contrast_names(task.concept.forms, pair).items():
+            value, p = result.scores[name].value, corrected.get(name)
+            if value is None or p is None or p >= _ALPHA:
+                continue
+            further, other = forms if value > 0 else forms[::-1]
+            side = pair.first if value > 0 else pair.second
+            clauses.append(
+                f"images of the {further} form lean {without_zero(abs(value))} further to "
+                f"{people(side.name, GROUP)} than those of the {other} form"
+            )
+    over = f"over {count} {_nouns(task)}"
+    if not clauses:
+        return " " + sentence(f"no two forms differ beyond chance, {over}")
+    return " " + sentence(f"{listed(clauses)}, {over}")
+
+
+def without_zero(value: float) -> str:
+    """A number of two digits as in a sentence.
+
+    Examples:
+        >>> without_zero(0.413), without_zero(1.2)
+        ('.41', '1.20')
+    """
+    text = f"{value:.2f}"
+    return text[1:] if text.startswith("0") else text
+
+
+def _nouns(task: OccupationsTask) -> str:
+    """What the stimuli are called, in the plural."""
+    return task.concept.name if task.concept.name.endswith("s") else "stimuli"
 
 
 def present(task: OccupationsTask) -> Presentation:
@@ -110,6 +165,20 @@ def present(task: OccupationsTask) -> Presentation:
             "Wang et al. (2023), figure 4",
         )
     )
+    figures += [
+        Arrows(
+            f"From the {task.concept.headline_form} to the {form} form",
+            f"lean{first.suffix}",
+            f"lean:{form}{first.suffix}",
+            axis,
+            f"The tail is the lean of the {task.concept.headline_form} form, the head that of the "
+            f"{form} form of the same {task.concept.name}, measured between the same images of "
+            "either group.",
+            tail=f"{task.concept.headline_form} form",
+            head=f"{form} form",
+        )
+        for form in other_forms(task)
+    ]
     if task.crossing:
         figures.append(Combinations.of(" x ".join(task.crossing), "stimuli like these"))
     if task.likeness:

@@ -38,9 +38,14 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
     ]
 
 
-def neutral_prompts(task: OccupationsTask, stimulus: str) -> list[str]:
-    """The prompts that name no group."""
-    return [wording.without(stimulus) for wording in task.prompts.wordings]
+def neutral_prompts(task: OccupationsTask, stimulus: str, form: str | None = None) -> list[str]:
+    """The prompts that name no group, with one form of the stimulus.
+
+    By default its name or, where it has forms, the one that the headline is about.
+    """
+    concept = task.concept
+    text = concept.stimulus(stimulus).text(form or concept.headline_form)
+    return [wording.without(text) for wording in task.prompts.wordings]
 
 
 def group_prompts(
@@ -48,18 +53,30 @@ def group_prompts(
 ) -> list[str]:
     """The prompts that name a group, or a combination of groups."""
     wordings = task.prompts.wordings if wording is None else (wording,)
-    return [prompt for one in wordings for prompt in one.with_each(stimulus, group.words)]
+    text = task.concept.stimulus(stimulus).text_with(group.name)
+    return [prompt for one in wordings for prompt in one.with_each(text, group.words)]
+
+
+def other_forms(task: OccupationsTask) -> list[str]:
+    """The forms of the stimuli beside the one that the headline is about."""
+    concept = task.concept
+    return [form for form in concept.forms if form != concept.headline_form]
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
     """Images and texts of neutral and guided prompts."""
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
-    for stimulus in settings.limited(task.concept.stimuli):
+    for stimulus in settings.limited(task.concept.names):
         prompts += [
             PromptNeed(prompt, n_neutral, "no group named", stimulus)
             for prompt in neutral_prompts(task, stimulus)
         ]
+        for form in other_forms(task):
+            prompts += [
+                PromptNeed(prompt, n_neutral, f"{form} form", stimulus)
+                for prompt in neutral_prompts(task, stimulus, form)
+            ]
         for group in task.groups:
             prompts += [
                 PromptNeed(prompt, n_guided, group.name, stimulus, word)
@@ -78,7 +95,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     ]
     prompts += [
         PromptNeed(prompt, n_guided, combined.name, stimulus)
-        for stimulus in settings.limited(task.concept.stimuli)
+        for stimulus in settings.limited(task.concept.names)
         for combined in task.combinations
         for prompt in group_prompts(task, stimulus, combined)
     ]
@@ -86,14 +103,20 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
 
 
 def collect(
-    task: OccupationsTask, collector: ImageCollector, settings: Settings
+    task: OccupationsTask,
+    collector: ImageCollector,
+    settings: Settings,
+    form: str | None = None,
 ) -> list[StimulusImages]:
-    """The images of every stimulus."""
+    """The images of every stimulus, in one form where it has several."""
     n_neutral, n_guided = task.image_counts(settings)
     return [
         StimulusImages(
             name,
-            [collector.collect([prompt], n_neutral) for prompt in neutral_prompts(task, name)],
+            [
+                collector.collect([prompt], n_neutral)
+                for prompt in neutral_prompts(task, name, form)
+            ],
             {
                 group.name: [
                     collector.collect(group_prompts(task, name, group, wording), n_guided)
@@ -102,5 +125,5 @@ def collect(
                 for group in task.groups
             },
         )
-        for name in settings.limited(task.concept.stimuli)
+        for name in settings.limited(task.concept.names)
     ]

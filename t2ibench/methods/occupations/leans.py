@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,9 +11,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.averages import mean_over_encoders
 from t2ibench.methods.core.describe import GROUP, people
-from t2ibench.methods.core.estimate import Estimate, MethodResult
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import (
     Control,
@@ -500,20 +499,10 @@ def compare_sets(
                 Influence.combined([(0.5, one.influence), (-0.5, other.influence)]),
                 level,
             )
-    return scores, _adjusted(scores)
+    return scores, adjusted_sets(scores)
 
 
-def combine(
-    task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
-) -> MethodResult:
-    """The mean of every score over encoders; what is said of sets follows from the means."""
-    combined = mean_over_encoders(task, results, settings)
-    if not task.sets or len(results) == 1:
-        return combined
-    return replace(combined, details={**combined.details, **_adjusted(combined.scores)})
-
-
-def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+def adjusted_sets(scores: Mapping[str, Estimate]) -> dict[str, Any]:
     """p-values of every two sets after Holm."""
     names = [name for name in scores if name.startswith("sets:")]
     adjusted = holm([scores[name].p for name in names])

@@ -4,21 +4,110 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.guided import GuidedTask
-from t2ibench.methods.core.schema import Concept, Reference, Text, WordGroup
+from t2ibench.methods.core.schema import (
+    Concept,
+    Identifier,
+    Line,
+    Reference,
+    Strict,
+    Text,
+    WordGroup,
+    of_word_list,
+)
+
+NEUTRAL = "neutral"  # the form that the headline is about, where a task has one of this name
+_MOST_FORMS = 6
+
+
+class Stimulus(Strict):
+    """A stimulus, perhaps in several grammatical forms.
+
+    A plain word in a task file is a stimulus without forms.
+
+    Attributes:
+        name: What reports call it, and what prompts say where it has no forms.
+        forms: Name of a form, such as 'masculine', 'feminine' and 'neutral', to what neutral
+            prompts say, with its article: 'ein Arzt'.
+        guided: What prompts with a group say instead of the name: one text, or one by group
+            ({male: Arzt, female: Ärztin}).
+    """
+
+    name: Annotated[Text, Field(max_length=200)]
+    forms: dict[Identifier, Line] = Field(default_factory=dict)
+    guided: dict[Text, Line] | Line | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> Any:
+        """A stimulus without forms as its name, so that the hash of its task stays what it was."""
+        return handler(self) if self.forms or self.guided else self.name
+
+    def text(self, form: str | None = None) -> str:
+        """What prompts without a group say."""
+        return self.forms[form] if form is not None else self.name
+
+    def text_with(self, group: str) -> str:
+        """What prompts with a group say."""
+        if isinstance(self.guided, dict):
+            return self.guided.get(group, self.name)
+        return self.guided or self.name
+
+
+def _stimulus(value: Any) -> Any:
+    """A plain word stands for a stimulus of that name."""
+    return value if isinstance(value, (dict, Stimulus)) else {"name": value}
+
+
+class StimuliConcept(Strict):
+    """A named set of stimuli, each of which may have several grammatical forms.
+
+    Attributes:
+        name: What reports call the concept.
+        stimuli: Name of a word list, the words themselves, or words with their `forms`.
+    """
+
+    name: Text
+    stimuli: Annotated[
+        tuple[Annotated[Stimulus, BeforeValidator(_stimulus)], ...],
+        of_word_list(),
+        Field(min_length=1),
+    ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the stimuli."""
+        return tuple(stimulus.name for stimulus in self.stimuli)
+
+    def stimulus(self, name: str) -> Stimulus:
+        """The stimulus of a name; of another name, one without forms."""
+        known = (stimulus for stimulus in self.stimuli if stimulus.name == name)
+        return next(known, None) or Stimulus(name=name)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The names of the forms that every stimulus has; empty without forms."""
+        return tuple(self.stimuli[0].forms)
+
+    @property
+    def headline_form(self) -> str | None:
+        """The form that the headline is about: the neutral one, or else the first."""
+        if NEUTRAL in self.forms:
+            return NEUTRAL
+        return self.forms[0] if self.forms else None
 
 
 class OccupationsTask(GuidedTask):
     """The association of each stimulus with groups (Wang et al. 2023, sections 5.3 and 5.4).
 
     Attributes:
-        concept: The stimuli, for example occupations.
+        concept: The stimuli, for example occupations. With `forms`, the grammatical forms of each
+            stimulus are compared with each other.
         groups: Two or more attribute groups; every pair is compared.
         reference: Known shares to compare with.
         crossing: Name of an attribute to its two groups, for two or three attributes: every
@@ -31,7 +120,7 @@ class OccupationsTask(GuidedTask):
     later = frozenset({"likeness", "crossing", "sets"})
 
     method: Literal["occupations"]
-    concept: Concept
+    concept: StimuliConcept
     groups: Annotated[tuple[WordGroup, ...], Field(min_length=2)]
     reference: Reference | None = None
     crossing: Annotated[
@@ -59,9 +148,10 @@ class OccupationsTask(GuidedTask):
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:
     """Problems of a task that its schema cannot express."""
-    yield from checks.duplicates(task.concept.stimuli, ("concept", "stimuli"))
+    yield from checks.duplicates(task.concept.names, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]
-    yield from checks.guided(task.prompts, task.concept.stimuli, words)
+    yield from _check_forms(task)
+    yield from checks.guided(task.prompts, _texts(task), words, _guided_texts(task))
     names = [group.name for group in task.groups]
     yield from checks.duplicates(names, ("groups",))
     for number, group in enumerate(task.groups):
@@ -79,13 +169,99 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
             ("reference", "group"),
             f"unknown group '{task.reference.group}'.{did_you_mean(task.reference.group, names)}",
         )
-    unknown = [word for word in task.concept.stimuli if word not in task.reference.shares]
+    unknown = [word for word in task.concept.names if word not in task.reference.shares]
     if unknown:
         yield checks.Finding(
             ("reference", "shares"),
             f"no reference share for: {', '.join(map(repr, unknown))}",
             warning=True,
         )
+
+
+def _texts(task: OccupationsTask) -> list[str]:
+    """What the prompts without a group say, each text once."""
+    forms: tuple[str | None, ...] = task.concept.forms or (None,)
+    texts = [
+        stimulus.text(form)
+        for stimulus in task.concept.stimuli
+        for form in forms
+        if form is None or form in stimulus.forms
+    ]
+    return list(dict.fromkeys(texts))
+
+
+def _guided_texts(task: OccupationsTask) -> list[str]:
+    """What the prompts with a group say, each text once."""
+    texts = [
+        stimulus.text_with(group.name) for stimulus in task.concept.stimuli for group in task.groups
+    ]
+    return list(dict.fromkeys(texts))
+
+
+def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Forms that cannot be compared."""
+    concept = task.concept
+    groups = [group.name for group in task.groups]
+    for number, stimulus in enumerate(concept.stimuli):
+        at: checks.Location = ("concept", "stimuli", number)
+        yield from _check_guided_texts(stimulus, groups, at)
+        if set(stimulus.forms) != set(concept.forms):
+            expected = ", ".join(concept.forms) or "none"
+            message = f"'{stimulus.name}' has the forms {', '.join(stimulus.forms) or 'none'}"
+            first = concept.stimuli[0].name
+            yield checks.Finding(
+                (*at, "forms"), f"{message}, but '{first}' has {expected}: all need the same"
+            )
+    if not concept.forms:
+        return
+    if not 2 <= len(concept.forms) <= _MOST_FORMS:
+        message = f"give two to {_MOST_FORMS} forms to compare, here: {len(concept.forms)}"
+        yield checks.Finding(("concept", "stimuli", 0, "forms"), message)
+    if task.crossing:
+        message = "a task with forms of its stimuli cannot have a crossing; make two tasks of it"
+        yield checks.Finding(("crossing",), message)
+    texts = [text for stimulus in concept.stimuli for text in stimulus.forms.values()]
+    yield from checks.duplicates(texts, ("concept", "stimuli"))
+    yield from _check_shared_prompts(task)
+
+
+def _check_guided_texts(
+    stimulus: Stimulus, groups: list[str], at: checks.Location
+) -> Iterator[checks.Finding]:
+    """What the prompts with a group lack, or say for a group that the task does not have."""
+    if stimulus.forms and stimulus.guided is None:
+        texts = ", ".join(f"{group}: …" for group in groups)
+        yield checks.Finding(
+            at,
+            f"'{stimulus.name}' has forms, so say what its prompts with a group are about: "
+            f"guided: {{{texts}}}",
+        )
+    if not isinstance(stimulus.guided, dict):
+        return
+    for group in stimulus.guided:
+        if group not in groups:
+            hint = did_you_mean(group, groups)
+            yield checks.Finding((*at, "guided", group), f"unknown group '{group}'.{hint}")
+    absent = [group for group in groups if group not in stimulus.guided]
+    if absent:
+        message = f"'{stimulus.name}' has no text for {', '.join(map(repr, absent))}"
+        yield checks.Finding((*at, "guided"), message)
+
+
+def _check_shared_prompts(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Prompts of a form that are a group's prompts too: their images would lean by definition."""
+    for number, stimulus in enumerate(task.concept.stimuli):
+        for form, text in stimulus.forms.items():
+            for wording in task.prompts.wordings:
+                guided = {
+                    prompt
+                    for group in task.groups
+                    for prompt in wording.with_each(stimulus.text_with(group.name), group.words)
+                }
+                if wording.without(text) in guided:
+                    at = ("concept", "stimuli", number, "forms", form)
+                    message = f"'{wording.without(text)}' is a prompt with a group as well"
+                    yield checks.Finding(at, message)
 
 
 def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
@@ -96,7 +272,7 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
     if task.crossing:
         words = [word for one in task.combinations for word in one.words]
         yield from checks.duplicates(words, ("crossing",))
-        yield from checks.guided(task.prompts, task.concept.stimuli, words)
+        yield from checks.guided(task.prompts, task.concept.names, words)
 
 
 def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
@@ -110,8 +286,8 @@ def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
         if len(one.stimuli) < 2:
             yield checks.Finding(at, "a set needs two stimuli or more, here: 1")
         for word in one.stimuli:
-            if word not in task.concept.stimuli:
-                near = did_you_mean(word, task.concept.stimuli)
+            if word not in task.concept.names:
+                near = did_you_mean(word, task.concept.names)
                 yield checks.Finding(at, f"'{word}' is not a stimulus of the concept.{near}")
         for other in task.sets[:number]:
             yield from checks.overlap(other.stimuli, one.stimuli, (other.name, one.name), at)

@@ -28,6 +28,7 @@ from t2ibench.methods.core.obedience import obedience_control, obedience_scores,
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.wording_report import by_wording, wording_report
 from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts, neutral_prompts
+from t2ibench.methods.occupations.forms import form_scores
 from t2ibench.methods.occupations.leans import (
     PairLeans,
     compare_sets,
@@ -125,7 +126,7 @@ def _collected(
     """Embeddings of each stimulus: without a group, and of each combination."""
     n_neutral, n_guided = task.image_counts(settings)
     found = []
-    for name in settings.limited(task.concept.stimuli):
+    for name in settings.limited(task.concept.names):
         neutral = collector.collect(neutral_prompts(task, name), n_neutral)
         cells = [
             collector.collect(group_prompts(task, name, combined), n_guided)
@@ -374,7 +375,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         'amplification' (how much further the images lean than the texts, in their direction) and,
         with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
         means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
-        stimuli, how their mean leans differ (`compare_sets`).
+        stimuli, how their mean leans differ (`compare_sets`); with forms of stimuli, how far each
+        form leans and how far apart they lie (`form_scores`).
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)
@@ -418,8 +420,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         controls |= unequal_obedience(pairs, headline, settings.level)
     crossing, combined, tests = crossing_scores(task, collector, settings)
     set_scores, set_details = compare_sets(task, pairs, settings.level)
+    forms = form_scores(task, shown, collector, evidence, settings)
     distances, further = group_distances(task, pairs, complete, settings)
-    scores |= crossing | set_scores | distances
+    scores |= crossing | set_scores | forms.scores | distances
     places = {f"lean{found.pair.suffix}": positions(found.leans) for found in pairs}
     columns = [*(pair_rows(found, settings.level) for found in pairs), further]
     rows, samples = [], []
@@ -427,6 +430,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         neutral, name = images.all_neutral, images.name
         asc, published = stimuli[name]
         own = {key: score for column in columns for key, score in column[number].items()}
+        own |= forms.rows.get(name, {})
         rows.append(Item(name, own | published, task.concept.name, len(neutral)))
         numbers = {key: place[number] for key, place in places.items()}
         numbers |= {f"association{suffix}": values for suffix, values in asc.items()}
@@ -440,7 +444,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.n_prompts,
         collector.excluded,
         warnings=warnings,
-        details=wording_details(task, pairs, settings) | tests | set_details,
+        details=wording_details(task, pairs, settings) | tests | set_details | forms.details,
         samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),

@@ -84,6 +84,8 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
         if not findings:
             prompts = (fill(template, stimulus=word) for word in bias.stimuli or ())
             yield from checks.articles(prompts, (*at, "templates", index))
+            place = (*at, "templates", index)
+            yield from checks.article_language(template, bias.stimuli or (), place)
     if bias.stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
         yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
     if bias.expected is not None:

@@ -137,6 +137,7 @@ def _reference(task: VibexTask) -> Iterator[checks.Finding]:
     if problems:
         return
     yield from checks.articles(task.reference.texts, (*at, "template"))
+    yield from checks.article_language(template, words, (*at, "template"))
     meant = {concept.prompt for concept in asked} | {anchor.prompt for anchor in task.anchors}
     both = sorted(meant & set(task.reference.texts))
     if both:

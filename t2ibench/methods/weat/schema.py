@@ -57,3 +57,5 @@ def check(task: WeatTask) -> Iterator[checks.Finding]:
     yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
     for number, template in enumerate(task.templates):
         yield from checks.template(template, ["word"], ("templates", number))
+        words = (*x.words, *y.words, *a.words, *b.words)
+        yield from checks.article_language(template, words, ("templates", number))

@@ -1,4 +1,4 @@
-"""Rows as arrows from one lean to another: from words to images."""
+"""Rows as arrows from one lean to another, such as from words to images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
 _ROWS = 40
-_KEY = (("hollow", "words"), ("plain", "images"), ("ax", "interval of the images"))
 Arrow = tuple[str, float, float, float | None, float | None]  # name, tail, head, head's interval
 
 
@@ -33,7 +32,9 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     shown = [one for one in found if one in most]
     more = f" The {_ROWS} of {len(found)} that lean most are drawn." if shown != found else ""
     canvas = canvas_of(figure)
-    draw_arrows(canvas, shown, figure.axis, _KEY)
+    of_head = ("ax", f"interval of the {figure.head}")
+    key = (("hollow", figure.tail), ("plain", figure.head), of_head)
+    draw_arrows(canvas, shown, figure.axis, key)
     rows = [tuple("" if cell is None else cell for cell in one) for one in found]
     head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
     return finished(figure, canvas, head, rows, more)

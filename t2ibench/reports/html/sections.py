@@ -18,6 +18,7 @@ from t2ibench.reports import method_agreement
 from t2ibench.reports.cells import ends, format_p, number, signed, three_digits
 from t2ibench.reports.exclusions import excluded_of, exclusions, reasons_said
 from t2ibench.reports.html.page import fragment
+from t2ibench.reports.score_rows import score_table_views
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, displayed, root
 from t2ibench.results.method_agreement import MeasuredPair
@@ -132,6 +133,13 @@ def wordings_section(run: RunView) -> Markup | None:
                 )
             )
     return fragment("wordings.html", tests=tests) if tests else None
+
+
+def score_tables_section(run: RunView) -> Markup | None:
+    """What tests compare within themselves, such as the grammatical forms of their stimuli."""
+    tests = [(task, score_table_views(task.result)) for task in run.tasks]
+    shown = [(task, tables) for task, tables in tests if tables]
+    return fragment("score_tables.html", tests=shown) if shown else None
 
 
 def _wording(part: PartScore, square: bool) -> SimpleNamespace:

@@ -1,0 +1,48 @@
+"""Scores of a task that a page shows as one table, such as those of grammatical forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+SCORE_TABLES = "score_tables"  # the key of `details`
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Some of a task's scores, by the names that readers know them by.
+
+    Attributes:
+        title: What the table shows.
+        caption: What a reader must know of its numbers.
+        rows: What each row is called, to the name of its score.
+        adjusted: The key of `details` with the scores' p-values after Holm, by name.
+    """
+
+    title: str
+    caption: str
+    rows: dict[str, str] = field(default_factory=dict)
+    adjusted: str = ""
+
+
+_TABLES = TypeAdapter(list[ScoreTable])
+_P_VALUES = TypeAdapter(dict[str, float | None])
+
+
+def score_tables(details: Mapping[str, Any]) -> list[ScoreTable]:
+    """The tables of a result's details; none where they hold something else."""
+    try:
+        return _TABLES.validate_python(details.get(SCORE_TABLES, []))
+    except ValidationError:  # of a method that means something else by the name
+        return []
+
+
+def adjusted_p_values(details: Mapping[str, Any], table: ScoreTable) -> dict[str, float | None]:
+    """p-values after Holm, by the name of the score."""
+    try:
+        return _P_VALUES.validate_python(details.get(table.adjusted, {}))
+    except ValidationError:
+        return {}

@@ -1,0 +1,175 @@
+"""How far the grammatical forms of the same stimuli lean, and how far apart they lie.
+
+"Ein Arzt", "eine Ärztin" and "eine ärztliche Fachkraft" name one occupation. The images of every
+form are measured between the same two sets of guided images, so a contrast of two forms is one
+between images without a group alone: what the groups' images add to a lean cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from t2ibench.methods.core.describe import GROUP, people
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.leans import noise, over_stimuli, row_scores
+from t2ibench.methods.core.score_table import SCORE_TABLES, ScoreTable
+from t2ibench.methods.core.stimulus_images import StimulusImages
+from t2ibench.methods.occupations.design import GroupPair, collect, group_pairs, other_forms
+from t2ibench.methods.occupations.leans import PairLeans, pair_leans
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.settings import Settings
+from t2ibench.stats import holm
+
+LEAN, CONTRAST = "form", "forms"  # what the names of the scores begin with
+_FEWEST = 3  # stimuli: with two, an interval over stimuli says next to nothing
+_TOO_FEW = f"fewer than {_FEWEST} stimuli have images of all forms"
+
+
+@dataclass(frozen=True, slots=True)
+class FormScores:
+    """What a task with forms says of them.
+
+    Attributes:
+        scores: 'form:FORM' is the mean lean of a form, 'forms:FIRST-SECOND' how much further the
+            first leans to the first group than the second; both about other stimuli like these.
+        rows: Name of a stimulus to its lean in each form but the headline's, as 'lean:FORM'.
+        details: 'forms_holm', the p-values of the contrasts after Holm, and 'forms_stimuli', how
+            many stimuli they are over.
+    """
+
+    scores: dict[str, Estimate]
+    rows: dict[str, dict[str, Estimate]]
+    details: dict[str, Any]
+
+
+def form_scores(
+    task: OccupationsTask,
+    obedient: Sequence[StimulusImages],
+    collector: ImageCollector,
+    evidence: Evidence,
+    settings: Settings,
+) -> FormScores:
+    """Compare the forms of the stimuli; nothing where they have none.
+
+    `obedient` are the images of the stimuli that are scored, without guided images that do not show
+    their group.
+    """
+    if not task.concept.forms:
+        return FormScores({}, {}, {})
+    by_form = _images_by_form(task, obedient, collector, settings)
+    count = len(by_form[task.concept.forms[0]])
+    scores: dict[str, Estimate] = {}
+    rows: dict[str, dict[str, Estimate]] = {}
+    for pair in group_pairs(task):
+        if count < _FEWEST:
+            scores |= _undefined(task, pair)
+            continue
+        leans = {form: pair_leans(task, pair, images, evidence) for form, images in by_form.items()}
+        scores |= _pair_scores(leans, pair, settings.level)
+        for form in other_forms(task):  # the lean of the headline's form is in the rows already
+            for name, estimate in _form_rows(leans[form], settings.level):
+                rows.setdefault(name, {})[f"lean:{form}{pair.suffix}"] = estimate
+    details = adjusted(scores) | {"forms_stimuli": count}
+    details[SCORE_TABLES] = [asdict(_table(task, pair, count)) for pair in group_pairs(task)]
+    return FormScores(scores, rows, details)
+
+
+def contrast_names(forms: Sequence[str], pair: GroupPair) -> dict[str, tuple[str, str]]:
+    """The name of each contrast's score, with its two forms."""
+    return {
+        f"{CONTRAST}:{first}-{second}{pair.suffix}": (first, second)
+        for first, second in combinations(forms, 2)
+    }
+
+
+def adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+    """p-values of all contrasts after Holm, as an entry of `details`."""
+    names = [name for name in scores if name.startswith(f"{CONTRAST}:")]
+    corrected = holm([scores[name].p for name in names])
+    return {"forms_holm": dict(zip(names, corrected, strict=True))} if names else {}
+
+
+def _images_by_form(
+    task: OccupationsTask,
+    obedient: Sequence[StimulusImages],
+    collector: ImageCollector,
+    settings: Settings,
+) -> dict[str, list[StimulusImages]]:
+    """The images of each form, of the stimuli that have images in every form.
+
+    All forms of a stimulus have the same guided images.
+    """
+    by_form: dict[str, dict[str, StimulusImages]] = {}
+    for form in task.concept.forms:
+        collected = {images.name: images for images in collect(task, collector, settings, form)}
+        by_form[form] = {
+            images.name: replace(images, neutral=collected[images.name].neutral)
+            for images in obedient
+        }
+    complete = [
+        images.name
+        for images in obedient
+        if all(of_form[images.name].complete for of_form in by_form.values())
+    ]
+    return {form: [of_form[name] for name in complete] for form, of_form in by_form.items()}
+
+
+def _pair_scores(
+    leans: Mapping[str, PairLeans], pair: GroupPair, level: float
+) -> dict[str, Estimate]:
+    """The mean lean of each form and every contrast, with one pair of groups."""
+    scores = {}
+    for form, found in leans.items():
+        scores[f"{LEAN}:{form}{pair.suffix}"] = _over_stimuli(found, found.leans.top, level)
+    for name, (first, second) in contrast_names(list(leans), pair).items():
+        # N of both forms holds the same images of the groups, so they are no part of this.
+        apart = leans[first].leans.top - leans[second].leans.top
+        estimate = _over_stimuli(leans[first], apart, level)
+        unclear = leans[second].unclear
+        scores[name] = estimate if unclear is None else estimate.undecided(unclear)
+    return scores
+
+
+def _over_stimuli(found: PairLeans, top: Any, level: float) -> Estimate:
+    """Σ N / Σ D with Student's t over stimuli."""
+    numbers = np.arange(len(top))
+    ratio = over_stimuli(top, found.leans.bottom, [("stimuli", numbers, numbers)], level)
+    estimate = ratio.estimate(noise(found.leans))
+    return estimate if found.unclear is None else estimate.undecided(found.unclear)
+
+
+def _form_rows(found: PairLeans, level: float) -> list[tuple[str, Estimate]]:
+    """The lean of each stimulus in one form."""
+    estimates = row_scores(found.leans, level)
+    if found.unclear is not None:
+        estimates = [estimate.undecided(found.unclear) for estimate in estimates]
+    return list(zip(found.leans.names, estimates, strict=True))
+
+
+def _table(task: OccupationsTask, pair: GroupPair, count: int) -> ScoreTable:
+    """The scores of the forms, as pages show them."""
+    forms = task.concept.forms
+    first, second = (people(group.name, GROUP) for group in (pair.first, pair.second))
+    rows = {f"{form} form": f"{LEAN}:{form}{pair.suffix}" for form in forms}
+    rows |= {f"{one} − {other}": name for name, (one, other) in contrast_names(forms, pair).items()}
+    return ScoreTable(
+        f"Forms of the {task.concept.name}: {first} or {second}",
+        f"Mean lean of the images of each form: above 0 towards {first}, below 0 towards {second}. "
+        f"Then how much further the first of two forms leans to {first} than the second, over the "
+        f"same {count} {task.concept.name}. Intervals and p-values are about others like these; "
+        "Holm's correction is over all contrasts.",
+        rows,
+        "forms_holm",
+    )
+
+
+def _undefined(task: OccupationsTask, pair: GroupPair) -> dict[str, Estimate]:
+    names = [f"{LEAN}:{form}{pair.suffix}" for form in task.concept.forms]
+    names += contrast_names(task.concept.forms, pair)
+    return dict.fromkeys(names, Estimate.undefined(_TOO_FEW))

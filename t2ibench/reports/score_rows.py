@@ -1,0 +1,41 @@
+"""The tables of scores that tasks ask for, as text cells for every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from t2ibench.methods.core.score_table import adjusted_p_values, score_tables
+from t2ibench.reports.cells import ends, format_p, level_name, signed
+from t2ibench.results.schema import Score, TaskResult
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTableView:
+    """A table of scores as pages show it."""
+
+    title: str
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    reasons: tuple[str, ...]  # why scores have no value, each once
+
+
+def score_table_views(task: TaskResult) -> list[ScoreTableView]:
+    """The tables of a task; a score that is not there is a dash."""
+    views = []
+    for table in score_tables(task.details):
+        adjusted = adjusted_p_values(task.details, table)
+        rows, reasons = [], []
+        for label, name in table.rows.items():
+            score = task.scores.get(name, Score())
+            interval = ends(score.ci_low, score.ci_high)
+            p_values = format_p(score.p), format_p(adjusted.get(name))
+            rows.append((label, signed(score.value, 2), interval, *p_values))
+            reasons += [score.reason] if score.value is None and score.reason else []
+        heads = ("Score", "Value", level_name([task.settings.level]), "p", "p (Holm)")
+        views.append(
+            ScoreTableView(
+                table.title, table.caption, heads, tuple(rows), tuple(dict.fromkeys(reasons))
+            )
+        )
+    return views
