@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -94,6 +94,7 @@ def assemble(
     settings: RunSettings | None,
     name: str | None = None,
     earlier: Mapping[str, TaskResult] | None = None,
+    missing_parts: Sequence[str] = (),
 ) -> Results:
     """Results of one command; p-values are adjusted over its tasks."""
     command: list[str] = []
@@ -109,6 +110,7 @@ def assemble(
         command=command,
         environment=environment(),
         limited=any(task.settings.limit is not None for task in tasks.values()),
+        missing_parts=list(missing_parts),
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
     )
@@ -160,7 +162,9 @@ def write_results(
     new = {name: result for name, result in new.items() if name not in kept}
     mine = {name: before[name] for name in before if name in {*kept, *together}} | new
     earlier = {name: result for name, result in before.items() if name not in mine}
-    results = assemble(generator, mine, settings, folder.record.settings.name, earlier)
+    record = folder.record
+    parts = record.merged.missing_names() if record.merged else []
+    results = assemble(generator, mine, settings, record.settings.name, earlier, parts)
     write_text(folder.results, results.to_json(checked=True))
     written = {name: inputs[name] for name in new if name in inputs}
     ScoreStore(folder.database).publish(written, {*mine, *earlier})
