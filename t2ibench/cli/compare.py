@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("Made with --limit; not a result to report.", file=sys.stderr)
     for path, results in zip(paths, both, strict=True):
         if results.partial:
-            print(f"{path}: some prompts have no image; not a result to report.", file=sys.stderr)
+            why = results.what_is_missing
+            print(f"{path}: {why[0].lower()}{why[1:]}; not a result to report.", file=sys.stderr)
     if not found:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
     # What tells the runs apart: their names, their folders', or where they are.

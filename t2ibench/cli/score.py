@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.usage import VERBOSE, add_flag
+from t2ibench.cli.usage import add_flag
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.progress import Reporter
@@ -20,17 +20,23 @@ def add(verbs: Any) -> None:
         description="Score a run again from its stored evidence. No model is loaded.",
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
-    add_flag(verb, "--verbose", VERBOSE)
+    add_flag(verb, "--verbose", "print results.md too")
     verb.set_defaults(handler=run)
     verb = verbs.add_parser(
         "merge",
         help="join the parts that `run --shard I/N` made, and score the whole",
         description="Join parts of a run that share nothing: jobs of an array, machines without a "
-        "common disk. The result is that of one machine.",
+        "common disk. The result is that of one machine. Parts that are missing or not finished "
+        "are named, with the command that makes them, and nothing is scored.",
     )
-    add_flag(verb, "runs RUN", "such as runs/shard-*/toy", nargs="+")
-    add_flag(verb, "--output-dir DIR", "folder of all runs (the one that holds the parts')")
-    add_flag(verb, "--verbose", VERBOSE)
+    add_flag(verb, "runs RUN", "run folders of the parts, such as runs/shard-*/toy", nargs="+")
+    add_flag(
+        verb,
+        "--output-dir DIR",
+        "write the run into DIR (default: the folder of the parts' folders)",
+    )
+    add_flag(verb, "--allow-missing", "score without the parts that are missing, and say so")
+    add_flag(verb, "--verbose", "print results.md too")
     verb.set_defaults(handler=run_merge)
 
 
@@ -48,7 +54,8 @@ def run_merge(arguments: argparse.Namespace) -> int:
 
     reporter = ConsoleReporter()
     output = Path(arguments.output_dir) if arguments.output_dir else None
-    folder = merge([Path(path) for path in arguments.runs], output, reporter)
+    paths = [Path(path) for path in arguments.runs]
+    folder = merge(paths, output, reporter, allow_missing=arguments.allow_missing)
     return _score(folder.path, reporter, verbose=arguments.verbose)
 
 

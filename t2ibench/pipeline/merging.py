@@ -7,68 +7,123 @@ copying what is not there yet, and the result is that of one machine, byte for b
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.parts import (
+    MissingParts,
+    check_alike,
+    check_split,
+    missing_parts,
+    refusal,
+)
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.record import GeneratorRecord, HistoryEntry, MergedParts, RunRecord
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.results.schema import LibraryWarning
 from t2ibench.store.evidence import KINDS, EvidenceStore
-from t2ibench.store.images import LOOKS
+from t2ibench.store.images import LOOKS, RANK
 from t2ibench.store.locks import locked
+from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
 _PART = 256  # embeddings that are copied together
 # Rows that are named by their content; what names them in a part names them in the run.
-_ROWS = ("texts", "models", "questions", "attempts", "answers", "labels", "rewrites")
-# What all parts share; their output, cost and history are their own.
-_SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
+_ROWS = ("texts", "models", "questions", "answers", "labels")
+_FAILED = "failed"
+_TRY, _STATUS = columns("attempts").index("try"), columns("attempts").index("status")
 
 
-def merge(paths: Sequence[Path], output: Path | None, reporter: Reporter) -> RunFolder:
-    """Join runs of one generator into one folder; what is there already stays."""
-    distinct = {path.resolve(): path for path in map(folder_of, paths)}
-    parts = [open_run(path) for path in distinct.values()]
-    first = parts[0].record
-    for part in parts[1:]:
-        _check(parts[0], part)
-    target = (output or parts[0].path.parent.parent) / parts[0].path.name
-    folder = open_run(target) if is_run(target) else RunFolder(target)
-    if folder.path.resolve() in distinct:
-        raise T2IBenchError(f"{target} is one of the parts.", "Give another --output-dir.")
-    if folder.database.exists():
-        _check(parts[0], folder)
-    with locked(target, notices=reporter):
-        with reporter.stage("Merging", len(parts), "parts") as ticker:
-            for part in parts:
-                _copy(part, folder)
+def merge(
+    paths: Sequence[Path], output: Path | None, reporter: Reporter, *, allow_missing: bool = False
+) -> RunFolder:
+    """Join runs of one generator into one folder; what is there already stays.
+
+    Args:
+        paths: Parts of a run, or whole runs of the same settings; a folder that parts were merged
+            into may be among them.
+        output: Folder of all runs; None for the one that holds the parts'.
+        reporter: Shows how far it is.
+        allow_missing: Merge although parts are missing or unfinished.
+
+    Returns:
+        The folder that they were merged into.
+
+    Raises:
+        T2IBenchError: they do not belong together, or some of the run is missing.
+    """
+    sources, target = _opened(paths, output)
+    known = target if target.database.exists() else None
+    for other in [*sources[1:], *([known] if known else [])]:
+        check_alike(sources[0], other)
+    check_split(sources, known)
+    missing = missing_parts(sources, known)
+    if missing and not allow_missing:
+        raise refusal(missing, sources[0])
+    with locked(target.path, notices=reporter):
+        merged = _merged_parts(sources, target.record, missing)
+        generator = _generator(sources, target.record)
+        history = _history([*sources, target])
+        warnings = _warnings([folder.record for folder in [target, *sources]])
+        with reporter.stage("Merging", len(sources), "parts") as ticker:
+            for part in sources:
+                _copy(part, target)
                 ticker.advance(1)
-        folder.record = first
-        folder.update(
+        first = sources[0].record
+        target.record = first
+        target.update(
             settings=first.settings.model_copy(update={"shard": None, "no_score": False}),
             status="incomplete",
-            generator=_generator([part.record for part in parts]),
-            library_warnings=_warnings([part.record for part in parts]),
-            history=[entry for part in parts for entry in part.record.history],
+            generator=generator,
+            merged=merged,
+            history=history,
+            library_warnings=warnings,
         )
-    return folder
+    return target
 
 
-def _check(first: RunFolder, other: RunFolder) -> None:
-    """Refuse runs of different models, tasks or settings."""
-    one, two = first.record, other.record
-    made = [record.generator.fingerprint if record.generator else None for record in (one, two)]
-    unlike = "model" if made[0] != made[1] else ""
-    for name in _SAME:
-        if not unlike and getattr(one, name) != getattr(two, name):
-            unlike = name
-    if unlike:
-        raise T2IBenchError(
-            f"{first.path} and {other.path} are no parts of one run: their {unlike} differ.",
-            "Start every part with the same command, but for --shard.",
-        )
+def _opened(paths: Sequence[Path], output: Path | None) -> tuple[list[RunFolder], RunFolder]:
+    """The runs to merge, parts in their order, and the folder that they go into."""
+    distinct = {path.resolve(): path for path in map(folder_of, paths)}
+    folders = [open_run(path) for path in distinct.values()]
+    folders.sort(key=lambda folder: folder.record.part or (0, 0))
+    parts = [folder for folder in folders if folder.record.part is not None]
+    named = (parts or folders)[0].path
+    path = (output or named.parent.parent) / named.name
+    sources = [folder for folder in folders if folder.path.resolve() != path.resolve()]
+    is_among_them = len(sources) < len(folders)
+    target = open_run(path) if is_run(path) else RunFolder(path)
+    if not sources or (is_among_them and target.record.part is not None):
+        raise T2IBenchError(f"{path} is one of the parts.", "Give another --output-dir.")
+    return sources, target
+
+
+def _merged_parts(
+    sources: Sequence[RunFolder], target: RunRecord, missing: MissingParts
+) -> MergedParts | None:
+    """What the folder records of the parts that it was put together from."""
+    if not missing.count:
+        return target.merged
+    merged = MergedParts(count=missing.count, missing=missing.absent)
+    for record in (target, *(folder.record for folder in sources)):
+        if record.merged is not None:
+            merged.costs |= record.merged.costs
+    for folder in sources:
+        if folder.record.part is not None:
+            generator = folder.record.generator
+            merged.costs[folder.record.part[0]] = generator.cost if generator else None
+    merged.costs = dict(sorted(merged.costs.items()))
+    return merged
+
+
+def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
+    """All calls that worked on any of the runs, each once, the latest last."""
+    entries: list[HistoryEntry] = []
+    for folder in folders:
+        entries += [entry for entry in folder.record.history if entry not in entries]
+    return sorted(entries, key=lambda entry: (entry.started, entry.finished, entry.command))
 
 
 def _warnings(records: Sequence[RunRecord]) -> list[LibraryWarning]:
@@ -83,9 +138,11 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     """Copy what a part has and the run does not."""
     for table in _ROWS:
         folder.database.write(table, part.database.read_checked(table), keep=True)
+    _copy_attempts(part, folder)
+    _copy_rewrites(part, folder)
     record = part.record
-    encoders = [(name, one.fingerprint) for name, one in record.encoders.items()]
-    encoders += [(one.name, one.fingerprint) for one in record.controls.values()]
+    encoders = [(name, encoder.fingerprint) for name, encoder in record.encoders.items()]
+    encoders += [(control.name, control.fingerprint) for control in record.controls.values()]
     for name, fingerprint in [*encoders, LOOKS]:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
@@ -101,24 +158,85 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
             )
 
 
+def _copy_attempts(part: RunFolder, folder: RunFolder) -> None:
+    """Copy attempts at images; an image replaces a failure that the run has of an earlier merge."""
+    stored = _by_image(folder.database.read_checked("attempts"))
+    new: list[tuple[Any, ...]] = []
+    for image, attempts in _by_image(part.database.read_checked("attempts")).items():
+        there = stored.get(image, [])
+        if there and _best(attempts) <= _best(there):
+            continue
+        further = [row for row in attempts if row not in there]
+        next_try = max((row[_TRY] for row in there), default=-1) + 1
+        for number, row in enumerate(further):
+            tries = next_try + number if there else row[_TRY]
+            new.append((*row[:_TRY], tries, *row[_TRY + 1 :]))
+    folder.database.write("attempts", new)
+
+
+def _by_image(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
+    """Rows of attempts by generator, prompt and number of the image."""
+    images: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        images.setdefault(row[:_TRY], []).append(row)
+    return images
+
+
+def _best(attempts: Iterable[tuple[Any, ...]]) -> int:
+    """How much the best attempt at an image is worth."""
+    return max(RANK.get(row[_STATUS], -1) for row in attempts)
+
+
+def _copy_rewrites(part: RunFolder, folder: RunFolder) -> None:
+    """Copy rewritings; one that was made replaces a failure."""
+    places = [columns("rewrites").index(name) for name in key_columns("rewrites")]
+    status = columns("rewrites").index("status")
+    rows = part.database.read_checked("rewrites")
+    failed = {
+        tuple(row[place] for place in places)
+        for row in folder.database.read_checked("rewrites")
+        if row[status] == _FAILED
+    }
+    folder.database.write("rewrites", rows, keep=True)
+    made = [row for row in rows if row[status] != _FAILED]
+    better = [row for row in made if tuple(row[place] for place in places) in failed]
+    folder.database.write("rewrites", better)
+
+
 def _copy_new(source: str, target: str) -> None:
     if not Path(target).exists():
         shutil.copyfile(source, target)
 
 
-def _generator(records: Sequence[RunRecord]) -> GeneratorRecord | None:
+def _generator(sources: Sequence[RunFolder], target: RunRecord) -> GeneratorRecord | None:
     """What made the images of all parts, and what they have cost together."""
-    found = [record.generator for record in records if record.generator is not None]
-    if not found:
+    records = [*(folder.record for folder in sources), target]
+    generators = [record.generator for record in records if record.generator is not None]
+    if not generators:
         return None
-    first = next((one for one in found if one.libraries), found[0])
-    costs = [one.cost for one in found if one.cost is not None]
-    others = [one.libraries for one in found if one.libraries not in ({}, first.libraries)]
-    others += [libraries for one in found for libraries in one.other_libraries]
+    first = next((one for one in generators if one.libraries), generators[0])
+    others = [one.libraries for one in generators if one.libraries not in ({}, first.libraries)]
+    others += [libraries for one in generators for libraries in one.other_libraries]
     distinct = [one for number, one in enumerate(others) if one not in others[:number]]
     return first.model_copy(
         update={
-            "cost": round(sum(costs), 9) if costs else None,
+            "cost": _cost(sources, target),
             "other_libraries": [one for one in distinct if one != first.libraries],
         }
     )
+
+
+def _cost(sources: Sequence[RunFolder], target: RunRecord) -> float | None:
+    """What all images have cost; a part that is merged again counts once."""
+    costs = [target.generator.cost if target.generator else None]
+    counted = dict(target.merged.costs) if target.merged else {}
+    for folder in sources:
+        record = folder.record
+        cost = record.generator.cost if record.generator else None
+        if record.part is not None:
+            before = counted.get(record.part[0])
+            costs.append(-before if before is not None else None)
+            counted[record.part[0]] = cost
+        costs.append(cost)
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 9) if known else None

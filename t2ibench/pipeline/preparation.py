@@ -35,10 +35,16 @@ from t2ibench.pipeline.feasibility import (
 )
 from t2ibench.pipeline.generator_record import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan, part_of
-from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
+from t2ibench.pipeline.rewriting import (
+    check_rewriter,
+    create_rewriting,
+    info_of,
+    open_rewritings,
+)
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mending, run_folder
+from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
@@ -206,6 +212,18 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
         and settings.dtype is None,
         given=settings.name,
+        asked=generator and _generator_info(generator),
+    )
+
+
+def _generator_info(generator: Generator) -> GeneratorInfo:
+    """What a generator says of itself before it has made an image."""
+    return GeneratorInfo(
+        name=generator.name,
+        revision=generator.revision,
+        fingerprint=generator.fingerprint,
+        settings=dict(generator.settings),
+        rewriter=info_of(generator),
     )
 
 

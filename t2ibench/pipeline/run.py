@@ -261,9 +261,13 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
     # Folders of further tasks, absolute; those of earlier calls that still exist are kept.
     include = [str(Path(path).resolve()) for path in settings.include_path]
     include += [path for path in record.include_path if Path(path).is_dir()]
+    merged = record.merged
+    if merged is not None:  # this call makes what the parts lacked
+        merged = merged.model_copy(update={"missing": []})
     folder.update(
         status="running",
         from_objects=from_objects,
+        merged=merged,
         generator=_generator_record(prepared, settings, record.generator),
         settings=settings,
         measurement=Measurement.of(prepared.plan.settings),

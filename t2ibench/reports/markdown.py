@@ -58,9 +58,7 @@ _PUBLISHED = (
     "not vouched for."
 )
 
-PARTIAL = (
-    "Some prompts have no image, and the tasks were scored on the others; not a result to report."
-)
+_SCORED_WITHOUT = "and the tasks were scored on the other images; not a result to report."
 _NAMED = 5
 
 
@@ -165,7 +163,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if results.partial:
-        parts += [f"**{PARTIAL}**", ""]
+        parts += [f"**{results.what_is_missing}, {_SCORED_WITHOUT}**", ""]
     if run.families:
         fine = sentences.controls_said(run)[1]
         parts += [overview.counts(run), "", *([fine, ""] if fine else [])]

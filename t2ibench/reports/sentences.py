@@ -286,6 +286,8 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
         counted = "Each distinct image counts once; see Diversity."
         found.append((f"{len(repeated):,} {prompts} images.", counted))
+    if run.results.partial:
+        found.append((f"{run.results.what_is_missing}.", "Not a result to report."))
     reasons = [one for task in run.tasks for one in task.result.excluded.items()]
     left = sum(count for reason, count in reasons if reason != REPEATED)
     if left:

@@ -38,7 +38,7 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
     if run.results.limited:
         top.append(("Made with --limit; not a result to report.", None))
     if run.results.partial:
-        top.append(("Some prompts have no image; not a result to report.", None))
+        top.append((f"{run.results.what_is_missing}; not a result to report.", None))
     if run.families:
         judged = [line for text in sentences.judged(run) for line in _wrapped(text, width)]
         told = _wrapped(overview.counts(run), width) + _wrapped(controls_said(run)[1], width)

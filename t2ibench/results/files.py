@@ -98,9 +98,11 @@ def assemble(
 ) -> Results:
     """Results of one command; p-values are adjusted over its tasks.
 
-    The record says what its encoders are, and what libraries warned of.
+    The record says what its encoders are, what libraries warned of, and which parts are missing.
     """
     encoders = {} if record is None else record.encoders
+    merged = None if record is None else record.merged
+    missing_parts = [] if merged is None else merged.missing_names()
     command: list[str] = []
     if settings is not None:  # what repeats the tasks, in an order that decides nothing
         used = {task.pool.name for task in tasks.values() if task.pool is not None}
@@ -114,6 +116,7 @@ def assemble(
         command=command,
         environment=environment(),
         limited=any(task.settings.limit is not None for task in tasks.values()),
+        missing_parts=missing_parts,
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
         networks={name: one.network for name, one in sorted(encoders.items()) if one.network},

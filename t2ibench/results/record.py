@@ -78,6 +78,29 @@ class HistoryEntry(Record):
     generated: dict[str, int] = Field(default_factory=dict)
 
 
+class MergedParts(Record):
+    """The parts (`--shard I/N`) that a merged run was put together from.
+
+    Attributes:
+        count: N, the number of parts that the run was split into.
+        costs: What the images of each part have cost, by I; None where that is unknown.
+        missing: The parts that images are missing of, because they were not there at the merge.
+    """
+
+    count: int
+    costs: dict[int, float | None] = Field(default_factory=dict)
+    missing: list[int] = Field(default_factory=list)
+
+    def missing_names(self) -> list[str]:
+        """The missing parts as people write them.
+
+        Examples:
+            >>> MergedParts(count=4, missing=[3]).missing_names()
+            ['3 of 4']
+        """
+        return [f"{number} of {self.count}" for number in self.missing]
+
+
 class RunRecord(Record):
     """What a run was made with, and how far it came.
 
@@ -97,6 +120,7 @@ class RunRecord(Record):
         judge_checks: What checks by people said of them.
         library_warnings: What model libraries warned of while models were loaded, in all calls.
         from_objects: Whether Python objects took part, which no command can name.
+        merged: The parts that `t2ibench merge` put together; None where it put none.
         history: One entry a call, the latest last.
     """
 
@@ -114,7 +138,16 @@ class RunRecord(Record):
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False
+    merged: MergedParts | None = None
     history: list[HistoryEntry] = Field(default_factory=list)
+
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """I and N of a run that is the I-th of N parts; None for a whole run."""
+        if self.settings.shard is None:
+            return None
+        number, _, count = self.settings.shard.partition("/")
+        return int(number), int(count)
 
     def speed(self) -> float | None:
         """Images a second of the latest call that generated enough to tell, scoring included."""
@@ -128,7 +161,8 @@ class RunRecord(Record):
     def repeatable(self) -> RunSettings | None:
         """The settings of a command that repeats the run; None where no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
-        if self.from_objects or (self.judges and by_people):
+        lacks_parts = self.merged is not None and bool(self.merged.missing)
+        if self.from_objects or (self.judges and by_people) or lacks_parts:
             return None
         # Adapters as the user named them; what nothing needed is no part of the command.
         update: dict[str, object] = {}

@@ -13,7 +13,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.results.differences import differences_in_words, generator_differences
 from t2ibench.results.record import RunRecord
+from t2ibench.results.schema import GeneratorInfo
 from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
 from t2ibench.store.evidence import slug
 from t2ibench.store.images import ImageStore
@@ -154,20 +156,31 @@ def mending() -> Iterator[None]:
 
 
 def run_folder(
-    output: Path, name: str, fingerprint: str | None, plain: bool, given: str | None = None
+    output: Path,
+    name: str,
+    fingerprint: str | None,
+    plain: bool,
+    given: str | None = None,
+    asked: GeneratorInfo | None = None,
 ) -> tuple[RunFolder, list[str]]:
-    """The folder of a generator, existing or not written yet; what is damaged is begun anew."""
+    """The folder of a generator, existing or not written yet; what is damaged is begun anew.
+
+    `asked` is the generator of this call: a folder of the given name that holds a run of another
+    is refused, with the settings that differ.
+    """
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
     known = folder.record.generator
     if given is not None:
         if folder.knows_generator and (known.fingerprint if known else None) != fingerprint:
-            made = f"{known.name}, with other settings" if known else "texts alone"
-            what = made if known is None or known.name == name else known.name
+            what = "texts alone" if known is None else known.name
+            if known is not None and asked is not None and known.name == name:
+                clauses = differences_in_words(generator_differences(known, asked))
+                what = f"{known.name} with other settings: {clauses}"
             raise T2IBenchError(
                 f"--name {given}: '{path}' holds a run of {what}.",
-                "Give another --name, or another --output-dir.",
+                "Give another --name, such as a commit's or a date's, or another --output-dir.",
             )
         return folder, warnings
     other = folder.knows_generator and (known is None or known.fingerprint != fingerprint)

@@ -270,6 +270,7 @@ class Results(Record):
         command: A command that gives these results again; empty if a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
         limited: True if any task ran under --limit; such results are for a try only.
+        missing_parts: Parts of a merged run that were not there, such as '3 of 4'.
         tasks: Task id to result, sorted. p-values are adjusted over these.
         earlier: The same of tasks that only earlier commands in this folder measured, as those
             left them. No report, comparison or gate is about them.
@@ -285,6 +286,7 @@ class Results(Record):
     command: list[str]
     environment: dict[str, str]
     limited: bool
+    missing_parts: list[str] = Field(default_factory=list)
     tasks: dict[str, TaskResult]
     earlier: dict[str, TaskResult] = Field(default_factory=dict)
     networks: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -302,7 +304,21 @@ class Results(Record):
     @property
     def partial(self) -> bool:
         """Whether any task was scored without some of its prompts, which have no image."""
-        return any(task.missing_prompts for task in self.tasks.values())
+        without_prompts = any(task.missing_prompts for task in self.tasks.values())
+        return without_prompts or bool(self.missing_parts)
+
+    @property
+    def what_is_missing(self) -> str:
+        """Why results are partial, as the beginning of a sentence; empty where they are whole.
+
+        Examples:
+            'Part 3 of 4 of the run is missing'
+        """
+        if self.missing_parts:
+            plural = "" if len(self.missing_parts) == 1 else "s"
+            verb = "are" if plural else "is"
+            return f"Part{plural} {', '.join(self.missing_parts)} of the run {verb} missing"
+        return "Some prompts have no image" if self.partial else ""
 
     @property
     def folder(self) -> Path | None:

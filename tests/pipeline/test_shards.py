@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
+from t2ibench.results.record import MergedParts
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
+from t2ibench.store.database import Database
+from t2ibench.store.images import ImageStore
+from t2ibench.store.schema import content_id
 from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
@@ -46,9 +51,111 @@ def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
     assert merged == {name: (run / name).read_bytes() for name in merged}
 
 
+def test_a_missing_part_is_named_with_its_command_and_nothing_is_scored(
+    parts: list[Path], cli: Cli
+) -> None:
+    status, _, err = cli("merge", parts[0], parts[2])
+    assert status == 1 and not Path("runs/toyland").exists()
+    assert "Part 2 of 3 is missing. Nothing was merged." in err
+    command = shlex.split(err.partition("Run it: ")[2].partition("; then")[0])
+    assert command[-2:] == ["--shard", "2/3"]
+    shutil.rmtree(parts[1])
+    assert cli(*command[1:])[0] == 0
+    assert cli("merge", *parts)[0] == 0
+    status, _, err = cli("merge", parts[1], "--output-dir", "further")
+    assert status == 1 and "Parts 1 and 3 of 3 are missing" in err and "(and so for 3)" in err
+
+
+def test_the_late_part_completes_what_was_merged_without_it(parts: list[Path], cli: Cli) -> None:
+    run = Path("runs/toyland")
+    status, out, _ = cli("merge", parts[0], parts[2], "--allow-missing")
+    assert status == 3 and "Part 2 of 3 of the run is missing; not a result to report." in out
+    results = json.loads((run / "results.json").read_text())
+    assert results["missing_parts"] == ["2 of 3"] and results["command"] == []
+    for name in ("results.md", "report.html"):
+        assert "Part 2 of 3 of the run is missing" in (run / name).read_text(), name
+    assert "Part 2 of 3 of the run is missing" in cli("score", run)[1]
+    assert "part 2 of 3 of the run is missing" in cli("compare", run, run)[2]
+    status, out, _ = cli("merge", run, parts[1])  # the folder itself may be among them
+    assert status == 0 and "missing" not in out
+    late = (run / "results.json").read_bytes()
+    assert open_run(run).record.merged == MergedParts(count=3, costs={1: None, 2: None, 3: None})
+    assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
+    assert late == Path("at-once/toyland/results.json").read_bytes()
+
+
+def test_a_part_that_is_not_finished_is_named(parts: list[Path], cli: Cli) -> None:
+    images = hand.stored(parts[1], "attempts")
+    lost = images[: len(images) // 2]
+    database = Database(parts[1])
+    generator = open_run(parts[1]).record.generator
+    assert generator is not None
+    store = ImageStore(database, generator.fingerprint)
+    for row in lost:
+        attempt = store.get(row["prompt"], row["index"])
+        assert attempt is not None
+        database.execute(
+            "DELETE FROM attempts WHERE text = ? AND number = ?",
+            content_id(attempt.prompt), attempt.index,
+        )  # fmt: skip
+    database.close()
+    status, _, err = cli("merge", *parts)
+    assert status == 1 and not Path("runs/toyland").exists()
+    of = f"Part 2 of 3 is not finished: {len(lost)} of its {len(images)} images are missing."
+    assert of in err and "--shard 2/3" in err
+    assert cli("merge", *parts, "--allow-missing")[0] == 3
+    assert cli(*FLAGS, "--shard", "2/3")[0] == 0
+    assert cli("merge", *parts)[0] == 0
+    whole = Path("runs/toyland/results.json").read_bytes()
+    assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
+    assert whole == Path("at-once/toyland/results.json").read_bytes()
+
+
+def test_an_image_replaces_a_failure_of_an_earlier_merge(parts: list[Path], cli: Cli) -> None:
+    before = Path("runs-before")
+    shutil.copytree("runs", before)
+    database = Database(parts[1])
+    failed = "UPDATE attempts SET status = 'failed', sha256 = NULL, file = NULL, reason = 'away'"
+    database.execute(failed)
+    rows = database.read("SELECT * FROM attempts")
+    database.write("attempts", [row[:-1] for row in rows])  # with their checksums
+    database.close()
+    assert "is not finished" in cli("merge", *parts)[2]
+    assert cli("merge", *parts, "--allow-missing")[0] == 3
+    shutil.rmtree(parts[1])  # the job was started again on another machine
+    shutil.copytree(before / parts[1].relative_to("runs"), parts[1])
+    assert cli("merge", *parts)[0] == 0
+    assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
+    results = [Path(root, "toyland/results.json").read_bytes() for root in ("runs", "at-once")]
+    assert results[0] == results[1]
+
+
+def test_parts_that_do_not_fit_each_other(parts: list[Path], cli: Cli) -> None:
+    shutil.copytree(parts[0], "copy/toyland")
+    status, _, err = cli("merge", *parts, "copy/toyland")
+    assert status == 1 and "Part 1 of 3 is there twice: " in err and "copy/toyland" in err
+    assert cli(*FLAGS, "--shard", "2/4")[0] == 0
+    status, _, err = cli("merge", parts[0], "runs/shard-2-of-4/toyland")
+    assert status == 1 and "different splits: runs/shard-1-of-3/toyland of 3 parts, " in err
+
+
+def test_a_cost_counts_once_however_often_a_part_is_merged(parts: list[Path], cli: Cli) -> None:
+    for number, part in enumerate(parts, start=1):
+        folder = open_run(part)
+        assert folder.record.generator is not None
+        priced = folder.record.generator.model_copy(update={"cost": float(number)})
+        folder.update(generator=priced)
+    assert cli("merge", parts[0], parts[2], "--allow-missing")[0] == 3
+    for again in (parts[1:], parts, parts[1:2]):
+        assert cli("merge", *again)[0] == 0
+        generator = open_run(Path("runs/toyland")).record.generator
+        assert generator is not None and generator.cost == 6.0
+
+
 def test_a_missing_part_is_made_by_the_command_itself(parts: list[Path], cli: Cli) -> None:
-    assert cli("merge", *parts[:2])[0] == 3
+    assert cli("merge", *parts[:2], "--allow-missing")[0] == 3
     assert cli(*FLAGS)[0] == 0
+    assert json.loads(Path("runs/toyland/results.json").read_text())["missing_parts"] == []
     results = json.loads(Path("runs/toyland/results.json").read_text())
     assert all(task["reason"] is None for task in results["tasks"].values())
 
@@ -58,7 +165,10 @@ def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -
     assert cli(*other, "--shard", "1/3", "--output-dir", "other")[0] == 0
     (seeded,) = Path("other").glob("shard-*/*")
     status, _, said = cli("merge", parts[0], seeded)
-    assert status == 1 and "no parts of one run: their model differ" in said
+    assert status == 1 and "no parts of one run: seed: 0 in runs/shard-1-of-3/toyland, 1 in" in said
+    assert cli(*FLAGS, "--level", "0.9", "--shard", "2/3", "--output-dir", "other")[0] == 0
+    status, _, said = cli("merge", parts[0], "other/shard-2-of-3/toyland")
+    assert status == 1 and "level: 0.95 in runs/shard-1-of-3/toyland, 0.9 in other/" in said
     status, _, said = cli("merge", parts[0], "--output-dir", parts[0].parent)
     assert status == 1 and "is one of the parts" in said
 

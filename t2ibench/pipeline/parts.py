@@ -1,0 +1,193 @@
+"""Whether the runs that are to be merged are parts of one run, and what of it is missing.
+
+A part says itself which one it is: `--shard I/N` is among the settings of its record.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.plan import Plan, part_of
+from t2ibench.pipeline.rescoring import stored_plan
+from t2ibench.results.differences import differences_in_words, record_differences
+from t2ibench.results.record import RunRecord
+from t2ibench.results.run import RunFolder
+from t2ibench.store.images import ImageStore
+
+_SHOWN = 12  # parts that a message names
+# What all parts share; their output, cost and history are their own.
+_SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
+
+
+@dataclass(slots=True)
+class MissingParts:
+    """What is missing of a run whose parts are merged."""
+
+    count: int = 0  # parts of the run; 0 where no part is numbered
+    absent: list[int] = field(default_factory=list)  # parts that nobody gave
+    unfinished: dict[int, str] = field(default_factory=dict)  # part to what is missing of it
+    images: int = 0  # that no run has, where no part is numbered
+
+    def __bool__(self) -> bool:
+        return bool(self.absent or self.unfinished or self.images)
+
+
+def check_alike(first: RunFolder, other: RunFolder) -> None:
+    """Refuse runs of different models, tasks or settings; the message names what differs."""
+    records = (first.record, other.record)
+    made = [record.generator.fingerprint if record.generator else None for record in records]
+    alike = all(getattr(first.record, name) == getattr(other.record, name) for name in _SAME)
+    if made[0] == made[1] and alike:
+        return
+    sides = (f"in {first.path}", f"in {other.path}")
+    clauses = differences_in_words(record_differences(*records, sides))
+    raise T2IBenchError(
+        f"{first.path} and {other.path} are no parts of one run: {clauses}.",
+        "Start every part with the same command, but for --shard.",
+    )
+
+
+def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
+    """Refuse parts of different numbers of parts, and a part that is there twice."""
+    counted: dict[int, RunFolder] = {}
+    for folder in [*sources, *([target] if target else [])]:
+        count = _count(folder.record)
+        if count is None:
+            continue
+        counted.setdefault(count, folder)
+        if len(counted) > 1:
+            first, second = [f"{one.path} of {n}" for n, one in counted.items()]
+            raise T2IBenchError(
+                f"These are parts of different splits: {first} parts, {second}.",
+                "Merge parts I/N of one N; another N has other images in every part.",
+            )
+    seen: dict[int, RunFolder] = {}
+    for folder in sources:
+        part = folder.record.part
+        if part is None:
+            continue
+        number, count = part
+        if number in seen:
+            raise T2IBenchError(
+                f"Part {number} of {count} is there twice: {seen[number].path} and {folder.path}.",
+                "Give the one that is finished.",
+            )
+        seen[number] = folder
+
+
+def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> MissingParts:
+    """What of the whole run neither the parts nor the folder that they go into have."""
+    folders = [*sources, *([target] if target else [])]
+    plan = stored_plan(folders[0])
+    counts = [count for folder in folders if (count := _count(folder.record)) is not None]
+    missing = MissingParts(count=counts[0] if counts else 0)
+    stores = [
+        ImageStore(folder.database, folder.record.generator.fingerprint)
+        for folder in folders
+        if folder.record.generator is not None
+    ]
+    if not missing.count:
+        missing.images = 0 if _failures_are_accepted(sources) else _images_missing(plan, stores)
+        return missing
+    by_number = {part[0]: one for one in sources if (part := one.record.part) is not None}
+    whole = any(_is_whole(folder.record) for folder in folders)
+    for number in range(1, missing.count + 1):
+        part = part_of(plan, number, missing.count)
+        images = _images_missing(part, stores)
+        folder = by_number.get(number)
+        given = folder is not None or whole or any(_covers(one.record, number) for one in folders)
+        if not given:
+            if images:
+                missing.absent.append(number)
+        elif what := _unfinished(folder, images, len(part.requests)):
+            missing.unfinished[number] = what
+    return missing
+
+
+def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:
+    """What is missing, and the command that makes it, as an error."""
+    sentences, again = [], []
+    if missing.absent:
+        plural = "" if len(missing.absent) == 1 else "s"
+        verb = "are" if plural else "is"
+        numbers = _listed(missing.absent)
+        sentences.append(f"Part{plural} {numbers} of {missing.count} {verb} missing.")
+        again += missing.absent
+    for number, what in list(missing.unfinished.items())[:_SHOWN]:
+        sentences.append(f"Part {number} of {missing.count} is not finished: {what}.")
+        again.append(number)
+    if missing.images:
+        sentences.append(f"{missing.images} images of the run are missing.")
+    command = _command(first.record, again[0] if again else None, missing.count)
+    more = f" (and so for {_listed(again[1:])})" if len(again) > 1 else ""
+    hint = f"Run it: {command}{more}; then merge again." if command else "Finish them first."
+    return T2IBenchError(
+        f"{' '.join(sentences)} Nothing was merged.",
+        f"{hint} --allow-missing merges and scores what is there, and results say what is not.",
+    )
+
+
+def _command(record: RunRecord, number: int | None, count: int) -> str:
+    """The command that makes a part, or the whole run; empty where no command can."""
+    if record.from_objects:
+        return ""
+    words = record.settings.model_copy(update={"shard": None}).command()
+    if number is not None:
+        words += ["--shard", f"{number}/{count}"]
+    return shlex.join(words)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """'3', '3 and 7', or the first of many."""
+    texts = [str(number) for number in numbers[:_SHOWN]]
+    if len(numbers) > _SHOWN:
+        return f"{', '.join(texts)} and {len(numbers) - _SHOWN} more"
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+
+
+def _count(record: RunRecord) -> int | None:
+    """N of a part I/N, or of the parts that a folder was merged from."""
+    if record.part is not None:
+        return record.part[1]
+    return record.merged.count if record.merged else None
+
+
+def _is_whole(record: RunRecord) -> bool:
+    return record.part is None and record.merged is None
+
+
+def _covers(record: RunRecord, number: int) -> bool:
+    """Whether a merged folder has a part already."""
+    return record.merged is not None and number not in record.merged.missing
+
+
+def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
+    """Whether runs that are done were asked to do without the images that fail for good."""
+    records = [folder.record for folder in folders]
+    return all(one.settings.allow_missing and one.status == "complete" for one in records)
+
+
+def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
+    """What is missing of a part that is there; empty where it is finished."""
+    if folder is not None and _failures_are_accepted([folder]):
+        return ""
+    if images:
+        return f"{images} of its {total} images {'is' if images == 1 else 'are'} missing"
+    if folder is not None and folder.record.status != "complete":
+        return "not all of its images are embedded and its questions answered"
+    return ""
+
+
+def _images_missing(plan: Plan, stores: Sequence[ImageStore]) -> int:
+    """Images of a plan that no store has an outcome of; a failure is none."""
+    places = Counter(
+        (request.prompt, request.index)
+        for request in plan.requests
+        for store in stores
+        if (attempt := store.get(request.prompt, request.index)) and attempt.status != "failed"
+    )
+    return sum(not places[request.prompt, request.index] for request in plan.requests)

@@ -1,0 +1,154 @@
+"""Which settings two runs differ in, in words: 'seed: 0 there, 1 here'."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from t2ibench.errors import shown
+from t2ibench.results.record import RunRecord
+from t2ibench.results.schema import GeneratorInfo
+
+_WIDTH = 60  # characters of a value in a message
+_SHOWN = 4  # differences in a message
+_ABSENT = "not set"
+_CHECKSUM = 8  # characters that tell two checksums apart
+# A path whose content decides images: setting to what a message calls that content.
+_CONTENTS = {"lora": "lora's content", "hook_sha256": "hook's content"}
+_UNNAMED = "something that no setting names, such as the version of the model's adapter"
+
+
+def differences_in_words(differences: Sequence[str]) -> str:
+    """The first differences, and how many more there are."""
+    more = len(differences) - _SHOWN
+    return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
+
+
+def generator_differences(
+    stored: GeneratorInfo, new: GeneratorInfo, sides: tuple[str, str] = ("there", "here")
+) -> list[str]:
+    """Each setting that two generators of different fingerprints differ in, with both values.
+
+    Args:
+        stored: The generator of the first run.
+        new: The generator of the second.
+        sides: What messages call the two runs.
+
+    Returns:
+        One clause a setting, such as 'steps: 4 there, 8 here'; never empty.
+    """
+    first, second = _flat(stored.settings), _flat(new.settings)
+    clauses = [
+        *_clause("model", stored.name, new.name, sides),
+        *_clause("weights", stored.revision, new.revision, sides),
+        *_rewriter_differences(stored, new, sides),
+    ]
+    for name in sorted(first.keys() | second.keys()):
+        clauses += _clause(name, first.get(name), second.get(name), sides)
+    if not clauses and "lora" in second:
+        where = shown(second["lora"], _WIDTH)
+        clauses.append(f"{_CONTENTS['lora']}: the files of {where} are not those of then")
+    return clauses or [_UNNAMED]
+
+
+def record_differences(first: RunRecord, second: RunRecord, sides: tuple[str, str]) -> list[str]:
+    """Each setting that keeps two runs from being parts of one, with both values."""
+    if _fingerprint(first) != _fingerprint(second):
+        if first.generator is None or second.generator is None:
+            return _clause("model", _model(first), _model(second), sides)
+        return generator_differences(first.generator, second.generator, sides)
+    clauses: list[str] = []
+    missing, further = set(first.tasks) - set(second.tasks), set(second.tasks) - set(first.tasks)
+    for side, tasks in ((sides[0], missing), (sides[1], further)):
+        if tasks:
+            names = ", ".join(shown(task, _WIDTH) for task in sorted(tasks)[:_SHOWN])
+            clauses.append(f"tasks: {names} in {side} alone")
+    before, after = first.measurement.model_dump(), second.measurement.model_dump()
+    for name, value in before.items():
+        clauses += _clause(name, value, after[name], sides)
+    for name, values in (
+        ("encoder", (_names(first.encoders), _names(second.encoders))),
+        ("control_encoder", (_names(first.controls), _names(second.controls))),
+        ("judge", (_names(first.judges), _names(second.judges))),
+    ):
+        clauses += _clause(name, *values, sides)
+    return clauses or _contents_of_observers(first, second)
+
+
+def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
+    """Encoders, judges and captions of the same names that are not the same."""
+    alike: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+        ("encoder", first.encoders, second.encoders),
+        ("untrained control of", first.controls, second.controls),
+        ("judge", first.judges, second.judges),
+        ("captions of", first.pools, second.pools),
+    ]
+    clauses = [
+        f"the {kind} '{shown(name, _WIDTH)}' has other weights or settings"
+        if kind != "captions of"
+        else f"the captions of {shown(name, _WIDTH)} are others"
+        for kind, before, after in alike
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    if first.tasks != second.tasks:
+        clauses.append("tasks: in another order")
+    return clauses
+
+
+def _clause(name: str, before: Any, after: Any, sides: tuple[str, str]) -> list[str]:
+    """'NAME: BEFORE there, AFTER here'; nothing where they are the same."""
+    if before == after:
+        return []
+    if name == "hook_sha256" and before is not None and after is not None:
+        return [
+            f"{_CONTENTS[name]}: {before[:_CHECKSUM]} {sides[0]}, {after[:_CHECKSUM]} {sides[1]}"
+        ]
+    return [f"{name}: {_value(before)} {sides[0]}, {_value(after)} {sides[1]}"]
+
+
+def _rewriter_differences(
+    stored: GeneratorInfo, new: GeneratorInfo, sides: tuple[str, str]
+) -> Iterator[str]:
+    before, after = stored.rewriter, new.rewriter
+    if before == after:
+        return
+    if before is None or after is None or before.name != after.name:
+        names = (before and before.name, after and after.name)
+        yield from _clause("rewriter", *names, sides)
+        return
+    first, second = _flat(before.settings), _flat(after.settings)
+    for name in sorted(first.keys() | second.keys()):
+        if name != "template_sha256":
+            yield from _clause(f"rewriter's {name}", first.get(name), second.get(name), sides)
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with those of a group beside the others, by the names that a user gave them."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= {str(key): inner for key, inner in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return _ABSENT
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return str(shown(text, _WIDTH))
+
+
+def _names(models: Mapping[str, Any]) -> str | None:
+    return ", ".join(sorted(models)) or None
+
+
+def _fingerprint(record: RunRecord) -> str | None:
+    return record.generator.fingerprint if record.generator else None
+
+
+def _model(record: RunRecord) -> str | None:
+    return record.generator.name if record.generator else None
