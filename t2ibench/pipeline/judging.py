@@ -83,6 +83,9 @@ def _report(part: _Part, streak: int) -> AskReport:
             report.streak += 1
             continue
         report.streak = 0
+        words = _words_of_no_class(query, answer)
+        if words is not None:
+            report.unread[words] = report.unread.get(words, 0) + 1
         # Texts are shown and compared; what was said is kept word for word in `raw`.
         text = _UNPRINTABLE.sub("\ufffd", answer.answer)
         stored = StoredAnswer(query.sha256, query.question, query.classes, text, answer.raw)
@@ -102,10 +105,24 @@ def _in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
     name = by_word.get(_word(answer.answer))
     if name is not None:
         return replace(answer, answer=name)
+    reason = f"it answered '{shown(answer.answer, _SHOWN)}'; {_listed(classes)}"
+    return replace(answer, answer=None, reason=reason)
+
+
+def _words_of_no_class(query: Query, answer: Answer) -> str | None:
+    """What a judge said where its words were taken for 'unknown' and name no class at all."""
+    if not query.classes or answer.answer != UNKNOWN or not isinstance(answer.raw, str):
+        return None
+    words = _word(answer.raw)
+    if not words or any(_word(name) in words for name in (UNKNOWN, *query.classes)):
+        return None
+    return f"it answered '{shown(' '.join(answer.raw.split()), _SHOWN)}'; {_listed(query.classes)}"
+
+
+def _listed(classes: Sequence[str]) -> str:
     options = ", ".join(shown(option, _SHOWN) for option in classes[:_MOST_CLASSES])
     more = ", …" if len(classes) > _MOST_CLASSES else ""
-    reason = f"it answered '{shown(answer.answer, _SHOWN)}'; classes are {options}{more}"
-    return replace(answer, answer=None, reason=reason)
+    return f"classes are {options}{more}"
 
 
 def _word(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field
 
@@ -92,6 +92,9 @@ class RunRecord(Record):
         controls: Encoders of random weights, by the name of the encoder that they are held
             against.
         judges: Fingerprints of its judges, by name.
+        judge_settings: What judges on servers were really asked with, by name: fields that a server
+            declines are left out or renamed.
+        rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
         from_objects: Whether Python objects took part, which no command can name.
         history: One entry a call, the latest last.
@@ -108,6 +111,8 @@ class RunRecord(Record):
     encoders: dict[str, EncoderRecord] = Field(default_factory=dict)
     controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, str] = Field(default_factory=dict)
+    judge_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    rewriter_settings: dict[str, Any] = Field(default_factory=dict)
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
     from_objects: bool = False
     history: list[HistoryEntry] = Field(default_factory=list)

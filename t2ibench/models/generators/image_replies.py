@@ -101,10 +101,16 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
     if isinstance(url, str) and url.startswith("data:"):
         encoded, url = url.partition(",")[2], None
     if isinstance(encoded, str) and encoded:
-        return base64.b64decode(encoded.partition(",")[2] or encoded)
+        return _of_base64(encoded.partition(",")[2] or encoded)
     if isinstance(url, str) and url:
         return url
     return GeneratedImage("failed", reason="the server's entry of an image is malformed")
+
+
+def _of_base64(encoded: str) -> bytes:
+    """The bytes of Base64, in either alphabet and with or without its padding."""
+    standard = "".join(encoded.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
 
 def _decoded(data: bytes) -> GeneratedImage:
