@@ -12,6 +12,8 @@ from t2ibench.models.fingerprint import find_weights
 from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.language import Message
 from t2ibench.models.locations import loading
+from t2ibench.models.server_errors import IncompleteReplyError
+from t2ibench.models.thinking import without_thinking
 
 
 class ChatModel:
@@ -53,7 +55,11 @@ class ChatModel:
         free_memory()
 
     def reply(self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0) -> str:
-        """Continue a conversation."""
+        """Continue a conversation; the reply is without the model's thoughts.
+
+        Raises:
+            IncompleteReplyError: the reply ends before its thoughts do.
+        """
         import torch
 
         self.load()
@@ -71,7 +77,13 @@ class ChatModel:
         with torch.inference_mode(), torch.random.fork_rng(cards):
             torch.manual_seed(seed)
             out = self._model.generate(**inputs, **sampling, max_new_tokens=self._max_tokens)
-        text: str = self._tokenizer.decode(
+        written: str = self._tokenizer.decode(
             out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )
-        return text
+        answer = without_thinking(written)
+        if answer is None:
+            raise IncompleteReplyError(
+                f"the reply ends before the thoughts do (max_tokens={self._max_tokens}); raise "
+                "max_tokens"
+            )
+        return answer

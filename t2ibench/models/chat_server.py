@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.chat_fields import ChatFields
+from t2ibench.models.chat_replies import ChatReply, read_completion
 from t2ibench.models.server_errors import (
     BadReplyError,
     DeclinedError,
+    IncompleteReplyError,
     RefusedError,
     Reply,
-    one_line,
+    UnusableServerError,
 )
+from t2ibench.models.server_states import takes_no_images
 from t2ibench.models.servers import LitellmServer, OpenAiServer, ServerArguments, submit
 
 Library = Literal["openai", "litellm"]
 LIBRARIES: tuple[Library, ...] = ("openai", "litellm")
 T = TypeVar("T")
+_LONGEST_TEXT = 4000  # characters of a text that is looked for in an error
 
 
 class ChatArguments(ServerArguments):
@@ -32,10 +38,17 @@ class ChatServer:
     """Asks a model on a server, again where the server is busy or away for a moment.
 
     A server that limits the rate of requests is waited for as long as it asks, up to five minutes.
-    `settings` are what decides an answer, for the fingerprint.
+    A reply that was cut off is asked for once more, with more tokens. `settings` are what decides
+    an answer, for the fingerprint; `flag` is where the user gives arguments.
     """
 
-    def __init__(self, model: str, args: ChatArguments, library: Library = "openai") -> None:
+    def __init__(
+        self,
+        model: str,
+        args: ChatArguments,
+        library: Library = "openai",
+        flag: str = "--judge-args",
+    ) -> None:
         self._server = (
             OpenAiServer("/chat/completions", args)
             if library == "openai"
@@ -45,42 +58,119 @@ class ChatServer:
         self.settings: dict[str, Any] = {"model": model, "url": url, "max_tokens": limit}
         if library != "openai":
             self.settings["library"] = library
+        self.where = self._server.where
+        self.flag = flag
+        self._fields = ChatFields(self.where, model, flag)
+        self._answered = False
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for."""
-        self._server.tell = tell
+        """Say when the server is waited for, and what it does not take."""
+        self._fields.tell = self._server.tell = tell
 
     def check_access(self) -> None:
         """Refuse what is known to need a key."""
         if isinstance(self._server, OpenAiServer):
             self._server.check_access()
 
+    def effective_settings(self) -> dict[str, Any]:
+        """What was really sent (see models.protocols.ReportsSettings)."""
+        return self._fields.effective()
+
+    def room(self, workers: int) -> int:
+        """Requests that may be under way: one until the first is answered.
+
+        So what the server does not take costs one request that fails, not one for each worker.
+        """
+        return workers if self._answered else 1
+
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The reply to a conversation, greedily decoded; safe to call from several threads."""
         started = self.start(messages)
         try:
-            return started.result()
+            return started.result().text
         finally:
             started.cancel()
 
     def start(
-        self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
-    ) -> Future[str]:
-        """Begin to ask, with further fields; brings a reply, or one of `server_errors`."""
-        fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
-        return submit(self._chat(list(messages), fields))
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        extra: Mapping[str, Any] | None = None,
+        asked_for: Collection[str] = (),
+    ) -> Future[ChatReply]:
+        """Begin to ask, with further fields; brings a reply, or one of `server_errors`.
 
-    async def _chat(self, messages: list[Any], fields: Mapping[str, Any]) -> str:
-        reply = await self._server.ask(lambda: self._complete(messages, fields))
-        if reply.status == 200:
-            return _read(reply)
-        said = f"the server replied {reply.words()}"
-        if reply.status in {400, 403, 422} and reply.message().blocked is not None:
-            raise RefusedError(said)  # 403 would else mean a wrong key
-        if reply.status in {400, 422}:
-            raise DeclinedError(said)
-        reply.check_access(self._server.where)
-        raise BadReplyError(said)
+        `asked_for` are the fields that the user gave: they are never left out.
+        """
+        fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
+        return submit(self._chat(_Question(list(messages), fields, asked_for)))
+
+    async def _chat(self, question: _Question) -> ChatReply:
+        try:
+            answer = await self._read(question)
+        except IncompleteReplyError as error:
+            answer = await self._read_again(question, error)
+        except RefusedError:
+            self._answered = True
+            raise
+        self._answered = True
+        return answer
+
+    async def _read_again(self, question: _Question, error: IncompleteReplyError) -> ChatReply:
+        """The reply with more room for it, once."""
+        limit = max(int(question.fields["max_tokens"]), self._fields.room or 0)
+        room = self._fields.wider(question.fields)
+        tried = f"max_tokens={limit}"
+        if room > limit:
+            tried += f" and again at {room}"
+            try:
+                answer = await self._read(question, room)
+            except (IncompleteReplyError, DeclinedError) as again:
+                error = again if isinstance(again, IncompleteReplyError) else error
+            else:
+                self._fields.room = room
+                return answer
+        raise IncompleteReplyError(
+            f"{error.message} ({tried}); allow more with {self.flag} max_tokens=…"
+        )
+
+    async def _read(self, question: _Question, room: int | None = None) -> ChatReply:
+        """The answer, asked for with what the server takes."""
+        while True:
+            sent = self._fields.of(question.fields, room)
+            reply = await self._server.ask(
+                lambda: self._complete(question.messages, sent)  # noqa: B023
+            )
+            if reply.status == 200:
+                self._fields.note(sent)
+                return read_completion(reply)
+            changed = sent != self._fields.of(question.fields, room)  # by another request
+            if changed or self._fields.adapt(reply, sent, question.texts(), question.asked_for):
+                continue
+            raise self._declined(reply, question, sent)
+
+    def _declined(
+        self, reply: Reply, question: _Question, sent: Mapping[str, Any]
+    ) -> BadReplyError | UnusableServerError:
+        """What it means that a request was not fulfilled; raises where none can be."""
+        words = f"the server replied {reply.words()}"
+        names = [self.settings["model"], *question.texts()]
+        message = reply.message().without(names, sent)
+        if message.blocked is not None:
+            return RefusedError(words)
+        has_state = reply.status in {401, 402, 403, 407, 429}
+        if question.has_image and takes_no_images(message.text) and not has_state:
+            return UnusableServerError(
+                f"The model {self.settings['model']} of the server {self.where} does not look at "
+                f"images ({reply.words()}).",
+                "Name a model that does after the colon.",
+            )
+        if (reply.message().no_model or "model" in message.fields) and not has_state:
+            return UnusableServerError(
+                f"The server {self.where} has no such address or model ({reply.words()}).",
+                "Check base_url=… and the name after the colon.",
+            )
+        reply.check_access(self.where, names)
+        return DeclinedError(words) if reply.status in {400, 422} else BadReplyError(words)
 
     async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
         server = self._server
@@ -90,27 +180,35 @@ class ChatServer:
             )
             response = raw.http_response
             return Reply(response.status_code, response.content, server.key)
-        found = await server.library.acompletion(
-            messages=messages, drop_params=True, **server.given(), **fields
+        # Without drop_params: what LiteLLM drops by itself would be sent by its word alone.
+        completion = await server.library.acompletion(
+            messages=messages, drop_params=False, **server.given(), **fields
         )
-        return Reply(200, found.model_dump_json().encode(), server.key)
+        return Reply(200, completion.model_dump_json().encode(), server.key)
 
 
-def _read(reply: Reply) -> str:
-    try:
-        choice = reply.json()["choices"][0]
-        message = choice["message"]
-        refusal, content = message.get("refusal"), message.get("content")
-        filtered = choice.get("finish_reason") == "content_filter"
-    except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
-        raise BadReplyError("the server's reply is not a chat completion") from None
-    if refusal:
-        raise RefusedError(f"refused: {one_line(str(refusal))}")
-    if filtered and not content:
-        raise RefusedError("refused by a filter of the server")
-    if not isinstance(content, str):
-        raise BadReplyError("the server's reply has no text")
-    return content
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A conversation with its fields."""
+
+    messages: list[Any]
+    fields: Mapping[str, Any]
+    asked_for: Collection[str] = ()
+
+    def texts(self) -> list[str]:
+        """The texts of the conversation that a server may repeat in an error."""
+        texts: list[str] = []
+        for message in self.messages:
+            content = message.get("content")
+            parts = content if isinstance(content, list) else [{"text": content}]
+            texts += [part["text"] for part in parts if isinstance(part.get("text"), str)]
+        return [text for text in texts if len(text) <= _LONGEST_TEXT]
+
+    @property
+    def has_image(self) -> bool:
+        """Whether an image is asked about."""
+        contents = [message.get("content") for message in self.messages]
+        return any(isinstance(content, list) for content in contents)
 
 
 def chat_adapter(
@@ -125,7 +223,8 @@ def chat_adapter(
     """
 
     def create(request: Request[ChatArguments]) -> T:
-        return make(request.spec, ChatServer(request.source, request.args, library), request.args)
+        server = ChatServer(request.source, request.args, library, takes.partition(" ")[0])
+        return make(request.spec, server, request.args)
 
     return Adapter(
         create=create,

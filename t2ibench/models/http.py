@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.proxies import proxy_variables
 from t2ibench.models.server_errors import BadReplyError, ServerAwayError, one_line
 from t2ibench.version import __version__
 
@@ -38,9 +39,10 @@ class BoundedClient(httpx.AsyncClient):
                 headers={"Accept-Encoding": "gzip", "User-Agent": USER_AGENT},
             )
         except Exception as error:  # what the environment says of proxies and certificates
+            proxies = ", ".join(proxy_variables()) or "the system's proxies"
             raise ServerAwayError(
                 f"No connection can be made: {type(error).__name__}.",
-                "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY and SSL_CERT_FILE.",
+                f"Check {proxies} and SSL_CERT_FILE.",
             ) from None
         self.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self._largest = largest

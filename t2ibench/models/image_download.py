@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import BoundedClient
+from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import BadReplyError
 
 _HOPS = 3
@@ -24,6 +25,7 @@ async def fetch_image(url: str, base_url: str, key: ApiKey, largest: int, timeou
     asked only if the server is in one itself, so that no server can reach into the network that
     t2ibench runs in.
     """
+    ask_loopback_directly(url)
     try:
         async with BoundedClient(largest) as client:
             return await asyncio.wait_for(_followed(client, url, base_url, key), timeout)

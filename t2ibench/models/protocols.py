@@ -370,7 +370,7 @@ class Releasable(Protocol):
 
 @runtime_checkable
 class ReportsSettings(Protocol):
-    """A generator that can say which settings really applied (optional)."""
+    """A model that can say which settings really applied (optional)."""
 
     def effective_settings(self) -> Mapping[str, Any]:
         """The settings that applied, defaults of the model's library resolved.

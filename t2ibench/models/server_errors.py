@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.protocols import Status
+from t2ibench.models.proxies import through_proxy
+from t2ibench.models.server_states import (
+    filter_took,
+    filter_words,
+    has_no_model,
+    is_blocked,
+    is_unpaid,
+    no_access_code,
+    unpaid_code,
+    without_fields,
+    without_names,
+)
 
-# Codes and types of errors; those of OpenAI, Azure, Google and what proxies make of them.
-_BLOCKED = {
-    *("content_policy_violation", "moderation_blocked", "content_filter", "contentfilter"),
-    *("responsible_ai_policy_violation", "responsibleaipolicyviolation", "content_moderation"),
-    *("safety_violation", "nsfw", "image_safety", "prohibited_content"),
-}
-_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-_NO_ACCESS = ("grants no access", "Check the key in {variable}.")
+_KEPT = "What was made is kept, and the same command makes the rest later"
+_NO_ACCESS = (
+    "grants no access",
+    f"Check the key in {{variable}} and what its account may use. {_KEPT}.",
+)
 _NOT_THERE = (
     "has no such address or model",
     "Check base_url=… and the name after the colon.",
 )
+_UNPAID = ("is not paid for", f"Pay, or wait for a new quota. {_KEPT}.")
+_BLOCKED = (
+    "does not serve this account or resource now",
+    f"{_KEPT}, once the account is in order.",
+)
 # Statuses with which no request can work: what is said, and the next step.
 _UNUSABLE = {
     **dict.fromkeys((401, 403), _NO_ACCESS),
-    402: ("is not paid for", ""),
-    **dict.fromkeys((404, 405, 501), _NOT_THERE),
-    429: ("asks for fewer requests", ""),
+    402: _UNPAID,
+    **dict.fromkeys((404, 405, 410, 501, 505), _NOT_THERE),
+    407: ("is behind a proxy that asks for a password", "Put it into HTTP_PROXY or HTTPS_PROXY."),
+    429: ("asks for fewer requests", f"{_KEPT}."),
+    451: ("is not available here", ""),
 }
-_BLOCKED_WORDS = re.compile(
-    r"content[ _-]?(polic|filter|management|moderation)|safety[ _-]?(system|filter|check|polic)"
-    r"|moderation|responsible ai|usage polic|\bnsfw\b"
-    r"|(prompt|image|input|content) (was|is|has been) flagged|prohibited content"
-    r"|sensitive (content|word)|violates? (our|the|its)",
-    re.IGNORECASE,
-)
+_DEEPEST = 5  # errors inside of errors that are read
 
 
 class ServerAwayError(T2IBenchError):
@@ -46,6 +55,10 @@ class ServerAwayError(T2IBenchError):
 
 class UnusableServerError(ServerAwayError):
     """The server cannot answer for this model at all, whatever is asked."""
+
+
+class LongWaitError(UnusableServerError):
+    """The server asks for a longer wait than it is waited for."""
 
 
 class BadReplyError(T2IBenchError):
@@ -60,6 +73,10 @@ class RefusedError(BadReplyError):
     """The model, or a filter of its server, declines."""
 
 
+class IncompleteReplyError(BadReplyError):
+    """The reply ends before the answer does."""
+
+
 def one_line(text: str, length: int = 200) -> str:
     """A text of a server for a message: one line, shortened, nothing that a terminal obeys."""
     line = " ".join(text[: 8 * length].split())[:length]
@@ -71,20 +88,38 @@ class ServerMessage:
     """What a server says of a request that it did not fulfil.
 
     Codes and types are in lower case; `fields` are those of the request that it complains about;
-    `stage` is where a filter took it, 'input' or 'output', where that is said.
+    `stage` is where a filter took it, 'input' or 'output', where that is said. `status` is the
+    status that it came with.
     """
 
     codes: frozenset[str]
     fields: tuple[str, ...]
     text: str
     stage: str | None = None
+    status: int = 400
+
+    def without(self, names: Iterable[str], fields: Iterable[str] = ()) -> ServerMessage:
+        """The same without the names of a model and a prompt, and of a request's fields."""
+        text = without_fields(without_names(self.text, names), fields)
+        return replace(self, text=text)
 
     @property
     def blocked(self) -> Status | None:
-        """Whether a filter of the server's kept an answer back."""
-        if not self.codes & _BLOCKED and not _BLOCKED_WORDS.search(self.text):
+        """Whether a filter of the server's kept an answer back: as a code says, else as words do.
+
+        A whole account or resource that is blocked is no filter's word about one prompt.
+        """
+        if filter_took(self.codes):
+            if self.status in {401, 402, 403, 429} and is_blocked(self.text):
+                return None
+        elif not filter_words(self.status, self.codes, self.text):
             return None
         return "filtered" if self.stage == "output" else "refused"
+
+    @property
+    def no_model(self) -> bool:
+        """Whether the model that was asked for is missing, retired, or of another kind."""
+        return has_no_model(self.codes, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +147,9 @@ class Reply:
             body = self.json()
         except BadReplyError:
             text = self.key.hide(self.body.decode("utf-8", errors="replace"))
-            return ServerMessage(frozenset(), (), text)
+            return ServerMessage(frozenset(), (), text, status=self.status)
         if not isinstance(body, Mapping):
-            return ServerMessage(frozenset(), (), str(body))
+            return ServerMessage(frozenset(), (), str(body), status=self.status)
         error = next((body[key] for key in ("error", "detail", "errors") if body.get(key)), body)
         if isinstance(error, list):  # FastAPI: [{"type": …, "loc": ["body", "seed"], "msg": …}]
             items = [item for item in error if isinstance(item, Mapping)]
@@ -122,33 +157,102 @@ class Reply:
                 frozenset(str(item.get("type", "")).lower() for item in items),
                 tuple(str(item["loc"][-1]) for item in items if item.get("loc")),
                 "; ".join(str(item.get("msg", item)) for item in items) or str(error),
+                status=self.status,
             )
         if not isinstance(error, Mapping):
-            return ServerMessage(frozenset(), (), str(error))
-        inner, details = error.get("innererror"), error.get("moderation_details")
+            return ServerMessage(frozenset(), (), str(error), status=self.status)
+        details = error.get("moderation_details")
         stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
-        codes = [error.get("code"), error.get("type")]
-        codes += [inner.get("code")] if isinstance(inner, Mapping) else []
         param = error.get("param")
         return ServerMessage(
-            frozenset(str(code).lower() for code in codes if code),
+            frozenset(code.lower() for code in _codes_in(error)),
             (str(param),) if param else (),
-            str(error.get("message") or error.get("msg") or error),
+            str(
+                next(
+                    (error[name] for name in ("message", "msg") if error.get(name) is not None),
+                    error,
+                )
+            ),
             str(stage) if stage else None,
+            self.status,
         )
 
-    def check_access(self, where: str) -> None:
-        """Raise where no request to this server can work."""
+    def as_it_says(self) -> Reply:
+        """The same reply with the status that its body says, where that is an error in a 200.
+
+        Gateways such as OpenRouter pass a provider's error on in a reply of status 200.
+        """
+        if self.status != 200 or b'"error"' not in self.body:
+            return self
+        try:
+            body = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return self
+        if not isinstance(body, Mapping) or body.get("data") or body.get("choices"):
+            return self
+        error = body.get("error")
+        code = error.get("code") if isinstance(error, Mapping) else None
+        status = int(code) if isinstance(code, int | str) and str(code).isdigit() else 200
+        return replace(self, status=status) if 400 <= status < 600 else self
+
+    def check_access(self, where: str, names: Iterable[str] = ()) -> None:
+        """Raise where no request to this server can work.
+
+        `names` are those of the model and the prompt, which say nothing about the server.
+        """
         status, variable = self.status, self.key.variable
         if 300 <= status < 400:
-            says = f"redirects to another address ({status}), and the key is sent to no other"
-            raise UnusableServerError(f"The server {where} {says}.", "Give that one as base_url=….")
-        says, hint = _UNUSABLE.get(status, ("", ""))
-        if self.message().codes & _NO_MONEY:
-            says, hint = _UNUSABLE[402]
-        elif status == 401 and not self.key:
-            says, hint = "requires an API key", "Set it in {variable}."
-        if says:
+            redirects = f"redirects to another address ({status}), and the key is sent to no other"
             raise UnusableServerError(
-                f"The server {where} {says} ({self.words()}).", hint.format(variable=variable)
+                f"The server {where} {redirects}.", "Give that one as base_url=…."
             )
+        problem, hint = _state_of(status, self.message().without(names))
+        if status == 401 and not self.key and problem == _NO_ACCESS[0]:
+            problem, hint = "requires an API key", "Set it in {variable}."
+        if problem:
+            raise UnusableServerError(
+                f"The server {where}{through_proxy(where)} {problem} ({self.words()}).",
+                hint.format(variable=variable),
+            )
+
+
+def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
+    """What is wrong with a server or an account, and the next step; '' where nothing is."""
+    if status < 400:
+        return "", ""
+    if unpaid_code(message.codes):
+        return _UNPAID
+    if is_blocked(message.text):
+        return _BLOCKED
+    if is_unpaid(message.codes, message.text) and status not in {404, 407}:
+        return _UNPAID
+    if status in _UNUSABLE:
+        return _UNUSABLE[status]
+    return _NO_ACCESS if no_access_code(message.codes) else ("", "")
+
+
+def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
+    """Codes and types of an error and of those inside of it, and what its categories say."""
+    inner: Any = error
+    for _ in range(_DEEPEST):
+        if not isinstance(inner, Mapping):
+            break
+        yield from (str(inner[name]) for name in ("code", "type", "status") if inner.get(name))
+        if _has_category(inner):
+            yield "content_filter"
+        inner = inner.get("innererror") or inner.get("inner_error")
+
+
+def _has_category(error: Mapping[str, Any]) -> bool:
+    """Whether an error has the categories of a filter: Azure's, OpenAI's or OpenRouter's."""
+    details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
+    if isinstance(details, Mapping) and details.get("categories"):
+        return True
+    if isinstance(metadata, Mapping) and (metadata.get("flagged_input") or metadata.get("reasons")):
+        return True
+    results = error.get("content_filter_result") or error.get("content_filter_results")
+    if not isinstance(results, Mapping):
+        return False
+    return any(
+        isinstance(result, Mapping) and result.get("filtered") for result in results.values()
+    )

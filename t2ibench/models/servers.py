@@ -11,27 +11,37 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import threading
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from datetime import timezone
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from time import monotonic, time
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.proxies import ask_loopback_directly, proxy_advice, through_proxy
 from t2ibench.models.server_errors import (
     BadReplyError,
+    LongWaitError,
     Reply,
     ServerAwayError,
     UnusableServerError,
+    one_line,
 )
+from t2ibench.models.server_states import (
+    filter_took,
+    is_busy,
+    is_unpaid,
+    takes_no_images,
+    unpaid_code,
+)
+from t2ibench.models.waits import in_words, seconds_to_wait
 from t2ibench.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -41,13 +51,14 @@ K = TypeVar("K")
 T = TypeVar("T")
 _OPENAI = "https://api.openai.com/v1"
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
-_BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _RATE_LIMITED = 429
 _PATIENCE = 300.0  # seconds without any answer
 _LONGEST_WAIT = 30.0  # unless the server asks for more
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
+_NO_WORDS = re.compile(r"Error code: \d+")
+_WORDS = 160  # characters of a busy server's words
 # Parts of the names that libraries give to what is no answer at all.
-_AWAY = ("connect", "timeout", "network", "protocol", "readerror", "incompleteread")
+_AWAY = ("connect", "timeout", "network", "protocol", "readerror", "incompleteread", "proxyerror")
 _EXAMPLE = "expected an address such as http://127.0.0.1:8000/v1"
 _ARGUMENTS = "--model-args, --judge-args, --rewriter-args or --proposer-args"
 
@@ -113,12 +124,13 @@ class Server:
 
     A request is made again until as many attempts have failed as the arguments say. A rate limit
     is no failure: it is waited for. Both end once the server has answered nothing at all for five
-    minutes, so that a server that is gone is not waited for by one request after the other.
+    minutes, so that a server that is gone is not waited for by one request after the other. A
+    server that asks for a longer wait than that is not waited for at all.
 
-    `where` is what messages call it. `code_of` gives the code that stands for an exception of the
-    library, such as 'content_policy_violation'; `hopeless` are its exceptions that mean that no
-    call can work. `tell` gets a sentence about every longer wait, and `failed` every attempt that
-    failed, both from another thread.
+    `where` is what messages call it, `address` where a proxy may be between. `code_of` gives the
+    code that stands for an exception of the library, such as 'content_policy_violation';
+    `hopeless` are its exceptions that mean that no call can work. `tell` gets a sentence about
+    every longer wait, and `failed` every attempt that failed, both from another thread.
     """
 
     def __init__(
@@ -127,10 +139,12 @@ class Server:
         key: ApiKey,
         args: ServerArguments,
         *,
+        address: str | None = None,
         code_of: Callable[[Exception], str | None] = lambda _: None,
         hopeless: tuple[type[Exception], ...] = (),
     ) -> None:
         self.where = where
+        self.address = address
         self.key = key
         self.tell: Callable[[str], None] = lambda _: None
         self.failed: Callable[[Failure], None] = lambda _: None
@@ -154,12 +168,13 @@ class Server:
 
         failures: list[Failure] = []
         backoff = wait_exponential(0.5, _LONGEST_WAIT) + wait_random(0, 0.25)
+        began = monotonic()
         ends = 0.0
 
         async def attempt() -> T | Reply:
             nonlocal ends
             try:
-                found = await self._attempt(call)
+                answer = await self._attempt(call)
             except Failure as failure:
                 now = monotonic()
                 self._silent_since = now if self._silent_since is None else self._silent_since
@@ -168,9 +183,11 @@ class Server:
                 failures.append(failure)
                 with contextlib.suppress(Exception):
                     self.failed(failure)
+                if (failure.wait or 0.0) > _PATIENCE:
+                    raise self._too_long(failure) from None
                 raise
             self._answered, self._silent_since = True, None
-            return found
+            return answer
 
         def delay(state: RetryCallState) -> float:
             asked = failures[-1].wait or 0.0
@@ -181,26 +198,43 @@ class Server:
             hasty = not self._answered and len(failures) >= self._first_attempts
             return errors >= self._attempts or hasty or monotonic() >= ends
 
+        def announce(state: RetryCallState) -> None:
+            self._announce(failures[-1], state.upcoming_sleep, ends - monotonic())
+
         try:
             return await AsyncRetrying(
                 sleep=pause,
                 stop=stop,
                 wait=delay,
                 retry=retry_if_exception_type(Failure),
-                before_sleep=lambda state: self._announce(failures[-1], state.upcoming_sleep),
+                before_sleep=announce,
                 reraise=True,
             )(attempt)
         except Failure as failure:
-            times = "once" if len(failures) == 1 else f"{len(failures)} times"
-            address = (
+            raise self._given_up(failure, len(failures), monotonic() - began) from None
+
+    def _too_long(self, failure: Failure) -> LongWaitError:
+        """What to say of a wait that is longer than the server is waited for."""
+        wait = in_words(failure.wait or 0.0)
+        return LongWaitError(
+            f"The server {self.where} {failure.why} and asks to wait {wait}; it is waited for "
+            f"{in_words(_PATIENCE)} at most.",
+            f"What was made is kept; run the same command again in {wait}, and it goes on.",
+        )
+
+    def _given_up(self, failure: Failure, attempts: int, seconds: float) -> ServerAwayError:
+        """What to say of a server that was asked often enough."""
+        times = "once" if attempts == 1 else f"{attempts} times"
+        within = f" in {in_words(seconds)}" if seconds >= _WORTH_SAYING else ""
+        advice = proxy_advice(self.address)
+        if failure.answered:
+            advice = "Run the same command again later; what was made is kept."
+        elif advice is None and self.where.startswith("http"):
+            advice = (
                 f"Check that it is running and that base_url=… (in {_ARGUMENTS}) is its address."
-                if self.where.startswith("http")
-                else None
             )
-            raise ServerAwayError(
-                f"The server {self.where} {failure.why}; tried {times}.",
-                "Run the same command again later." if failure.limited else address,
-            ) from None
+        where = f"{self.where}{through_proxy(self.address)}"
+        return ServerAwayError(f"The server {where} {failure.why}; tried {times}{within}.", advice)
 
     async def _attempt(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         task = asyncio.ensure_future(call())
@@ -209,7 +243,8 @@ class Server:
             done, _ = await asyncio.wait({task}, timeout=self._timeout)
             if not done:
                 raise Failure(f"does not answer within {self._timeout:g} s")
-            return task.result()
+            result = task.result()
+            return self._taken(result.as_it_says()) if isinstance(result, Reply) else result
         except (Failure, T2IBenchError):
             raise
         except Exception as error:
@@ -224,24 +259,14 @@ class Server:
             if isinstance(cause, T2IBenchError):
                 raise cause
             chain.append(cause)
-        kinds = [type(one).__name__ for one in chain]
+        kinds = [type(cause).__name__ for cause in chain]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
         response: Any = getattr(error, "response", None)
         status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300 and not away:
-            code = self._code_of(error)
-            body = json.dumps({"error": {"message": str(error), "code": code}}).encode()
-            with contextlib.suppress(Exception):  # a library may not have read it
-                if code is None and response.content:
-                    body = bytes(response.content)
-            reply = Reply(status, body, self.key)
-            limited = status == _RATE_LIMITED
-            final = limited and "insufficient_quota" in reply.message().codes
-            if status not in _BUSY or final or code:
-                return reply
-            asked = seconds_asked((getattr(response, "headers", None) or {}).get("retry-after"))
-            raise Failure(f"replied with status {status}", limited, asked, True) from None
-        if any("CERTIFICATE_VERIFY_FAILED" in str(one) for one in chain):
+            body = _body_of(error, response, self._code_of(error))
+            return self._taken(Reply(status, body, self.key), getattr(response, "headers", None))
+        if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in chain):
             raise ServerAwayError(
                 f"The certificate of the server {self.where} cannot be verified.",
                 "Name your own authority's certificates in SSL_CERT_FILE.",
@@ -250,10 +275,34 @@ class Server:
         if isinstance(error, self._hopeless):
             raise UnusableServerError(f"{self.where}: {words.rstrip('.')} ({kinds[0]}).") from None
         if away or isinstance(error, OSError):
-            raise Failure(f"cannot be reached ({[*kinds[:1], *away][-1]})") from None
+            kind = [*kinds[:1], *away][-1]
+            # LiteLLM calls whatever goes wrong in it a connection's error of status 500.
+            detail = f": {one_line(words, _WORDS)}" if isinstance(status, int) else ""
+            raise Failure(f"cannot be reached ({kind}{detail})") from None
         raise BadReplyError(f"{kinds[0]}: {words}") from None
 
-    def _announce(self, failure: Failure, wait: float) -> None:
+    def _taken(self, reply: Reply, headers: Any = None) -> Reply:
+        """A reply that says something of the request; raises where the server is only busy."""
+        if reply.status < 300 and b'"error"' not in reply.body:  # an image is not read twice
+            return reply
+        message = reply.message()
+        if filter_took(message.codes) or not is_busy(reply.status, message.codes):
+            return reply
+        limited = reply.status == _RATE_LIMITED
+        wait = seconds_to_wait(headers, _json_of(reply))
+        # Google says "quota" of a limit a minute, too, but then how long to wait.
+        unpaid = wait is None and is_unpaid(message.codes, message.text)
+        if unpaid_code(message.codes) or (limited and unpaid) or takes_no_images(message.text):
+            return reply
+        words = one_line(message.text, _WORDS)
+        raise Failure(
+            f"replied with status {reply.status}{f' ({words})' if words else ''}",
+            limited,
+            wait,
+            answered=True,
+        )
+
+    def _announce(self, failure: Failure, wait: float, left: float) -> None:
         """Say that there is a wait, once for all the requests that wait together."""
         now = monotonic()
         if wait < _WORTH_SAYING or now < self._told_until:
@@ -261,8 +310,36 @@ class Server:
         self._told_until = now + wait
         with contextlib.suppress(Exception):  # to say it is no reason to fail
             self.tell(
-                f"The server {self.where} {failure.why}; the next attempt is in {wait:.0f} s."
+                f"The server {self.where} {failure.why}; the next attempt is in {wait:.0f} s, the "
+                f"last one in {in_words(left)} at the latest."
             )
+
+
+def _json_of(reply: Reply) -> Any:
+    """The body of a reply; None where it is not JSON."""
+    try:
+        return reply.json()
+    except BadReplyError:
+        return None
+
+
+def _body_of(error: Exception, response: Any, code: str | None) -> bytes:
+    """The body of a reply that a library made an exception of."""
+    content = b""
+    with contextlib.suppress(Exception):  # a library may not have read it
+        content = bytes(response.content)
+    if content and code is None:
+        return content
+    words = str(error)
+    # What the openai client says of a reply without a body.
+    fields: dict[str, Any] = {"message": "" if _NO_WORDS.fullmatch(words) else words}
+    body = getattr(error, "body", None)  # LiteLLM's, of what the provider said
+    if isinstance(body, dict):
+        inner = body.get("error")
+        fields = {**fields, **(inner if isinstance(inner, dict) else body)}
+    if code is not None:
+        fields["code"] = code
+    return json.dumps({"error": fields}, default=str).encode()
 
 
 class OpenAiServer(Server):
@@ -270,9 +347,10 @@ class OpenAiServer(Server):
 
     def __init__(self, path: str, args: ServerArguments) -> None:
         self.base_url = checked_address(args.base_url or _OPENAI)
+        ask_loopback_directly(self.base_url)
         key = ApiKey(args.api_key_env or "OPENAI_API_KEY")
-        super().__init__(self.base_url + path, key, args)
-        self.address = self.where
+        where = self.base_url + path
+        super().__init__(where, key, args, address=where)
         self._largest = args.largest_reply
         self.client: Any = None
 
@@ -332,13 +410,15 @@ class LitellmServer(Server):
 
     def __init__(self, model: str, args: ServerArguments) -> None:
         self.library = _load_litellm()
-        self.address = checked_address(args.base_url) if args.base_url else None
+        address = checked_address(args.base_url) if args.base_url else None
+        ask_loopback_directly(address)
         # What LiteLLM may take for a key, and a server could send back.
         secrets = [value for name, value in os.environ.items() if is_secret_name(name)]
         super().__init__(
-            self.address or f"litellm:{model}",
+            address or f"litellm:{model}",
             ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
             args,
+            address=address,
             code_of=lambda error: (
                 "content_policy_violation"
                 if isinstance(error, self.library.exceptions.ContentPolicyViolationError)
@@ -356,20 +436,6 @@ class LitellmServer(Server):
 async def pause(seconds: float) -> None:
     """Wait between two attempts."""
     await asyncio.sleep(seconds)
-
-
-def seconds_asked(retry_after: str | None) -> float | None:
-    """What a server asks for in Retry-After."""
-    text = (retry_after or "").strip()
-    if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) <= 12:
-        return float(text)
-    try:
-        date = parsedate_to_datetime(text)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=timezone.utc)
-    return max(0.0, date.timestamp() - time())
 
 
 # Garbage may be collected, and a client with it closed, while this thread holds the lock.

@@ -8,7 +8,7 @@ out again after its worker has died.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -44,6 +44,7 @@ from t2ibench.store.images import Attempt, ImageStore, StoredImage
 Stage = Literal["generate", "texts", "embed", "ask"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
+_EXAMPLES = 3  # of answers that a message shows
 
 
 class Job:
@@ -112,6 +113,7 @@ class Job:
         if isinstance(part, AskReport):
             next(store for store in self.judges if store.name == part.judge).add(part.answers)
             self.reports.setdefault(part.judge, AskReport()).add(part)
+            self._note_settings(part)
             if part.stopped is not None:
                 self.stopped[part.judge] = part.stopped
             self._remove(part.damaged)
@@ -123,6 +125,12 @@ class Job:
         self._remove(part.damaged)
         self.stopped |= part.failures
         return part.tried
+
+    def _note_settings(self, part: AskReport) -> None:
+        """Write down what a judge was really asked with, as soon as it changes."""
+        folder, settings = self.prepared.folder, dict(part.settings)
+        if settings and folder.record.judge_settings.get(part.judge) != settings:
+            folder.update(judge_settings={**folder.record.judge_settings, part.judge: settings})
 
     def _remove(self, damaged: Sequence[Damaged]) -> None:
         """Remove files that cannot be used: the next run makes them anew."""
@@ -286,6 +294,7 @@ class Job:
         for name, report in self.reports.items():
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
+            lines += _unread_lines(name, report.unread)
         lines += [
             f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
             "command to continue."
@@ -297,6 +306,16 @@ class Job:
                 "count now, and everything is observed anew on them."
             )
         return lines
+
+
+def _unread_lines(judge: str, unread: Mapping[str, int]) -> list[str]:
+    """Lines about answers in words that are no class, and count as unknown."""
+    if not unread:
+        return []
+    often = sorted(unread.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
+    total = sum(unread.values())
+    lines = [f"{judge}: {total} answers name no class and count as unknown"]
+    return lines + [f"{judge}: {count} times {words}" for words, count in often]
 
 
 def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:

@@ -110,6 +110,8 @@ class AskReport:
     damaged: list[Damaged] = field(default_factory=list)
     streak: int = 0  # questions without an answer at the end, one after another
     stopped: str | None = None  # why it is no longer asked
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that it really used
+    unread: dict[str, int] = field(default_factory=dict)  # words taken for 'unknown'
 
     @property
     def failed(self) -> int:
@@ -122,9 +124,12 @@ class AskReport:
         self.answered += len(other.answers)
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
+        for words, count in other.unread.items():
+            self.unread[words] = self.unread.get(words, 0) + count
         self.damaged += other.damaged
         self.streak = other.streak
         self.stopped = self.stopped or other.stopped
+        self.settings = other.settings or self.settings
 
 
 Part = ImageFiles | Embedded | AskReport

@@ -20,6 +20,7 @@ from t2ibench.models.protocols import (
     Generator,
     ImageRequest,
     Releasable,
+    ReportsSettings,
     ReportsWaits,
 )
 from t2ibench.models.rewriters import create_rewriter
@@ -118,6 +119,8 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
     try:
         _rewrite(to_rewrite(prepared), rewriter, store, reporter)
     finally:
+        if isinstance(rewriter, ReportsSettings) and rewriter.effective_settings():
+            prepared.folder.update(rewriter_settings=dict(rewriter.effective_settings()))
         if isinstance(rewriter, Releasable):
             rewriter.release()
     _tell(generator, store, reporter)

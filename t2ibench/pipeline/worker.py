@@ -104,6 +104,8 @@ class Worker:
             asked = answered(piece.questions, judge, streak=piece.streak, stopping=self.stopping)
             for report in asked:
                 report.judge = piece.judge
+                if isinstance(judge, ReportsSettings):
+                    report.settings = dict(judge.effective_settings())
                 yield report
 
     def _encoders(self) -> dict[str, Encoder]:

@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.proposal import Proposal, Proposed, UnreadableError
 from t2ibench.methods.registry import METHODS
 from t2ibench.models.language import Message, Proposer
+from t2ibench.models.protocols import ReportsSettings
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.proposals.captions import LONGEST, usable
 from t2ibench.registry import load_target
@@ -76,11 +77,13 @@ class Recorder:
                 reply = self.proposer.reply(messages)
             except BadReplyError as error:
                 raise UnreadableError(str(error)) from None
-            row = {
+            row: dict[str, Any] = {
                 "proposer": self.proposer.fingerprint,
                 "messages": [dict(message) for message in messages],
                 "reply": reply,
             }
+            if isinstance(self.proposer, ReportsSettings):
+                row["effective_settings"] = dict(self.proposer.effective_settings())
             if self._path is not None:
                 append_rows(self._path, [row])
             self._replies[key] = reply

@@ -117,6 +117,9 @@ class RunRecord(Record):
         controls: Encoders of random weights, by the name of the encoder that they are held
             against.
         judges: Fingerprints of its judges, by name.
+        judge_settings: What judges on servers were really asked with, by name: fields that a server
+            declines are left out or renamed.
+        rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
         library_warnings: What model libraries warned of while models were loaded, in all calls.
         from_objects: Whether Python objects took part, which no command can name.
@@ -135,6 +138,8 @@ class RunRecord(Record):
     encoders: dict[str, EncoderRecord] = Field(default_factory=dict)
     controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, str] = Field(default_factory=dict)
+    judge_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    rewriter_settings: dict[str, Any] = Field(default_factory=dict)
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -85,10 +86,11 @@ def test_a_rate_limit_is_waited_for_and_announced(clock: list[float]) -> None:
         server.report_waits(said.append)
         assert server.chat(MESSAGES) == "yes"
     assert len(posted) > 2 and clock[0] - began < 120
-    assert said and all("replied with status 429; the next attempt is in" in line for line in said)
+    bound = r"429 \(slow down\); the next attempt is in \d+ s, the last one in (\d+ s|[1-5] min) at"
+    assert said and all(re.search(bound, line) for line in said)
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry-After": "30"}, {"Retry-After": "86400"}])
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "30"}])
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
     status: int, headers: dict[str, str], clock: list[float]
@@ -96,7 +98,7 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
     began = clock[0]
     with serving(says((status, "", headers))) as (url, posted):
         server = chat_server(url, retries=1000, timeout=5)
-        with pytest.raises(ServerAwayError, match=f"replied with status {status}; tried"):
+        with pytest.raises(ServerAwayError, match=rf"status {status}; tried \d+ times in 5 min"):
             server.chat(MESSAGES)
         assert 300 <= clock[0] - began <= 331 and len(posted) >= 2
         asked = len(posted)
@@ -108,7 +110,7 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
 def test_attempts_are_counted(waits: list[float]) -> None:
     with (
         serving(says((503, "busy"))) as (url, posted),
-        pytest.raises(ServerAwayError, match=r"status 503; tried 3 times\..*base_url"),
+        pytest.raises(ServerAwayError, match=r"status 503 \(busy\); tried 3 times\..*same command"),
     ):
         chat_server(url, retries=3).chat(MESSAGES)
     assert len(posted) == 3

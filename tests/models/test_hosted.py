@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.declined_fields import declined_field
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.hosted import Throttle
-from t2ibench.models.generators.image_replies import refused_field
 from t2ibench.models.server_errors import ServerMessage
 from t2ibench.models.servers import Failure
 from t2ibench.toyland import draw
@@ -179,21 +179,54 @@ def test_a_throttle_doubles_then_adds_and_halves() -> None:
     assert throttle.limit == 1
 
 
-def test_only_a_filters_words_are_a_refusal() -> None:
-    def status(message: str, *codes: str) -> str | None:
-        return ServerMessage(frozenset(codes), (), message).blocked
+@pytest.mark.parametrize(
+    ("status", "message", "codes", "blocked"),
+    [
+        (400, "Invalid size '3x3'.", (), None),
+        (400, "The prompt is too long.", ("invalid_request_error",), None),
+        (400, "x", ("moderation_blocked",), "refused"),
+        (400, "The image was flagged as unsafe.", (), "refused"),
+        (400, "Content Moderated", (), "refused"),
+        (200, "x", ("Request Moderated",), "refused"),
+        (400, "x", ("InputTextSensitiveContentDetected",), "refused"),
+        # A code decides before words, and what is about all requests before a filter's words.
+        (400, "Violates our content policy.", ("model_not_found",), None),
+        (400, "Violates our content policy.", ("insufficient_quota",), None),
+        (400, "Unknown parameter: 'moderation'.", ("unknown_parameter",), None),
+        (400, "Billing: your account violates our usage policies.", (), None),
+        (400, "Your organization was suspended under our usage policies.", (), None),
+        (400, "The model flux-nsfw does not exist.", (), None),
+        (400, "The request violates the schema.", (), None),
+        (403, "This may violate our content policy.", (), None),
+        (403, "x", ("content_filter",), "refused"),
+        (403, "Your resource is temporarily blocked.", ("content_policy_violation",), None),
+        (404, "No content filter here.", (), None),
+        (429, "Moderation is busy.", (), None),
+        (500, "The safety system failed.", (), None),
+    ],
+)
+def test_only_a_filters_word_about_a_prompt_is_a_refusal(
+    status: int, message: str, codes: tuple[str, ...], blocked: str | None
+) -> None:
+    lowered = frozenset(code.lower() for code in codes)
+    assert ServerMessage(lowered, (), message, status=status).blocked == blocked
 
-    assert status("Invalid size '3x3'.") is None
-    assert status("The prompt is too long.", "invalid_request_error") is None
-    assert status("x", "moderation_blocked") == "refused"
-    assert status("The image was flagged as unsafe.") == "refused"
+
+def test_names_say_nothing() -> None:
+    message = ServerMessage(frozenset(), (), "org/safety-filter-xl cannot draw 'a Content  Filter'")
+    names = ["openai/org/safety-filter-xl", "a content filter"]
+    assert message.blocked == "refused" and message.without(names).blocked is None
+    quoted = ServerMessage(frozenset(), (), "Unknown parameter 'moderation'")
+    assert quoted.without([], ["moderation"]).blocked is None
+    assert quoted.without([], ["seed"]).blocked == "refused"
 
 
 def test_a_word_of_the_prompt_is_no_field() -> None:
-    said = ServerMessage(frozenset(), (), "Cannot draw 'a sesame seed'.")
-    assert refused_field(said, {"seed", "size"}, "a sesame seed") is None
-    assert refused_field(said, {"seed", "size"}, "a rose") == "seed"
+    sent = {"seed", "size"}
+    message = ServerMessage(frozenset(), (), "Cannot draw 'a sesame seed'.")
+    assert declined_field(message.without(["a sesame seed"]), sent) is None
+    assert declined_field(message.without(["a rose"]), sent) == "seed"
     both = ServerMessage(frozenset(), (), "seed or size?")
-    assert refused_field(both, {"seed", "size"}, "a rose") is None
+    assert declined_field(both, sent) is None
     named = ServerMessage(frozenset(), ("prompt",), "seed?")
-    assert refused_field(named, {"seed", "size"}, "a rose") is None
+    assert declined_field(named, sent) is None

@@ -159,7 +159,9 @@ REFUSALS = {
     "stage": wrong("Rejected by the safety system.", code="moderation_blocked", type="x"),
     "azure": wrong("The response was filtered due to content management policy.", code="nope"),
     "inner": wrong("no", innererror={"code": "ResponsibleAIPolicyViolation"}),
-    "forbidden": wrong("This may violate our content policy.", 403),
+    "forbidden": wrong("This may violate our content policy.", 403, code="content_filter"),
+    "by category": wrong("no", innererror={"content_filter_result": {"hate": {"filtered": True}}}),
+    "a gateway's": wrong("flagged", 403, code=403, metadata={"reasons": ["violence"]}),
     "with status 200": wrong("Rejected.", 200, code="content_filter"),
 }
 
@@ -186,9 +188,33 @@ def test_what_a_filter_takes_after_it_was_made_is_filtered() -> None:
         PROMPTS[1]: json_reply({"data": []}),
         PROMPTS[2]: json_reply({"data": [{"url": "", "respect_moderation": False}]}),
         PROMPTS[3]: json_reply({"data": [{"b64_json": None}]}),
+        "a tree": one(),
     }
-    found, *_ = asked(lambda body, _: replies[body["prompt"]], requests(PROMPTS, 1))
-    assert [drawn.status for drawn in found] == ["filtered"] * 4
+    images, *_ = asked(lambda body, _: replies[body["prompt"]], requests([*replies], 1))
+    assert [image.status for image in images] == ["filtered"] * 4 + ["ok"]
+
+
+@pytest.mark.parametrize("reply", [{"data": []}, {"data": [{"b64_json": None}]}])
+@pytest.mark.parametrize(("prompts", "each"), [(1, 1), (1, 12), (4, 3)])
+def test_a_server_that_makes_no_images_is_no_filter(
+    reply: dict[str, Any], prompts: int, each: int, tmp_path: Path
+) -> None:
+    """What it says nothing about is not stored, and the same command asks again."""
+    store = store_at(tmp_path)
+    with speaking(lambda *_: json_reply(reply)) as (url, posted):
+        with pytest.raises(T2IBenchError, match="makes no images"):
+            generate_images(requests(PROMPTS[:prompts], each), served(url), store)
+        assert len(posted) <= 16 and not list(store.attempts())
+
+
+def test_a_filter_of_the_first_prompt_is_no_broken_server(tmp_path: Path) -> None:
+    """Another prompt is asked in between, however many images the first is to have."""
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        return json_reply({"data": []}) if body["prompt"] == PROMPTS[0] else one()
+
+    images, *_ = asked(speak, requests(PROMPTS[:2], 20))
+    assert [image.status for image in images] == ["filtered"] * 20 + ["ok"] * 20
 
 
 def test_revised_prompts_are_stored_with_their_images(tmp_path: Path) -> None:

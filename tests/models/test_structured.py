@@ -122,7 +122,7 @@ def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> No
     async def acompletion(**given: Any) -> Any:
         own = {name: given.pop(name) for name in ("model", "messages", "api_base", "api_key")}
         limits = {name: given.pop(name) for name in ("drop_params", "max_retries", "timeout")}
-        assert limits == {"drop_params": True, "max_retries": 0, "timeout": 120.0}
+        assert limits == {"drop_params": False, "max_retries": 0, "timeout": 120.0}
         async with openai.AsyncOpenAI(
             base_url=own["api_base"], api_key=own["api_key"], max_retries=0
         ) as client:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -18,12 +18,13 @@ from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Request
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.declined_fields import declined_field
 from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.generators.empty_replies import EmptyReplies, Outcome
 from t2ibench.models.generators.image_replies import (
     check_usable,
     drawn_of,
     read_reply,
-    refused_field,
 )
 from t2ibench.models.generators.passthrough import gathered
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
@@ -112,9 +113,12 @@ class Fields:
     change only the way an image comes.
     """
 
-    def __init__(self, where: str, args: HostedArguments, wishes: Mapping[str, Any]) -> None:
+    def __init__(
+        self, where: str, model: str, args: HostedArguments, wishes: Mapping[str, Any]
+    ) -> None:
         self.tell: Callable[[str], None] = lambda _: None
         self._where = where
+        self._model = model
         given = args.deciding()
         self._asked = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
         self._asked |= args.body
@@ -140,11 +144,13 @@ class Fields:
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
         """Leave a field out that a reply complains about."""
-        said = reply.message()
-        field = refused_field(said, fields.keys(), prompt)
-        if self.known or reply.status not in {400, 422} or field is None:
+        message = reply.message()
+        names = [prompt, self._model]
+        field = declined_field(message.without(names), fields.keys())
+        blocked = message.without(names, fields).blocked
+        if self.known or reply.status not in {400, 422} or field is None or blocked:
             return False
-        words = one_line(said.text)
+        words = one_line(message.text)
         if field in self._asked:
             name = next((own for own, sent in _NAMES.items() if sent == field), f"body.{field}")
             raise UnusableServerError(
@@ -207,7 +213,12 @@ class Throttle:
             self._limit = max(1.0, self._limit / 2)
 
 
-_Received = tuple[GeneratedImage, float | None]  # what one request brought, and what it cost
+class _Received(NamedTuple):
+    """What one request brought, and what it cost; `empty` where the reply says nothing at all."""
+
+    image: GeneratedImage
+    cost: float | None
+    empty: bool = False
 
 
 class HostedGenerator:
@@ -244,7 +255,8 @@ class HostedGenerator:
         self._server = server
         self._call = call
         self._args = args
-        self._fields = Fields(server.where, args, wishes or {})
+        self._model = str(settings.get("model") or request.source)
+        self._fields = Fields(server.where, self._model, args, wishes or {})
         self._nonce = secrets.token_hex(8)
         self._price = price if args.price_per_image is None else args.price_per_image
         self.cost: float | None = None if self._price is None else 0.0
@@ -254,6 +266,7 @@ class HostedGenerator:
         server.failed = self._throttle.failed
         self._away = 0
         self._worked = False
+        self._empty = EmptyReplies(server.where)
 
     def available(self, prompt: str) -> int | None:
         """Any number of any prompt."""
@@ -311,16 +324,22 @@ class HostedGenerator:
             return self._throttle.limit if affords else 0
 
         for done in as_they_end(waiting, begin, room):
-            part: list[tuple[int, GeneratedImage]] = []
-            for number, found in done:
-                outcome = self._outcome(found, monotonic() - began.pop(number))
+            outcomes: list[Outcome] = []
+            empty: list[Outcome] = []
+            for number, result in done:
+                outcome = self._outcome(result, monotonic() - began.pop(number))
                 if isinstance(outcome, T2IBenchError):
                     ended = ended or outcome
-                    waiting.clear()
                 else:
-                    part.append((number, outcome))
+                    (empty if outcome.empty else outcomes).append((number, outcome.image))
+            part = self._empty.settled(outcomes, empty)
             if part:
                 yield part
+            ended = ended or self._empty.problem(requests)
+            self._empty.put_another_prompt_first(waiting, requests)
+            if ended is not None:
+                waiting.clear()
+        ended = ended or self._empty.problem(requests, at_the_end=True)
         if ended is not None:
             raise ended
         if waiting:
@@ -335,22 +354,21 @@ class HostedGenerator:
         return self._before + (self.cost or 0.0)
 
     def _outcome(
-        self, found: _Received | T2IBenchError, seconds: float
-    ) -> GeneratedImage | T2IBenchError:
+        self, result: _Received | T2IBenchError, seconds: float
+    ) -> _Received | T2IBenchError:
         """What became of a request; an error where the work has to end."""
-        if isinstance(found, T2IBenchError):
-            away = isinstance(found, ServerAwayError)
+        if isinstance(result, T2IBenchError):
+            away = isinstance(result, ServerAwayError)
             self._away += away
             gone = away and (not self._worked or self._away >= _AWAY)
-            if gone or isinstance(found, UnusableServerError):
-                return found
-            return GeneratedImage("failed", reason=str(found))
+            if gone or isinstance(result, UnusableServerError):
+                return result
+            return _Received(GeneratedImage("failed", reason=str(result)), None)
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
-        drawn, paid = found
-        if paid is not None:
-            self.cost = (self.cost or 0.0) + paid
-        return drawn
+        if result.cost is not None:
+            self.cost = (self.cost or 0.0) + result.cost
+        return result
 
     async def _ask(self, request: ImageRequest) -> _Received:
         """Ask for an image, with what the server takes."""
@@ -359,20 +377,20 @@ class HostedGenerator:
             optional = self._fields.of(request)
             what = "\0".join([self._nonce, repr(request), *sorted(optional)])
             key = hashlib.sha256(what.encode()).hexdigest()[:32]
-            found = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
-            if not isinstance(found, Reply):
+            reply = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
+            if not isinstance(reply, Reply):
                 self._fields.known = True
-                return GeneratedImage("ok", found), self._price
-            if found.status != 200:
-                if self._fields.left_out(found, optional, prompt):
+                return _Received(GeneratedImage("ok", reply), self._price)
+            if reply.status != 200:
+                if self._fields.left_out(reply, optional, prompt):
                     continue
-                return self._declined(found)
+                return self._declined(reply, prompt, optional)
             try:
-                item = await asyncio.to_thread(read_reply, found.body, prompt)
+                item = await asyncio.to_thread(read_reply, reply.body, prompt)
             except BadReplyError as error:
-                said = found.message()
-                if said.codes and said.blocked:
-                    return self._declined(found)
+                message = reply.message()
+                if message.codes and message.blocked:
+                    return self._declined(reply, prompt, optional)
                 if not self._fields.known:
                     words = self._server.key.hide(str(error))
                     raise UnusableServerError(
@@ -383,21 +401,24 @@ class HostedGenerator:
                 if garbled >= _GARBLED:
                     raise
                 continue
-            self._fields.known = True
+            self._fields.known = self._fields.known or not item.empty
             drawn = await drawn_of(item, self._fetch, self._server.key)
-            return drawn, self._usual(item.made) if item.cost is None else item.cost
+            cost = self._usual(item.made) if item.cost is None else item.cost
+            return _Received(drawn, cost, item.empty)
 
     def _usual(self, made: bool) -> float | None:
         """What a request costs of which the server does not say so."""
         return None if self._price is None else self._price * made
 
-    def _declined(self, reply: Reply) -> _Received:
+    def _declined(self, reply: Reply, prompt: str, sent: Mapping[str, Any]) -> _Received:
         """What becomes of an image whose request was not fulfilled."""
-        status = reply.message().blocked
+        names = [self._model, prompt]
+        status = reply.message().without(names, sent).blocked
         if status is None:
-            check_usable(reply, self._server.where)
+            check_usable(reply, self._server.where, names)
         words = f"the server replied {reply.words()}"
-        return GeneratedImage(status or "failed", reason=words), self._usual(made=False)
+        image = GeneratedImage(status or "failed", reason=words)
+        return _Received(image, self._usual(made=False))
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

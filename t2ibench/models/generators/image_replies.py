@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,44 +14,30 @@ from t2ibench.models.protocols import GeneratedImage
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
-    ServerMessage,
     UnusableServerError,
     one_line,
 )
 
-_NO_MODEL = {"model_not_found", "invalid_model", "unknown_model", "unsupported_model"}
-_NO_MODEL_WORDS = re.compile(
-    r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
-    r"|is not an? (image|diffusion)|no such)|not an? (image|diffusion)[ -]?(generation )?model"
-    r"|does not support (the )?images?\b|provider not provided",
-    re.IGNORECASE | re.DOTALL,
-)
 _LONGEST = 4000  # characters of a revised prompt
 _MOST_COST = 1e6  # of one request
+_NO_ENTRY = "the server's reply has no image, as where a filter takes it"
+_EMPTY_ENTRY = "the server gave an entry without an image"
 
 
-def refused_field(said: ServerMessage, sent: Collection[str], prompt: str) -> str | None:
-    """The field of the request that a server does not take."""
-    for name in said.fields:
-        if name.rpartition(".")[2] in sent:
-            return name.rpartition(".")[2]
-    if said.fields:
-        return None
-    message = said.text.replace(prompt, " ")
-    named = [name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message)]
-    return named[0] if len(named) == 1 else None
+def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
+    """Raise where no request to this server can work.
 
-
-def check_usable(reply: Reply, url: str) -> None:
-    """Raise where no request to this server can work."""
-    said = reply.message()
-    no_model = said.codes & _NO_MODEL or "model" in said.fields or _NO_MODEL_WORDS.search(said.text)
+    `names` are those of the model and the prompt: whatever they say, it is not the server's word.
+    """
+    prompts = [name for name in names if " " in name]
+    message = reply.message().without(prompts)
+    no_model = message.no_model or "model" in message.fields
     if no_model and reply.status not in {401, 402, 403, 429}:
         raise UnusableServerError(
             f"The server {url} has no such image model ({reply.words()}).",
             "Check the name after the colon of --model.",
         )
-    reply.check_access(url)
+    reply.check_access(url, names)
 
 
 class Item(NamedTuple):
@@ -64,6 +49,12 @@ class Item(NamedTuple):
     image: bytes | str | GeneratedImage
     revised_prompt: str | None
     cost: float | None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the reply has neither an image nor a word about it."""
+        image = self.image
+        return isinstance(image, GeneratedImage) and image.reason in {_NO_ENTRY, _EMPTY_ENTRY}
 
     @property
     def made(self) -> bool:
@@ -87,7 +78,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
     numbers = (one for one in costs if isinstance(one, int | float) and not isinstance(one, bool))
     priced = (one for one in numbers if 0 <= one <= _MOST_COST)  # a server may say anything
-    taken = _filtered("the server's reply has no image, as where a filter takes it")
+    taken = _filtered(_NO_ENTRY)
     return Item(*(found or [(taken, None)])[0], next(priced, None))
 
 
@@ -106,14 +97,20 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
         return _filtered("the server's moderation took the image")
     encoded, url = row.get("b64_json"), row.get("url")
     if encoded is None and url is None:
-        return _filtered("the server gave an entry without an image")
+        return _filtered(_EMPTY_ENTRY)
     if isinstance(url, str) and url.startswith("data:"):
         encoded, url = url.partition(",")[2], None
     if isinstance(encoded, str) and encoded:
-        return base64.b64decode(encoded.partition(",")[2] or encoded)
+        return _of_base64(encoded.partition(",")[2] or encoded)
     if isinstance(url, str) and url:
         return url
     return GeneratedImage("failed", reason="the server's entry of an image is malformed")
+
+
+def _of_base64(encoded: str) -> bytes:
+    """The bytes of Base64, in either alphabet and with or without its padding."""
+    standard = "".join(encoded.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
 
 def _decoded(data: bytes) -> GeneratedImage:

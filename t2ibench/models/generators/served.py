@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
 from t2ibench.store.pixels import as_rgb
@@ -74,6 +75,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
 
     args = request.args
     address = checked_address(args.base_url) if args.base_url else None
+    ask_loopback_directly(address)
     key = ApiKey(args.api_key_env or "HF_TOKEN", huggingface_hub.get_token())
     provider: Any = None if address else args.provider
     client = huggingface_hub.AsyncInferenceClient(
@@ -102,6 +104,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         f"{request.spec} ({address or args.provider})",
         key,
         args,
+        address=address or huggingface_hub.constants.ENDPOINT,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}

@@ -12,14 +12,24 @@ from typing import Any, Literal
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.chat_replies import ChatReply
 from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
-from t2ibench.models.server_errors import DeclinedError, ServerAwayError
+from t2ibench.models.server_errors import (
+    BadReplyError,
+    DeclinedError,
+    IncompleteReplyError,
+    RefusedError,
+    ServerAwayError,
+    UnusableServerError,
+)
 from t2ibench.models.servers import as_they_end
 
 _BRACES = 16  # tokens that JSON takes around an answer
+_SAME = 5  # questions without an answer, before any has one, end the work
+_AWAY = 3  # requests without a reply, one after the other, end it, too
 
 
 class OpenAiArguments(ChatArguments):
@@ -50,11 +60,16 @@ class OpenAiJudge:
     def __init__(self, name: str, server: ChatServer, args: OpenAiArguments) -> None:
         self.name = name
         self._server = server
-        self.report_waits, self.check_access = server.report_waits, server.check_access
+        self.report_waits = server.report_waits
+        self.check_access = server.check_access
+        self.effective_settings = server.effective_settings
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._structured = args.structured != "none"
         self._held: dict[tuple[str, ...], bool] = {}  # whether classes were answered by a schema
+        self._answered = False
+        self._away = 0
+        self._unanswered: list[BadReplyError] = []  # before the first answer
         self.batch_size = 4 * args.workers
         parts = {"adapter": "openai judge 1", **self._server.settings}
         if self._structured:
@@ -63,8 +78,8 @@ class OpenAiJudge:
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """One request a question."""
-        found = dict(pair for part in self.answer_in_parts(queries) for pair in part)
-        return [found[number] for number in range(len(queries))]
+        answers = dict(pair for part in self.answer_in_parts(queries) for pair in part)
+        return [answers[number] for number in range(len(queries))]
 
     def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
         """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
@@ -72,7 +87,7 @@ class OpenAiJudge:
         held: dict[int, bool] = {}
         waiting = deque(range(len(queries)))
 
-        def begin(number: int) -> Future[str]:
+        def begin(number: int) -> Future[ChatReply]:
             query = queries[number]
             # Where another question has found out meanwhile, this one need not.
             held[number] = held.get(number, True) and self._takes_schema(query)
@@ -83,31 +98,60 @@ class OpenAiJudge:
                 encoded[query.sha256] = f"data:image/png;base64,{data}"
             return self._ask(query, encoded[query.sha256], held[number])
 
-        away: list[tuple[int, ServerAwayError]] = []
-        for done in as_they_end(waiting, begin, lambda: self._workers):
+        ended: ServerAwayError | None = None
+        for done in as_they_end(waiting, begin, lambda: self._server.room(self._workers)):
             part = []
-            for number, found in done:
+            for number, reply in done:
                 query = queries[number]
                 # Once these classes were answered by a schema, it is not to blame.
                 to_blame = held[number] and not self._held.get(query.classes)
-                if isinstance(found, ServerAwayError):
-                    away.append((number, found))
-                elif isinstance(found, DeclinedError) and to_blame:
+                if isinstance(reply, DeclinedError) and to_blame:
                     held[number] = False
                     waiting.appendleft(number)
-                elif isinstance(found, T2IBenchError):
-                    part.append((number, Answer(None, reason=str(found))))
-                elif query.classes:
+                    continue
+                if isinstance(reply, ServerAwayError) and self._ends(reply):
+                    ended = ended or reply
+                    continue
+                if query.classes and isinstance(reply, ChatReply):
                     self._held[query.classes] = held[number]
-                    part.append((number, Answer(class_of(found, query.classes), found)))
-                else:
-                    part.append((number, Answer(" ".join(found.split()), found)))
+                part.append((number, self._answer(query, reply)))
+            ended = ended or self._same_for_all()
+            if ended is not None:
+                waiting.clear()
             if part:
                 yield part
-        if away and len(away) == len(queries):
-            raise away[0][1]
-        if away:  # one away is an answer less; all away is the end
-            yield [(number, Answer(None, reason=str(error))) for number, error in away]
+        if ended is not None:
+            raise ended
+
+    def _ends(self, error: ServerAwayError) -> bool:
+        """Whether no further question can be answered; a single request may be lost on its way."""
+        self._away += 1
+        unusable = isinstance(error, UnusableServerError)
+        return unusable or not self._answered or self._away >= _AWAY
+
+    def _answer(self, query: Query, reply: ChatReply | T2IBenchError) -> Answer:
+        """The answer in a reply, or why there is none."""
+        if isinstance(reply, T2IBenchError):
+            if isinstance(reply, BadReplyError) and not isinstance(reply, RefusedError):
+                self._unanswered.append(reply)
+            return Answer(None, reason=str(reply))
+        self._answered = True
+        self._away = 0
+        if query.classes:
+            return Answer(class_of(reply.text, query.classes), reply.raw)
+        return Answer(" ".join(reply.text.split()), reply.raw)
+
+    def _same_for_all(self) -> UnusableServerError | None:
+        """Why there is no answer, where the first few questions have none for one reason."""
+        first = self._unanswered[:_SAME]
+        if self._answered or len(first) < _SAME:
+            return None
+        cut = all(isinstance(error, IncompleteReplyError) for error in first)
+        if not cut and len({str(error) for error in first}) > 1:
+            return None
+        return UnusableServerError(
+            f"The first {_SAME} questions have no answer, all for one reason: {first[-1]}"
+        )
 
     def _takes_schema(self, query: Query) -> bool:
         """Whether to begin with a schema: as these classes, or any others, were answered."""
@@ -115,7 +159,7 @@ class OpenAiJudge:
             return False
         return self._held.get(query.classes, any(self._held.values()) or not self._held)
 
-    def _ask(self, query: Query, url: str, held: bool) -> Future[str]:
+    def _ask(self, query: Query, url: str, held: bool) -> Future[ChatReply]:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.thinking import without_thinking
+
+# What models call the answer in a JSON object that holds more than it.
+_ANSWER_KEYS = ("answer", "final_answer", "class", "label", "choice", "category", "result")
+_MOST_OBJECTS = 50  # of one reply that are read
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
@@ -23,16 +29,22 @@ def instruction(question: str, classes: Sequence[str]) -> str:
 def class_of(reply: str, classes: Sequence[str]) -> str:
     """The class a reply names; 'unknown' where it names none, or more than one.
 
-    Understands a bare class, a sentence around it, quotes, fences and a JSON object.
+    Understands a bare class, a sentence around it, quotes, fences, thoughts before it, and a JSON
+    object that has the answer alone or beside its reasoning.
 
     Examples:
         >>> class_of("The person is Female.", ["male", "female"])
         'female'
         >>> class_of("either male or female", ["male", "female"])
         'unknown'
+        >>> class_of('{"reasoning": "not male", "answer": "female"}', ["male", "female"])
+        'female'
     """
-    text = _unwrapped(reply).strip().strip("\"'`*. \n").lower()
-    by_lower = {name.lower(): name for name in (*classes, UNKNOWN)}
+    answer = without_thinking(reply)
+    if answer is None:
+        return UNKNOWN
+    text = " ".join(_unwrapped(answer).strip().strip("\"'`*. \n").lower().split())
+    by_lower = {" ".join(name.lower().split()): name for name in (*classes, UNKNOWN)}
     if text in by_lower:
         return by_lower[text]
     named = set()
@@ -47,13 +59,39 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
 
 
 def _unwrapped(reply: str) -> str:
-    """The value inside a JSON object such as {"answer": "male"}, or the reply itself."""
-    start, end = reply.find("{"), reply.rfind("}")
-    if 0 <= start < end:
-        try:
-            value = json.loads(reply[start : end + 1])
-            if isinstance(value, dict) and len(value) == 1:
-                return str(next(iter(value.values())))
-        except (ValueError, RecursionError):  # not JSON, or nested too deeply
-            return reply
+    """The answer inside a JSON object such as {"answer": "male"}, or the reply itself."""
+    for value in reversed(list(_objects(reply))):
+        answer = _answer_in(value)
+        if answer is not None:
+            return answer
     return reply
+
+
+def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects of a reply, in their order."""
+    decoder = json.JSONDecoder()
+    start = reply.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if start < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(reply, start)
+        except (ValueError, RecursionError):  # not JSON, or nested too deeply
+            end = start + 1
+        else:
+            if isinstance(value, dict):
+                yield value
+        start = reply.find("{", end)
+
+
+def _answer_in(value: Mapping[str, Any]) -> str | None:
+    """The answer that an object holds, under a name for it or as its only value."""
+    by_name = {str(name).strip().lower().replace(" ", "_"): item for name, item in value.items()}
+    only = [next(iter(value.values()))] if len(value) == 1 else []
+    for item in (*(by_name[name] for name in _ANSWER_KEYS if name in by_name), *only):
+        alone = item[0] if isinstance(item, list) and len(item) == 1 else item
+        if isinstance(alone, Mapping):
+            return _answer_in(alone)
+        if isinstance(alone, str | int | float):
+            return str(alone)
+    return None

@@ -34,10 +34,12 @@ class ChatProposer:
         reply: Callable[[Sequence[Message]], str],
         parts: Mapping[str, Any],
         report_waits: Callable[[Callable[[str], None]], None] = lambda _: None,
+        effective_settings: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self.name = name
         self.reply = reply
         self.report_waits = report_waits
+        self.effective_settings = effective_settings
         self.fingerprint = fingerprint(parts)
 
 
@@ -50,7 +52,7 @@ def _of_transformers(request: Request[HfArguments]) -> ChatProposer:
 
 def _of_server(name: str, server: ChatServer, _: OpenAiProposerArguments) -> ChatProposer:
     parts = {"adapter": "openai proposer 1", **server.settings}
-    return ChatProposer(name, server.chat, parts, server.report_waits)
+    return ChatProposer(name, server.chat, parts, server.report_waits, server.effective_settings)
 
 
 HF = Adapter(

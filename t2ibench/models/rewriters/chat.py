@@ -11,6 +11,7 @@ from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_model import ChatModel
+from t2ibench.models.chat_replies import ChatReply
 from t2ibench.models.chat_server import (
     LIBRARIES,
     ChatArguments,
@@ -20,7 +21,7 @@ from t2ibench.models.chat_server import (
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.rewriters.instruction import InstructionArguments, read_reply
-from t2ibench.models.server_errors import RefusedError, ServerAwayError
+from t2ibench.models.server_errors import IncompleteReplyError, RefusedError, ServerAwayError
 from t2ibench.models.servers import as_they_end
 
 
@@ -68,6 +69,8 @@ class ModelRewriter(_ChatRewriter):
         args = self._args
         try:
             reply = self._model.reply(args.messages(request), args.used_temperature, request.seed)
+        except IncompleteReplyError as error:
+            return Rewriting("failed", reason=error.message)
         except T2IBenchError:
             raise
         except Exception as error:  # one prompt, such as one that is too long, costs itself alone
@@ -92,6 +95,7 @@ class ServerRewriter(_ChatRewriter):
         super().__init__(name, args, "openai rewriter 1", server.settings)
         self._server = server
         self.report_waits = server.report_waits
+        self.effective_settings = server.effective_settings
         self._workers = args.workers
 
     def rewrite_in_parts(
@@ -101,26 +105,31 @@ class ServerRewriter(_ChatRewriter):
         waiting = deque(range(len(requests)))
         away: ServerAwayError | None = None
         status: Literal["refused", "failed"]
-        for done in as_they_end(waiting, lambda n: self._ask(requests[n]), lambda: self._workers):
+
+        def begin(number: int) -> Future[ChatReply]:
+            return self._ask(requests[number])
+
+        for done in as_they_end(waiting, begin, lambda: self._server.room(self._workers)):
             part = []
-            for number, found in done:
-                if isinstance(found, ServerAwayError):
-                    away = found
+            for number, reply in done:
+                if isinstance(reply, ServerAwayError):
+                    away = reply
                     waiting.clear()
-                elif isinstance(found, T2IBenchError):
-                    status = "refused" if isinstance(found, RefusedError) else "failed"
-                    part.append((number, Rewriting(status, reason=str(found))))
+                elif isinstance(reply, T2IBenchError):
+                    status = "refused" if isinstance(reply, RefusedError) else "failed"
+                    part.append((number, Rewriting(status, reason=str(reply))))
                 else:
-                    part.append((number, read_reply(found, requests[number].prompt)))
+                    part.append((number, read_reply(reply.text, requests[number].prompt)))
             if part:
                 yield part
         if away is not None:
             raise away
 
-    def _ask(self, request: RewriteRequest) -> Future[str]:
+    def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
         temperature = self._args.used_temperature
         sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
-        return self._server.start(self._args.messages(request), sampling)
+        asked_for = () if self._args.temperature is None else ("temperature",)
+        return self._server.start(self._args.messages(request), sampling, asked_for)
 
 
 HF = Adapter(

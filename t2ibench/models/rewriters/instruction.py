@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from t2ibench.arguments import Arguments, PositiveInt, one_of
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.language import Message, Per, RewriteRequest, Rewriting
+from t2ibench.models.thinking import without_thinking
 from t2ibench.store.file_errors import read_text
 
 # It asks for what deployed systems ask for, detail, and says nothing about people: what a language
@@ -25,7 +26,6 @@ DEFAULT = (
 _LARGEST = 64 * 1024  # characters of an instruction
 _LONGEST = 4000  # characters of a rewritten prompt
 _FIELDS = re.compile(r"\{(prompt|number)\}")
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»"}
 # How a reply begins that declines; a prompt that begins so itself is not declined.
 _DECLINES = re.compile(
@@ -103,14 +103,15 @@ class InstructionArguments(Arguments):
 
 def read_reply(reply: str, prompt: str) -> Rewriting:
     """The rewritten prompt in a reply."""
-    text = " ".join(_THOUGHTS.sub("", reply).split())
-    text = "".join(one for one in text if unicodedata.category(one) not in {"Cc", "Cs"})
+    answer = without_thinking(reply)
+    if answer is None:
+        return Rewriting("failed", reason="the reply ends before the thoughts do; raise max_tokens")
+    text = " ".join(answer.split())
+    text = "".join(char for char in text if unicodedata.category(char) not in {"Cc", "Cs"})
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     if not text:
         return Rewriting("failed", reason="the reply is empty")
-    if text.startswith("<think>"):
-        return Rewriting("failed", reason="the reply ends before the thoughts do; raise max_tokens")
     if len(text) > _LONGEST:
         return Rewriting("failed", reason=f"the reply has {len(text)} characters")
     if _DECLINES.match(text) and not _DECLINES.match(prompt.strip()):

@@ -1,0 +1,128 @@
+"""The fields of a request to a chat model, and what its server takes of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from t2ibench.models.declined_fields import declined_field, is_out_of_bounds
+from t2ibench.models.server_errors import Reply, UnusableServerError, one_line
+from t2ibench.models.server_states import filter_took
+
+_LIMIT = "max_tokens"
+_NEWER_LIMIT = "max_completion_tokens"  # what OpenAI's reasoning models call it
+_ROOM = 8  # times the limit, for a reply that was cut off
+_LEAST_ROOM = 2048  # tokens: what thoughts take before a short answer
+_LIST = re.compile(r"parameters?: \[([^\]]*)\]")
+_OF_THE_CALLER = "response_format"  # who asks for a form knows what to do without it
+
+
+class ChatFields:
+    """What is sent beside model and messages; one for each server and model.
+
+    A field that the server declines is left out or renamed from then on. One that the user asked
+    for is an error instead. `room` is how many tokens a reply may have, where the limit was too
+    narrow for one that had come.
+    """
+
+    def __init__(self, where: str, model: str, flag: str) -> None:
+        self.tell: Callable[[str], None] = lambda _: None
+        self._where = where
+        self._model = model
+        self._flag = flag
+        self._left_out: set[str] = set()
+        self._limit_name = _LIMIT
+        self._sent: dict[str, Any] = {}
+        self.room: int | None = None
+
+    def of(self, fields: Mapping[str, Any], room: int | None = None) -> dict[str, Any]:
+        """The fields as this server takes them; `room` is a wider limit of tokens."""
+        taken: dict[str, Any] = {}
+        for name, value in fields.items():
+            if name == _LIMIT:
+                taken[self._limit_name] = max(value, room or 0, self.room or 0)
+            else:
+                taken[name] = value
+        return {name: value for name, value in taken.items() if name not in self._left_out}
+
+    def wider(self, fields: Mapping[str, Any]) -> int:
+        """The tokens that a reply gets that was cut off."""
+        return max(_ROOM * int(fields[_LIMIT]), _LEAST_ROOM)
+
+    def note(self, sent: Mapping[str, Any]) -> None:
+        """Take note of fields with which a request was answered."""
+        for name, value in sent.items():
+            if name == _OF_THE_CALLER and isinstance(value, Mapping):
+                self._sent[name] = value.get("type")
+            elif name == "seed":
+                self._sent[name] = "one a request"
+            elif name == self._limit_name:
+                self._sent[name] = max(value, self._sent.get(name, 0))
+            else:
+                self._sent[name] = value
+
+    def effective(self) -> dict[str, Any]:
+        """What was really sent; empty before the first answer."""
+        if not self._sent:
+            return {}
+        left_out = sorted(self._left_out - {_OF_THE_CALLER})
+        return {**self._sent, "left_out": left_out} if left_out else dict(self._sent)
+
+    def adapt(
+        self,
+        reply: Reply,
+        sent: Mapping[str, Any],
+        texts: Iterable[str],
+        asked_for: Collection[str] = (),
+    ) -> bool:
+        """Leave out or rename what a reply complains about; whether that changes the request.
+
+        `texts` are those of the request, and `asked_for` the fields that the user gave.
+        """
+        message = reply.message()
+        if reply.status not in {400, 422} or filter_took(message.codes):
+            return False
+        bare = message.without([self._model, *texts])
+        field = declined_field(bare, sent.keys()) or _listed_field(bare.text, sent)
+        if field is None and _names_limit(bare.text) and self._limit_name in sent:
+            field = self._limit_name
+        if field is None or field == _OF_THE_CALLER:
+            return False
+        if field == self._limit_name:
+            return self._rename_limit() if not is_out_of_bounds(bare) else False
+        if field in self._left_out:
+            return False
+        words = one_line(message.text)
+        if field in asked_for:
+            raise UnusableServerError(
+                f"The server {self._where} does not take {field}={sent[field]!r}: {words}.",
+                f"Leave {field}=… out of {self._flag}, or give a value that it takes.",
+            )
+        self._left_out.add(field)
+        self.tell(
+            f"The server {self._where} does not take {field}={sent[field]!r} ({words}): it is left "
+            f"out from now on.{' Answers may differ from call to call.' * (field != _LIMIT)}"
+        )
+        return True
+
+    def _rename_limit(self) -> bool:
+        """Give the limit its newer name; where that is declined, too, leave it out."""
+        if self._limit_name == _LIMIT:
+            self._limit_name = _NEWER_LIMIT
+            return True
+        self._left_out.add(_NEWER_LIMIT)
+        self.tell(f"The server {self._where} takes no limit of tokens: it is left out from now on.")
+        return True
+
+
+def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
+    """A field of a list that a message has, such as LiteLLM's: parameters: ['seed', 'n']."""
+    listed = _LIST.search(text)
+    names = set(re.findall(r"\w+", listed.group(1))) if listed else set()
+    return next((name for name in sent if name in names and name != _OF_THE_CALLER), None)
+
+
+def _names_limit(text: str) -> bool:
+    """Whether a message names the old limit and the new, as OpenAI's does."""
+    return _LIMIT in text and _NEWER_LIMIT in text and "instead" in text

@@ -1,0 +1,127 @@
+"""Completions of chat models as servers give them: the answer, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from t2ibench.models.server_errors import (
+    BadReplyError,
+    IncompleteReplyError,
+    RefusedError,
+    Reply,
+    one_line,
+)
+from t2ibench.models.thinking import without_thinking
+
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_FILTERED = frozenset({"content_filter", "safety", "prohibited_content", "blocklist"})
+_THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_text"})
+_TEXTS = ("text", "output_text", "content")
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a model answered: `text` without its thoughts, `raw` word for word."""
+
+    text: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Completion:
+    """The parts of a completion."""
+
+    content: str | None
+    refusal: str | None
+    reasoning: str
+    finish: str
+
+
+def read_completion(reply: Reply) -> ChatReply:
+    """The answer in a completion.
+
+    Raises:
+        IncompleteReplyError: it was cut off, is empty, or is nothing but thoughts.
+        RefusedError: the model or a filter declines.
+        BadReplyError: it is no completion, or an error.
+    """
+    completion = _completion(reply)
+    if completion.refusal:
+        raise RefusedError(f"refused: {one_line(completion.refusal)}")
+    if completion.finish in _FILTERED:
+        raise RefusedError("refused by a filter of the server")
+    content = completion.content or ""
+    answer = without_thinking(content)
+    thoughts = len(completion.reasoning) or (len(content) if answer is None else 0)
+    spent = f" after {thoughts:,} characters of thoughts" if thoughts else ""
+    if completion.finish in _CUT:
+        raise IncompleteReplyError(f"the reply was cut off{spent}")
+    if answer is None:
+        raise IncompleteReplyError(f"the reply ends before its thoughts do{spent}")
+    if not answer:
+        raise IncompleteReplyError(f"the server's reply has no text{spent}")
+    return ChatReply(answer, content)
+
+
+def _completion(reply: Reply) -> _Completion:
+    try:
+        body = reply.json()
+        if "choices" not in body and isinstance(body.get("output"), list):
+            return _response(body)
+        choice = body["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        refusal = message.get("refusal")
+        reasoning = "".join(str(message.get(name) or "") for name in _REASONING)
+        finish = str(choice.get("finish_reason") or "").lower()
+        error = choice.get("error")
+    except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
+        raise BadReplyError("the server's reply is not a chat completion") from None
+    if error and not content:  # of a provider behind a gateway
+        words = error.get("message") if isinstance(error, Mapping) else error
+        raise BadReplyError(f"the server's reply is an error: {one_line(str(words))}")
+    if isinstance(content, list):
+        parts = list(_parts(content))
+        refusal = refusal or "".join(text for kind, text in parts if kind == "refusal")
+        reasoning += "".join(text for kind, text in parts if kind == "thoughts")
+        content = "".join(text for kind, text in parts if kind == "text")
+    if content is not None and not isinstance(content, str):
+        raise BadReplyError("the server's reply has no text")
+    return _Completion(content, str(refusal) if refusal else None, reasoning, finish)
+
+
+def _response(body: Mapping[str, Any]) -> _Completion:
+    """A reply in the form of OpenAI's Responses, which some gateways give."""
+    content: list[Any] = []
+    for item in body["output"]:
+        if isinstance(item, Mapping) and isinstance(item.get("content"), list):
+            content += item["content"]
+    parts = list(_parts(content))
+    details = body.get("incomplete_details")
+    finish = str(details.get("reason") or "") if isinstance(details, Mapping) else ""
+    refusal = "".join(text for kind, text in parts if kind == "refusal")
+    thoughts = "".join(text for kind, text in parts if kind == "thoughts")
+    text = "".join(text for kind, text in parts if kind == "text")
+    return _Completion(text, refusal or None, thoughts, finish.lower())
+
+
+def _parts(content: list[Any]) -> Iterator[tuple[str, str]]:
+    """The parts of a content that is a list: 'text', 'thoughts' or 'refusal', and what they say."""
+    for part in content:
+        if isinstance(part, str):
+            yield "text", part
+        if not isinstance(part, Mapping):
+            continue
+        kind = str(part.get("type") or "text")
+        if kind in _THOUGHTS:
+            yield "thoughts", str(part.get(kind) or part.get("text") or "")
+        elif kind == "refusal":
+            yield "refusal", str(part.get("refusal") or "the server does not say why")
+        else:
+            texts = (part.get(name) for name in _TEXTS)
+            text = next((text for text in texts if isinstance(text, str)), None)
+            if text is not None:
+                yield "text", text

@@ -1,0 +1,36 @@
+"""Which field of a request a server does not take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from t2ibench.models.server_errors import ServerMessage
+
+# A value that is out of bounds is no field that a server lacks.
+_BOUNDS = re.compile(
+    r"too (large|long|big|high|small|low)|(maximum|minimum|context) (value|length|allowed)"
+    r"|context window|at (most|least)\b|(less|greater) than|exceed",
+    re.IGNORECASE,
+)
+
+
+def declined_field(message: ServerMessage, sent: Collection[str]) -> str | None:
+    """The field of the request that a server does not take: the one it names, or None.
+
+    The message has to be without the names of model and prompt, in which words like 'seed' occur.
+    """
+    for name in message.fields:
+        if name.rpartition(".")[2] in sent:
+            return name.rpartition(".")[2]
+    if message.fields:
+        return None
+    named = [
+        name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message.text)
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def is_out_of_bounds(message: ServerMessage) -> bool:
+    """Whether a server takes a field, but not a value that is so large or small."""
+    return _BOUNDS.search(message.text) is not None

@@ -1,0 +1,63 @@
+"""Replies without an image: a filter's way to say no, or a server that makes no images at all."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.server_errors import UnusableServerError
+
+_MOST_REPLIES = 8  # that are empty, without a single image before: the server makes none
+_MOST_PROMPTS = 5  # the same of replies to different prompts
+
+Outcome = tuple[int, GeneratedImage]  # the number of a request, and what became of it
+
+
+class EmptyReplies:
+    """Holds empty replies back until an image has come, which makes them the word of a filter.
+
+    They are no evidence about prompts before that: what is stored as filtered stays so.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._makes_images = False
+        self._held: list[Outcome] = []
+
+    def settled(self, outcomes: Sequence[Outcome], empty: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes that can be stored now."""
+        self._makes_images |= any(image.status == "ok" for _, image in outcomes)
+        self._held += empty
+        if not self._makes_images:
+            return list(outcomes)
+        held, self._held = self._held, []
+        return [*outcomes, *held]
+
+    def problem(
+        self, requests: Sequence[ImageRequest], at_the_end: bool = False
+    ) -> UnusableServerError | None:
+        """Why the work ends, where the first replies are all empty whatever the prompt is."""
+        count = len(self._held)
+        prompts = {requests[number].prompt for number, _ in self._held}
+        enough = count >= _MOST_REPLIES or len(prompts) >= _MOST_PROMPTS
+        if not count or not (enough or at_the_end):
+            return None
+        self._held = []
+        what = "Its only reply has" if count == 1 else f"Its first {count} replies have"
+        return UnusableServerError(
+            f"The server {self._where} makes no images. {what} neither an image nor a word why.",
+            "Check the name after the colon of --model, and what the server itself logs. Nothing "
+            "of this is counted as filtered; the same command asks again.",
+        )
+
+    def put_another_prompt_first(
+        self, waiting: deque[int], requests: Sequence[ImageRequest]
+    ) -> None:
+        """Have a prompt asked next that was not asked yet: a filter takes some, not all."""
+        prompts = {requests[number].prompt for number, _ in self._held}
+        for number in waiting if prompts else ():
+            if requests[number].prompt not in prompts:
+                waiting.remove(number)
+                waiting.appendleft(number)
+                return

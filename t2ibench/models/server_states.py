@@ -1,0 +1,260 @@
+"""What a server's codes and words say: a filter took this prompt, or it serves nothing now.
+
+States of a server, an account or a model are no evidence about a prompt. So codes decide before
+words, and words that speak of an account, a model or the load decide before those of a filter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+# Codes and types of errors, without case and punctuation: those of OpenAI, Azure, Google, Alibaba,
+# Black Forest Labs, OpenRouter and what proxies make of them.
+_FILTER = frozenset(
+    {
+        "contentpolicyviolation",
+        "contentsafetyviolation",
+        "moderationblocked",
+        "contentfilter",
+        "contentfiltered",
+        "contentfilterpolicy",
+        "responsibleaipolicyviolation",
+        "contentmoderation",
+        "contentmoderated",
+        "requestmoderated",
+        "policyviolation",
+        "cyberpolicyviolation",
+        "safetyviolation",
+        "nsfw",
+        "nsfwcontent",
+        "imagesafety",
+        "prohibitedcontent",
+        "imageprohibitedcontent",
+        "datainspectionfailed",
+        "modelarmor",
+    }
+)
+_SENSITIVE = "sensitivecontent"  # a part of codes such as InputTextSensitiveContentDetected
+_UNPAID = frozenset(
+    {
+        "insufficientquota",
+        "billinghardlimitreached",
+        "billingnotactive",
+        "billingerror",
+        "insufficientcredits",
+        "insufficientbalance",
+        "insufficientfunds",
+        "paymentrequired",
+        "arrearage",
+    }
+)
+_NO_ACCESS = frozenset(
+    {
+        "invalidapikey",
+        "incorrectapikey",
+        "authenticationerror",
+        "permissiondenied",
+        "permissionerror",
+        "unauthorized",
+        "accessdenied",
+        "forbidden",
+        "accountdeactivated",
+        "accountsuspended",
+        "accountdisabled",
+        "unsupportedcountryregionterritory",
+    }
+)
+_NO_MODEL = frozenset(
+    {
+        "modelnotfound",
+        "invalidmodel",
+        "unknownmodel",
+        "unsupportedmodel",
+        "modelnotsupported",
+        "modelnotavailable",
+        "modeldeprecated",
+        "modeldecommissioned",
+        "modelretired",
+        "nosuchmodel",
+        "deploymentnotfound",
+        "notfounderror",
+    }
+)
+_BUSY = frozenset(
+    {
+        "ratelimitexceeded",
+        "ratelimiterror",
+        "ratelimited",
+        "toomanyrequests",
+        "throttling",
+        "throttlingexception",
+        "resourceexhausted",
+        "overloaded",
+        "overloadederror",
+        "engineoverloaded",
+        "modeloverloaded",
+        "serveroverloaded",
+        "serviceunavailable",
+        "servererror",
+        "internalservererror",
+    }
+)
+_OF_THE_REQUEST = frozenset(
+    {
+        "unknownparameter",
+        "unsupportedparameter",
+        "unsupportedvalue",
+        "invalidvalue",
+        "missingrequiredparameter",
+        "contextlengthexceeded",
+        "stringabovemaxlength",
+    }
+)
+_FILTER_WORDS = re.compile(
+    r"content[ _-]?(polic|filter|management|moderat|safety)|(content|request) moderated"
+    r"|safety[ _-]?(system|filter|check|polic|guideline|violation)"
+    r"|moderation|responsible[ _-]?ai|(usage|acceptable use) polic|\bnsfw\b"
+    r"|(prompt|image|input|content|request|output)s? (was|were|is|are|has been|have been) "
+    r"(flagged|moderated)|flagged (as|for|by)|prohibited[ _]content|sensitive (content|word)"
+    r"|(unsafe|inappropriate|harmful|explicit|sexual|violent) (content|prompt|image|material)"
+    r"|violat\w*\b.{0,60}\b(polic|guideline|terms|rules|standards)",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNPAID_WORDS = re.compile(
+    r"\bbilling\b|exceeded your (current |monthly )?(included )?(quota|credits)"
+    r"|(insufficient|not enough|out of|no) (credit|balance|fund|quota)|(credit|account) balance"
+    r"|payment (is )?(required|overdue)|spending limit|prepaid",
+    re.IGNORECASE,
+)
+_BLOCKED_WORDS = re.compile(
+    r"\b(resource|account|organi[sz]ation|subscription|project|api key|deployment|workspace)\b"
+    r".{0,60}\b(blocked|suspended|disabled|deactivated|banned|restricted|must be verified"
+    r"|not verified|terminated)\b|verify (your )?organi[sz]ation"
+    r"|(country|region|territory).{0,30}not (supported|available)"
+    r"|not (supported|available) in your (country|region|territory)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_MODEL_WORDS = re.compile(
+    r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
+    r"|is not an? (image|diffusion)|no such|deprecated|decommissioned|retired|been shut down"
+    r"|was shut down|no longer (available|supported))|not an? (image|diffusion)[ -]?(generation )?"
+    r"model|does not support (the )?images?\b|provider not provided",
+    re.IGNORECASE | re.DOTALL,
+)
+_BUSY_WORDS = re.compile(
+    r"\b(overloaded|at capacity|over capacity|too many requests|rate limit|try again later"
+    r"|temporarily unavailable|currently loading)\b",
+    re.IGNORECASE,
+)
+_NO_IMAGES_WORDS = re.compile(
+    r"(not|n.t) (support|accept|take|have|allow)\w* (the )?(multi-?modal|vision|images?)\b"
+    r"|support\w* (image|vision|multi-?modal) ?(input)?s?\b.{0,10}\bno\b"
+    r"|(image|vision|multi-?modal)( input)?s? (is|are) not (supported|allowed|enabled|available)"
+    r"|no endpoints found that support (image|vision)|not (a )?(multi-?modal|vision)"
+    r"|at most 0 image|image_url is only supported|unknown variant .?image_url"
+    r"|missing data required for image input|image input is not supported|mmproj",
+    re.IGNORECASE,
+)
+# Where words alone may say that a filter took a prompt. A 403 without a filter's code may be about
+# the whole account, and what is served with 404, 429 or 5xx is not about one prompt at all.
+_OF_ONE_REQUEST = frozenset({200, 400, 422})
+_ASKED_LATER = frozenset({408, 409, 425, 429})
+_NEVER_LATER = frozenset({501, 505})  # what the server cannot do now, it cannot do later
+
+
+def _plain(codes: Iterable[str]) -> set[str]:
+    return {re.sub(r"[^a-z0-9]", "", code.lower()) for code in codes}
+
+
+def filter_took(codes: Collection[str]) -> bool:
+    """Whether a code says that a filter took a prompt or an image."""
+    plain = _plain(codes)
+    return bool(plain & _FILTER) or any(_SENSITIVE in code for code in plain)
+
+
+def filter_words(status: int, codes: Collection[str], text: str) -> bool:
+    """Whether words say that a filter took a prompt or an image, where no code says anything."""
+    if status not in _OF_ONE_REQUEST:
+        return False
+    if _plain(codes) & (_UNPAID | _NO_ACCESS | _NO_MODEL | _BUSY | _OF_THE_REQUEST):
+        return False
+    of_all_requests = (_UNPAID_WORDS, _BLOCKED_WORDS, _NO_MODEL_WORDS, _BUSY_WORDS)
+    if any(pattern.search(text) for pattern in of_all_requests):
+        return False
+    return _FILTER_WORDS.search(text) is not None
+
+
+def is_unpaid(codes: Collection[str], text: str) -> bool:
+    """Whether quota, credits or billing are what is wrong."""
+    return bool(_plain(codes) & _UNPAID) or _UNPAID_WORDS.search(text) is not None
+
+
+def unpaid_code(codes: Collection[str]) -> bool:
+    """Whether a code says that waiting for a rate limit would not help: there is no money."""
+    return bool(_plain(codes) & _UNPAID)
+
+
+def is_blocked(text: str) -> bool:
+    """Whether an account, a resource or a region is what a server blocks."""
+    return _BLOCKED_WORDS.search(text) is not None
+
+
+def no_access_code(codes: Collection[str]) -> bool:
+    """Whether a code says that the key or its account has no access."""
+    return bool(_plain(codes) & _NO_ACCESS)
+
+
+def has_no_model(codes: Collection[str], text: str) -> bool:
+    """Whether the model that was asked for is missing, retired, or of another kind."""
+    return bool(_plain(codes) & _NO_MODEL) or _NO_MODEL_WORDS.search(text) is not None
+
+
+def takes_no_images(text: str) -> bool:
+    """Whether a model does not look at images."""
+    return _NO_IMAGES_WORDS.search(text) is not None
+
+
+def is_busy(status: int, codes: Collection[str]) -> bool:
+    """Whether the same request may work a little later.
+
+    The same statuses as the openai client and LiteLLM ask again for: 408, 409, 429 and those from
+    500 on, such as a gateway's 520 to 524, 529 and 530; 425 besides, and a busy server's codes.
+    """
+    if status in _ASKED_LATER or (status >= 500 and status not in _NEVER_LATER):
+        return True
+    return status in {200, 400} and bool(_plain(codes) & _BUSY)
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """A server's words without the names of models and prompts, which may hold words of filters.
+
+    Examples:
+        >>> without_names("No model 'safety-filter-xl'.", ["org/safety-filter-xl"])
+        "No model ' '."
+    """
+    for name in sorted(_forms(names), key=len, reverse=True):
+        words = r"\s+".join(re.escape(word) for word in name.split())
+        text = re.sub(rf"(?<![\w-]){words}(?![\w-])", " ", text, flags=re.IGNORECASE)
+    return text
+
+
+def _forms(names: Iterable[str]) -> set[str]:
+    """Names, and those of models without their organization or provider."""
+    forms: set[str] = set()
+    for name in names:
+        forms.add(name)
+        if " " not in name:
+            forms.add(name.rpartition("/")[2])
+            forms.add(name.partition("/")[2])
+    return {form for form in forms if form.strip()}
+
+
+def without_fields(text: str, fields: Iterable[str]) -> str:
+    """A server's words without the quoted names of a request's fields, such as 'moderation'."""
+    for field in fields:
+        name = re.escape(field)
+        text = re.sub(
+            rf"(['\"`]){name}\1|\b(parameter|field|argument|property|input):? {name}\b", " ", text
+        )
+    return text

@@ -1,0 +1,129 @@
+"""How long a server asks to wait, in any of the forms that servers have for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+
+_LONGEST_NUMBER = 15  # digits of a time
+_SECONDS_OF_EPOCH = 1e9  # from here on a number of seconds is a moment, not a wait
+_MILLISECONDS_OF_EPOCH = 1e12
+_RESETS = ("x-ratelimit-reset", "ratelimit-reset")
+# OpenAI's headers: when the limit of requests, or that of tokens, is whole again.
+_KINDS = ("requests", "tokens")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+
+
+def seconds_to_wait(headers: Mapping[str, str] | None, body: Any = None) -> float | None:
+    """The seconds that a reply asks to wait before the next request; None where it does not.
+
+    `retry-after-ms` comes before `Retry-After`, as in the openai client, and both before the
+    moment at which a rate limit is reset. A body may hold Google's `retryDelay` or the headers
+    that OpenRouter passes on.
+    """
+    named = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
+    in_body = _headers_in(body)
+    for source in (named, in_body):
+        for wait in (
+            _number(source.get("retry-after-ms"), 0.001),
+            seconds_asked(source.get("retry-after")),
+            *(_until(source.get(name)) for name in _RESETS),
+            _of_empty_limits(source),
+        ):
+            if wait is not None:
+                return wait
+    return _retry_delay(body)
+
+
+def seconds_asked(retry_after: str | None) -> float | None:
+    """What a server asks for in Retry-After, as a number of seconds or as a date."""
+    text = (retry_after or "").strip()
+    seconds = _number(text)
+    if seconds is not None:
+        return seconds
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=timezone.utc)
+    return max(0.0, date.timestamp() - time())
+
+
+def in_words(seconds: float) -> str:
+    """A wait as a person says it.
+
+    Examples:
+        >>> in_words(45), in_words(600), in_words(86400), in_words(40 * 3600)
+        ('45 s', '10 min', '24 hours', '40 hours')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 72 * 3600:
+        return f"{seconds / 3600:.0f} hours"
+    return f"{seconds / 86400:.0f} days"
+
+
+def _number(text: str | None, unit: float = 1.0) -> float | None:
+    digits = (text or "").strip()
+    short = len(digits) <= _LONGEST_NUMBER
+    if short and digits.isascii() and digits.replace(".", "", 1).isdigit():
+        return float(digits) * unit
+    return None
+
+
+def _until(text: str | None) -> float | None:
+    """The seconds to a reset, which is a moment since 1970, a number of seconds, or '6m0s'."""
+    value = _number(text)
+    if value is None:
+        return _duration(text)
+    if value >= _MILLISECONDS_OF_EPOCH:
+        return max(0.0, value / 1000 - time())
+    if value >= _SECONDS_OF_EPOCH:
+        return max(0.0, value - time())
+    return value
+
+
+def _duration(text: str | None) -> float | None:
+    if text is None or not _DURATION.fullmatch(text.strip()):
+        return None
+    return sum(float(value) * _UNITS[unit] for value, unit in _PART.findall(text))
+
+
+def _of_empty_limits(headers: Mapping[str, str]) -> float | None:
+    """The longest wait for a limit of which nothing remains."""
+    waits = []
+    for kind in _KINDS:
+        if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0":
+            wait = _until(headers.get(f"x-ratelimit-reset-{kind}"))
+            waits += [] if wait is None else [wait]
+    return max(waits, default=None)
+
+
+def _error_in(body: Any) -> Mapping[str, Any]:
+    error = body.get("error") if isinstance(body, Mapping) else None
+    return error if isinstance(error, Mapping) else {}
+
+
+def _headers_in(body: Any) -> dict[str, str]:
+    metadata = _error_in(body).get("metadata")
+    headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
+    if not isinstance(headers, Mapping):
+        return {}
+    return {str(name).lower(): str(value) for name, value in headers.items()}
+
+
+def _retry_delay(body: Any) -> float | None:
+    details = _error_in(body).get("details")
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, Mapping) and isinstance(detail.get("retryDelay"), str):
+            return _duration(detail["retryDelay"])
+    return None
