@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from t2ibench.store.tables import read_table
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.tables import read_table
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
