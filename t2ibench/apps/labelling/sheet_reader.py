@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from t2ibench.models.judges.class_words import class_named
 from t2ibench.store.labels import Label, former_item_id
 from t2ibench.store.people_tables.reader import Table, read_table
 
+# An identifier that no spreadsheet has changed: it contains a letter, and is not such as '12e34'.
+_INTACT = re.compile(r"(?!\d+e\d+$)(?=.*[a-z])q?[0-9a-f]{16}")
 _LINES = 6  # different answers in a message
 
 
@@ -106,7 +109,7 @@ class ItemFinder:
         """The item of a row; an error where it is none of this run."""
         identifier = self._table.text(line, row, self._id)
         item = self._by_id.get(identifier.casefold())
-        if item is None:
+        if item is None and not _INTACT.fullmatch(identifier.casefold()):
             item = self._by_file_and_question(line, row) or self._by_number(identifier)
         if item is None:
             raise T2IBenchError(

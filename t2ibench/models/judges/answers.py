@@ -29,7 +29,8 @@ from t2ibench.store.people_tables.reader import read_table
 
 Question = tuple[str, tuple[str, ...]]
 _OPTION = re.compile(r",(?=(?:by|sheet)=)")
-_NO_CLASS = frozenset({UNKNOWN, "not in the picture"})  # answers to every question
+# Answers to every question, which name no class and need no line.
+_NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
 _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
 _VALUES = 6  # different answers in a message
 _MOST_VALUES = 12  # a column with more has no classes
@@ -227,9 +228,10 @@ class AnswersJudge:
         column = self._column_of(question).name if self._rows.wide else question[0]
         verb = "answer" if unfit.total() == 1 else "answers"
         are = "is" if unfit.total() == 1 else "are"
+        count = "counts" if unfit.total() == 1 else "count"
         return (
             f"{unfit.total()} {verb} of '{shown(column)}' {are} none of the classes "
-            f"({', '.join(map(shown, question[1]))}) and count as unknown: {_counted(unfit)}."
+            f"({', '.join(map(shown, question[1]))}) and {count} as unknown: {_counted(unfit)}."
         )
 
     def _other_words(self, question: Question, read: dict[str, str | None]) -> str:

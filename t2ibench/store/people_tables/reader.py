@@ -23,7 +23,7 @@ from t2ibench.store.people_tables.json_records import JsonRecord, json_records, 
 from t2ibench.store.people_tables.workbook import is_workbook, workbook_records
 
 TABLE_SUFFIXES = frozenset({".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json"})
-_LARGEST = 256 * 2**20  # bytes
+_LARGEST = 64 * 2**20  # bytes
 _SHOWN = 20  # columns in a message
 _JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
@@ -83,9 +83,10 @@ class Table:
         if wanted is not None:
             what = f"no column '{shown(wanted)}' (--columns {role}=…)"
         near = did_you_mean(wanted or names[0], self.columns)
+        others = f"Known headings: {', '.join(names[:6])}, …; or" if len(names) > 1 else "Or"
         return T2IBenchError(
-            f"{self.where()}: {what}: {purpose}. {self.listed()}{near}",
-            f"Known headings: {', '.join(names[:6])}, …; or name it: --columns {role}=NAME.",
+            f"{self.where()}: {what}.{near} {self.listed()}",
+            f"{purpose[:1].upper()}{purpose[1:]}. {others} name it: --columns {role}=NAME.",
         )
 
     def check_used(self, column: str) -> None:
