@@ -50,7 +50,9 @@ def _not_blank(text: str) -> str:
 Text = Annotated[str, AfterValidator(_not_blank)]
 
 
-def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
+def parse_args(
+    text: str, flag: str = "--model-args", example: str = "steps=30,guidance=7.5"
+) -> dict[str, str]:
     r"""Read 'k=v,k=v'.
 
     A comma inside brackets does not separate. A value that begins with a quote ends with the same
@@ -63,23 +65,23 @@ def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
         {'negative_prompt': "don't", 'steps': '30'}
     """
     args: dict[str, str] = {}
-    for key, value in _parts(text, flag):
+    for key, value in _parts(text, flag, example):
         if key in args:
             raise T2IBenchError(f"{flag}: '{shown(key)}' is given twice.", "Keep one of them.")
         args[key] = value
     if text.strip() and not args:
-        raise _no_pair(text, flag)
+        raise _no_pair(text, flag, example)
     return args
 
 
-def _no_pair(part: str, flag: str) -> T2IBenchError:
+def _no_pair(part: str, flag: str, example: str) -> T2IBenchError:
     return T2IBenchError(
         f"{flag}: '{shown(part)}' is not of the form key=value.",
-        f"Write for example {flag} steps=30,guidance=7.5",
+        f"Write for example {flag} {example}",
     )
 
 
-def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
+def _parts(text: str, flag: str, example: str) -> Iterator[tuple[str, str]]:
     position = 0
     while position < len(text):
         part = text[position:].partition(",")[0]
@@ -88,7 +90,7 @@ def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
             continue
         key, equals, _ = part.partition("=")
         if not equals or not key.strip():
-            raise _no_pair(part.strip(), flag)
+            raise _no_pair(part.strip(), flag, example)
         value, position = _value(text, position + len(key) + 1, flag, key.strip())
         yield key.strip(), value
 
@@ -202,7 +204,7 @@ def names_of(value: Any) -> Any:
     if value is None:
         return ()
     if isinstance(value, str):
-        value = re.split(r",(?!by=)", value)
+        value = re.split(r",(?!by=|sheet=)", value)
     if isinstance(value, (list, tuple)):
         stripped = (name.strip() if isinstance(name, str) else name for name in value)
         return tuple(name for name in stripped if name != "")
@@ -248,6 +250,24 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float, Path)) else value
 
 
+def columns_of(value: Any) -> Any:
+    """Headings by what they hold, for pydantic to check.
+
+    Brackets around a text let it stand inside other arguments: columns=[image=Name].
+
+    Examples:
+        >>> columns_of("image=File name,prompt=Text"), columns_of("[image=Name]")
+        ({'image': 'File name', 'prompt': 'Text'}, {'image': 'Name'})
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if text[:1] in _CLOSING and text.endswith(_CLOSING[text[0]]):
+            text = text[1:-1]
+        return parse_args(text, "--columns", "image=Name,prompt=Text")
+    return value
+
+
+Columns = Annotated[dict[str, Text], BeforeValidator(columns_of)]
 # Settings of several names, arguments or paths, as text or as values.
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
 Args = Annotated[dict[str, str], BeforeValidator(_args_of_setting)]

@@ -180,6 +180,9 @@ class RunSettings(Measurement):
         judge_check: Files of `t2ibench check judge --output`: shares are corrected by them.
         include_path: Folders of further tasks.
         captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none.
+        columns: Headings of tables that people made (prompts of a folder, answers, rewritings) by
+            what they hold, where they are not the known ones.
+        pattern: How names of the images of a folder give prompts, such as '{prompt}_{index}.png'.
         allow_missing: Score a task on the prompts that have images, where some have none; such a
             result is marked, and the leaderboard does not take it.
         batch_size: Images in one call of the generator; None for its own choice.
@@ -233,6 +236,13 @@ class RunSettings(Measurement):
     captions: Annotated[
         Args, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
     ] = _NO_ARGS
+    columns: Annotated[
+        Args, _what("k=NAME,…", "headings of people's tables: image=Name,prompt=Text")
+    ] = _NO_ARGS
+    pattern: Annotated[
+        str | None,
+        _what("P", "how names of a folder's images give prompts: '{prompt}_{index}.png'"),
+    ] = None
     allow_missing: Annotated[
         bool, Field(strict=True), _what("", "score tasks without the prompts that have no image")
     ] = False

@@ -50,8 +50,10 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--labels FILE",
-        "people's labels, in each folder: a CSV with 'file' and a column an attribute (people.csv)",
+        "people's labels, in each folder: a table of 'file' and a column an attribute (people.csv)",
     )
+    add_flag(action, "--columns k=NAME,…", "headings of the labels: image=Name", default="")
+    add_flag(action, "--sheet NAME", "the sheet of a workbook (the first)")
     add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
     add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
     add_device(action)

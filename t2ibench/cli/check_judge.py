@@ -63,6 +63,7 @@ def _say(line: str) -> None:
 def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[str]]:
     """What is asked, where its answers are from, and what of that cannot be used."""
     from t2ibench.apps.labelling import trial
+    from t2ibench.arguments import columns_of
 
     known: list[Known] = []
     notes: list[str] = []
@@ -73,7 +74,9 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
         labels = folder / (arguments.labels or _LABELS)
         if not labels.is_file() and len(folders) == 1 and arguments.labels:
             labels = Path(arguments.labels).expanduser()
-        found, lines = trial.people_questions(folder, labels)
+        found, lines = trial.people_questions(
+            folder, labels, columns=columns_of(arguments.columns), sheet=arguments.sheet
+        )
         known, notes = [*known, *found], [*notes, *lines]
     if not known:
         raise T2IBenchError("None of these images has a label.", *notes[:1])

@@ -39,8 +39,12 @@ def add(verbs: Any) -> None:
     export.set_defaults(handler=run_export)
     take = actions.add_parser("import", help="store the answers of a filled sheet with the run")
     add_flag(take, "run RUN", "the run that the sheet was exported from")
-    add_flag(take, "file FILE", "the filled sheet.csv")
+    add_flag(take, "file FILE", "the filled sheet, CSV or XLSX")
     add_flag(take, "--labeller NAME", "who filled it; several may label", default="1")
+    add_flag(
+        take, "--columns k=NAME,…", "headings of the sheet: id=Nummer,answer=Antwort", default=""
+    )
+    add_flag(take, "--sheet NAME", "the sheet of a workbook (the first)")
     take.set_defaults(handler=run_import)
     agree = actions.add_parser("agree", help="how far each judge agrees with people")
     add_flag(agree, "run RUN", "a run with imported labels")
@@ -89,7 +93,8 @@ def run_export(arguments: argparse.Namespace) -> int:
 def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run."""
     from t2ibench.apps.labelling.sample import asked_images
-    from t2ibench.apps.labelling.sheet import read_sheet
+    from t2ibench.apps.labelling.sheet_reader import read_sheet
+    from t2ibench.arguments import columns_of
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.results.run import open_images
     from t2ibench.store.labels import LabelStore, labeller_name
@@ -98,7 +103,16 @@ def run_import(arguments: argparse.Namespace) -> int:
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
     known = {item.id: item for item, _ in asked_images(plan, images)}
-    labels = read_sheet(Path(arguments.file), known, name)
+    filled = read_sheet(
+        Path(arguments.file),
+        known,
+        name,
+        columns=columns_of(arguments.columns),
+        sheet=arguments.sheet,
+    )
+    labels = filled.labels
+    for line in filled.notes:
+        print(line)
     if not labels:
         raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
     store = LabelStore(folder.database)

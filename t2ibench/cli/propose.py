@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.arguments import Arguments, parse_args, read_args
+from t2ibench.arguments import Arguments, columns_of, parse_args, read_args
 from t2ibench.cli.usage import add_device, add_flag, positive, tell_some
 from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
     from t2ibench.models.language import Proposer
-
+    from t2ibench.proposals.captions import TableLayout
 
 _EXAMPLES = """examples:
   t2ibench propose openbias --captions folder:my-images --output my-tasks/mine.yaml
@@ -67,6 +67,14 @@ def add(verbs: Any) -> None:
     captions = verb.add_argument_group("for methods that start from captions")
     add_flag(captions, "--captions FILE|ID", "COCO, Flickr30k, CSV, folder:DIR, …")
     add_flag(captions, "--column NAME", "column of the captions (caption)")
+    add_flag(
+        captions,
+        "--columns k=NAME,…",
+        "headings of a table: caption=Text, or image=Name,prompt=Text for folder:",
+        default="",
+    )
+    add_flag(captions, "--sheet NAME", "the sheet of a workbook (the first)")
+    add_flag(captions, "--pattern P", "how names of images give prompts: '{prompt}_{index}.png'")
     add_flag(captions, "--split NAME", "split of a datasets id (train)")
     add_flag(captions, "--people", "captions of one person only")
     prompts = verb.add_argument_group("for methods that start from prompts")
@@ -80,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.proposals.captions import images_in
+    from t2ibench.proposals.captions import TableLayout, images_in
     from t2ibench.proposals.proposal import proposal_of, propose
 
     proposal = proposal_of(arguments.method)
@@ -89,11 +97,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
     of_captions = proposal.subjects == "captions" and arguments.captions
     # Captions that are the prompts of a folder of images all count by default.
-    images: Mapping[str, int] = images_in(arguments.captions) or {} if of_captions else {}
+    layout = TableLayout(
+        columns=columns_of(arguments.columns), sheet=arguments.sheet, pattern=arguments.pattern
+    )
+    images: Mapping[str, int] = images_in(arguments.captions, layout) or {} if of_captions else {}
     given: dict[str, Any] = {"support": 1, "per_bias": len(images)} if images else {}
     given |= parse_args(arguments.method_args, "--method-args")
     settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
-    subjects = _subjects(arguments, proposal)
+    subjects = _subjects(arguments, proposal, layout)
     proposer = create_proposer(
         arguments.proposer,
         parse_args(arguments.proposer_args, "--proposer-args"),
@@ -102,6 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     replies = output.with_suffix(".replies.jsonl")
     reporter = ConsoleReporter()
+    for line in layout.notes:
+        reporter.say(line)
     if isinstance(proposer, ReportsWaits):
         proposer.report_waits(reporter.say)
     unit = proposal.subjects
@@ -132,7 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if proposed.failed else 0
 
 
-def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
+def _subjects(
+    arguments: argparse.Namespace, proposal: Proposal[Any], layout: TableLayout
+) -> list[str]:
     """The captions or prompts to ask about."""
     if proposal.subjects != "captions":
         return _prompts(arguments)
@@ -149,6 +164,7 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
         split=arguments.split,
         people=arguments.people,
         limit=arguments.limit,
+        layout=layout,
     )
 
 

@@ -212,6 +212,8 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 def announce(prepared: Prepared, reporter: Any) -> None:
     """Say what a user must know before a run starts."""
+    for line in prepared.notes:
+        reporter.say(line)
     for line in prepared.warnings:
         reporter.warn(line)
     few, none = [], []

@@ -361,6 +361,17 @@ class LooksUp(Protocol):
 
 
 @runtime_checkable
+class HasNotes(Protocol):
+    """A generator that reads what people made, and says how it read it (optional).
+
+    Attributes:
+        notes: Lines for the user: a choice between files, what was left out.
+    """
+
+    notes: Sequence[str]
+
+
+@runtime_checkable
 class Releasable(Protocol):
     """A model that can give its device memory back (optional)."""
 

@@ -44,7 +44,7 @@ def warn_of(
 ) -> None:
     """What a caller must know, as warnings; a reporter on the console has told the rest."""
     said = reporter.warnings if isinstance(reporter, SilentReporter) else []
-    for line in dict.fromkeys([*prepared.warnings, *said, *further]):
+    for line in dict.fromkeys([*prepared.notes, *prepared.warnings, *said, *further]):
         warnings.warn(line, stacklevel=3)
 
 

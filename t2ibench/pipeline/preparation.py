@@ -23,7 +23,7 @@ from t2ibench.models.generators import (
 )
 from t2ibench.models.judges import check_judges, recorded_name
 from t2ibench.models.language import Rewriter
-from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.models.protocols import Encoder, Generator, HasNotes, Judge
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasibility import (
@@ -34,6 +34,7 @@ from t2ibench.pipeline.feasibility import (
     without_images,
 )
 from t2ibench.pipeline.generator_record import limit_cost
+from t2ibench.pipeline.people_tables import check_used, judge_arguments, model_arguments
 from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import (
     check_rewriter,
@@ -99,6 +100,11 @@ class Prepared:
         named = None if self.objects.generator is not None else self.settings.model
         return named is not None and not can_regenerate(named)
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """Lines about how the generator's files were read."""
+        return self.generator.notes if isinstance(self.generator, HasNotes) else ()
+
     @contextmanager
     def alone(self, notices: Notices) -> Iterator[None]:
         """Keep other commands from writing to the run's folder; waits for one that does."""
@@ -121,6 +127,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         raise T2IBenchError(
             "Which tasks? Give --tasks all, a group, or task names.", "`t2ibench ls` lists them."
         )
+    check_used(settings)
     generator = create_model(settings, objects)
     rewriter = create_rewriting(settings, objects.rewriter, generator)
     if rewriter is not None and generator is not None:
@@ -149,7 +156,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     skipped = defects | skipped
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
-        check_judges(named, settings.judge_args)
+        check_judges(named, judge_arguments(settings, named))
     if skipped or lacking:
         plan = cut(make_plan(tasks, measurement, needs_of), lacking)
     if settings.shard is not None:
@@ -256,7 +263,7 @@ def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
         return None
     return create_generator(
         settings.model,
-        settings.model_args,
+        model_arguments(settings),
         seed=settings.seed,
         device=settings.device,
         dtype=settings.dtype,

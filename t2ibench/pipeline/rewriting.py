@@ -25,6 +25,7 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
+from t2ibench.pipeline.people_tables import rewriter_arguments
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import asked, between_batches
 from t2ibench.settings import RunSettings
@@ -63,7 +64,7 @@ def create_rewriting(
         )
     return create_rewriter(
         given if given is not None else str(settings.rewriter),
-        settings.rewriter_args,
+        rewriter_arguments(settings),
         device=settings.device,
         dtype=settings.dtype,
     )

@@ -251,7 +251,7 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
         observers["judges"] = {judge.name: judge.fingerprint for judge in observing.judges}
     record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
     if observing is None and (record.encoders or record.judges):
-        names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder")
+        names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder", "columns")
         kept = {name: getattr(record.settings, name) for name in names}
         settings = settings.model_copy(update=kept)
         from_objects = from_objects or record.from_objects

@@ -30,6 +30,7 @@ from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritt
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
+from t2ibench.pipeline.people_tables import judge_arguments
 from t2ibench.pipeline.pieces import (
     ImageFiles,
     ImagesToEmbed,
@@ -212,7 +213,7 @@ def _judges(settings: RunSettings, objects: Objects) -> list[Judge]:
     named = [name for name in settings.judge if name not in objects.judges]
     created = create_judges(
         named,
-        settings.judge_args,
+        judge_arguments(settings, named),
         device=settings.device,
         dtype=settings.dtype,
         encoders=[name for name in settings.encoder if name not in objects.encoders],

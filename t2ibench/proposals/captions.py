@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
-from t2ibench.models.generators.folder import ImageFolder, normal
-from t2ibench.store.file_errors import reading
-from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.tables import read_table
+from t2ibench.models.generators.image_folder import ImageFolder, normal
+from t2ibench.store.file_errors import read_data, reading
+from t2ibench.store.people_tables.encoding import decode_text
+from t2ibench.store.people_tables.headings import heading_key, known_column
+from t2ibench.store.people_tables.reader import Table, read_table
 
-_NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")
+_LARGEST = 1024 * 2**20  # bytes; COCO's captions of 2017 are 92 MB
+_TABLES = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".xlsx", ".xlsm"})
 _SHORT = {"validation": "val", "val": "validation"}  # both are usual
 LONGEST = 200  # characters of a caption that a task takes
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
@@ -31,6 +34,23 @@ _SEVERAL = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """How a table or a folder of a person is read.
+
+    Attributes:
+        columns: Headings by what they hold, where they are not the known ones.
+        sheet: The sheet of a workbook; None for the first.
+        pattern: How names of files say their prompts; None where they do not.
+        notes: Lines for the user, filled in while it is read.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    sheet: str | None = None
+    pattern: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
 def read_captions(
     source: str,
     *,
@@ -38,15 +58,17 @@ def read_captions(
     split: str | None = None,
     people: bool = False,
     limit: int | None = None,
+    layout: TableLayout | None = None,
 ) -> list[str]:
     """Captions of a pool, each once, in its order."""
+    layout = layout or TableLayout()
     path = Path(source).expanduser()
     captions: Iterable[str]
-    folder = images_in(source)
+    folder = images_in(source, layout)
     if folder is not None:
         captions = folder
     elif path.is_file():
-        captions = _from_file(path, column)
+        captions = _from_file(path, column, layout)
     elif path.is_dir() or is_id(source):
         captions = _from_datasets(str(path) if path.is_dir() else source, column, split)
     else:
@@ -64,15 +86,23 @@ def read_captions(
     return list(kept)
 
 
-def images_in(source: str) -> Counter[str] | None:
+def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | None:
     """The prompts of a folder of images."""
     scheme, _, folder = source.partition(":")
     if scheme != "folder":
         return None
+    layout = layout or TableLayout()
+    images = ImageFolder(
+        Path(folder).expanduser(),
+        columns=layout.columns,
+        sheet=layout.sheet,
+        pattern=layout.pattern,
+    )
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
-    for _, prompt in ImageFolder(Path(folder).expanduser()).existing():
+    for _, prompt in images.existing():
         counts[spelt.setdefault(normal(prompt), prompt)] += 1
+    layout.notes[:] = images.notes
     return counts
 
 
@@ -97,27 +127,47 @@ def one_person(caption: str) -> bool:
     return len(_ONE.findall(lowered)) == 1 and not _SEVERAL.search(lowered)
 
 
-def _from_file(path: Path, column: str | None) -> Iterator[str]:
-    with reading(path, "Give captions as --captions describes them."):
+def _from_file(path: Path, column: str | None, layout: TableLayout) -> Iterator[str]:
+    hint = "Give captions as --captions describes them."
+    with reading(path, hint):
         if path.suffix.lower() == ".json":
             yield from _from_json(path, column)
-        elif path.suffix.lower() == ".jsonl":
-            rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
-            yield from _from_rows((row for _, row in rows), column, path)
-        elif path.suffix.lower() in {".csv", ".tsv"}:
-            yield from _from_rows((row for _, row in read_table(path).rows), column, path)
+        elif path.suffix.lower() in _TABLES:
+            table = read_table(
+                path,
+                hint,
+                columns=layout.columns,
+                sheet=layout.sheet,
+                expected='{"caption": "a man rides a horse"}',
+            )
+            heading = _heading(table, column)
+            layout.notes[:] = table.notes
+            for _, row in table.rows:
+                yield from _texts(row.get(heading))
         else:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
+            text, note = decode_text(read_data(path, _LARGEST, hint), path)
+            layout.notes[:] = [note] if note else []
+            lines = text.splitlines()
             flickr = bool(lines) and _FLICKR.match(lines[0])  # results_20130124.token
             yield from (line.partition("\t")[2] if flickr else line for line in lines)
 
 
+def _heading(table: Table, column: str | None) -> str:
+    """The heading of the captions of a table."""
+    if column is not None:
+        return _column(table.columns, column, table.where())
+    for role in ("caption", "prompt"):
+        if role in table.mapped:
+            return table.mapped[role]
+    return table.need("caption", "each row needs a caption (--column of propose names it)")
+
+
 def _from_json(path: Path, column: str | None) -> Iterator[str]:
-    data = json.loads(path.read_text(encoding="utf-8-sig"))
+    data = json.loads(decode_text(read_data(path, _LARGEST), path).text)
     if isinstance(data, dict) and isinstance(data.get("annotations"), list):
         data = data["annotations"]  # COCO
-        named = set(_NAMES) if column is None else {column}
-        if data and not any(isinstance(row, dict) and named & row.keys() for row in data):
+        rows = [row for row in data if isinstance(row, dict)]
+        if data and not any(_named(row, column) for row in rows):
             raise T2IBenchError(
                 f"{path}: its annotations are no captions.",
                 "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
@@ -145,7 +195,7 @@ def _from_rows(rows: Iterable[Any], column: str | None, path: Path | str) -> Ite
 def _column(names: Iterable[str], column: str | None, where: str) -> str:
     """The column of the captions."""
     known = list(map(str, names))
-    name = column or next((name for name in _NAMES if name in known), None)
+    name = _named(known, column) or column
     if name is None or name not in known:
         raise T2IBenchError(
             f"{where} has no column '{shown(name or 'caption')}'."
@@ -154,6 +204,14 @@ def _column(names: Iterable[str], column: str | None, where: str) -> str:
             f"there are: {', '.join(map(shown, known))}.",
         )
     return name
+
+
+def _named(names: Iterable[str], column: str | None) -> str | None:
+    """The name that is given, however its case and spaces are; else the known one."""
+    if column is None:
+        return known_column("caption", map(str, names))
+    wanted = heading_key(column)
+    return next((name for name in map(str, names) if heading_key(name) == wanted), None)
 
 
 def _texts(value: Any) -> Iterator[str]:

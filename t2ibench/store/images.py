@@ -17,6 +17,7 @@ import numpy as np
 from t2ibench.arrays import Float32Array
 from t2ibench.store.database import Database, uncollected
 from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.file_names import is_hidden, is_image_file
 from t2ibench.store.files import write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.schema import content_id, of_text, to_text
@@ -120,15 +121,12 @@ class StoredImage:
         return read_image(self.data())
 
 
-def is_image_file(path: Path) -> bool:
-    """Whether the suffix of a path is that of an image."""
-    return path.suffix.lower() in SUFFIXES
-
-
 def image_files(folder: Path) -> list[Path]:
     """The images of a folder of any layout."""
     return sorted(
-        path for path in folder.rglob("*") if is_image_file(path) and ".t2ibench" not in path.parts
+        path
+        for path in folder.rglob("*")
+        if is_image_file(path) and not any(map(is_hidden, path.relative_to(folder).parts))
     )
 
 

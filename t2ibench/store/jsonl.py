@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,11 +10,8 @@ from typing import Any
 
 import jsonlines
 
-from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.file_errors import disk_errors, read_text, reading
+from t2ibench.store.file_errors import disk_errors, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
-
-_LARGEST = 64 * 2**20  # bytes of a file that a person wrote
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -65,20 +61,3 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True
         )
-
-
-def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file that a person wrote, with their line numbers."""
-    for number, line in enumerate(io.StringIO(read_text(path, _LARGEST)), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise T2IBenchError(
-                f"{shown(path, 400)}:{number}: not a JSON object.",
-                f"Expected one a line, such as {expected}.",
-            )
-        yield number, row

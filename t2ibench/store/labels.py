@@ -12,6 +12,7 @@ from t2ibench.store.answers import add_questions, question_id, read_questions
 from t2ibench.store.database import Database
 from t2ibench.store.schema import of_text, to_text
 
+_ID_LETTER = "q"
 _LONGEST = 80  # characters of a name
 
 
@@ -38,7 +39,20 @@ def labeller_name(name: str, flag: str) -> str:
 
 
 def item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """The identifier of an image with a question."""
+    """The identifier of an image with a question.
+
+    It begins with a letter that begins no number, date or formula ('1e5', '3-4', '00012'), because
+    spreadsheets change what looks like one.
+    """
+    return f"{_ID_LETTER}{_digest(image, question, classes)}"
+
+
+def former_item_id(image: str, question: str, classes: Sequence[str]) -> str:
+    """The identifier as sheets of earlier versions have it: digits and letters a to f alone."""
+    return _digest(image, question, classes)
+
+
+def _digest(image: str, question: str, classes: Sequence[str]) -> str:
     text = "\n".join([image, question, *classes])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

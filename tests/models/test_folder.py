@@ -90,7 +90,7 @@ def test_errors(tmp_path: Path) -> None:
     message = error_of(tmp_path)
     assert "lists images of which none exists: 0.png, " in message and "and 3 more" in message
     manifest(tmp_path, [{"file": "a.png"}])
-    assert "prompts.jsonl:1: no 'prompt'" in error_of(tmp_path)
+    assert "prompts.jsonl:1: no column 'prompt'. Its columns are 'file'." in error_of(tmp_path)
     (tmp_path / "prompts.jsonl").write_text('{"file": "a.png", "prompt": "x"}\nnot json\n')
     assert "prompts.jsonl:2: not a JSON object" in error_of(tmp_path)
     (tmp_path / "prompts.jsonl").write_bytes(b"\xff\xfe\x00")

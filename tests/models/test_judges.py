@@ -191,8 +191,8 @@ def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(tmp_path
     ("text", "message"),
     [
         ("prompt,index,anser\n,0,b\n", "a row needs its image"),
+        ("image no,anser\n1,b\n", "no column 'file'.* Its columns are 'image no', 'anser'"),
         ("prompt,index,answer\na,x,b\n", "a row needs"),
-        ("prompt,index,answer\na,0,b\na,0,c\n", "differently"),
     ],
 )
 def test_bad_answer_files(tmp_path: Path, text: str, message: str) -> None:

@@ -256,7 +256,7 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
     """Images and prompts of any layout that `folder:` reads; else the sub-folder's name."""
-    from t2ibench.models.generators.folder import ImageFolder
+    from t2ibench.models.generators.image_folder import ImageFolder
 
     listed: list[tuple[Path, str]] = []
     with suppress(T2IBenchError):

@@ -1,4 +1,4 @@
-"""The sheet that people fill in: a CSV, and a page that fills it in the browser."""
+"""Writing the sheet that people fill in: a CSV, and a page that fills it in the browser."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.apps.labelling.sample import Item
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore, StoredImage
-from t2ibench.store.labels import Label
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
-from t2ibench.store.tables import read_table
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
 ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
 NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
-_COLUMNS = ("id", "file", "question", "classes", "answer")
+COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
 _STATIC = Path(__file__).parent / "static"
 
@@ -38,7 +36,7 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     shutil.rmtree(folder / "images", ignore_errors=True)
     out, rows = io.StringIO(), []
     writer = csv.writer(out)
-    writer.writerow(_COLUMNS)
+    writer.writerow(COLUMNS)
     for item in items:
         file, classes = f"images/{item.image[:16]}.jpg", list(item.classes)
         if not (folder / file).exists():
@@ -83,37 +81,3 @@ def page(rows: Sequence[Mapping[str, object]]) -> str:
 def _hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"
-
-
-def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]:
-    """Read a filled sheet."""
-    labels: dict[str, Label] = {}
-    table = read_table(file, "Give a filled sheet.csv.")
-    for name in ("id", "answer"):
-        if name not in table.columns:
-            raise T2IBenchError(
-                f"{file} has no column '{name}'.{did_you_mean(name, table.columns)}",
-                f"Columns of a sheet: {', '.join(_COLUMNS)}.",
-            )
-    for line, row in table.rows:
-        where = f"{file}:{line}"
-        answer = row["answer"].strip()
-        if not answer:
-            continue
-        item = known.get(row["id"].strip())
-        if item is None:
-            raise T2IBenchError(
-                f"{where}: no image of this run has the id '{shown(row['id'])}'.",
-                "Give the run that the sheet was exported from.",
-            )
-        options = [*item.classes, *NO_CLASS]
-        option = next((one for one in options if one.casefold() == answer.casefold()), None)
-        if option is None:
-            raise T2IBenchError(
-                f"{where}: '{shown(answer)}' is no answer to '{shown(item.question)}'."
-                f"{did_you_mean(answer, options)} Answers: {', '.join(options)}."
-            )
-        label = Label(item.question, item.classes, item.image, labeller, option)
-        if labels.setdefault(item.id, label) != label:
-            raise T2IBenchError(f"{where}: {item.id} is answered twice, and differently.")
-    return list(labels.values())

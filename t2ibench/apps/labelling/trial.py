@@ -18,14 +18,18 @@ from t2ibench.methods.core.judge_check import (
     LabelledAnswer,
     check_attribute,
 )
-from t2ibench.models.generators.folder import FILE_KEYS, ImageFolder
+from t2ibench.models.generators.image_folder import ImageFolder
 from t2ibench.models.protocols import Answer, Judge, Query
+from t2ibench.store.file_names import FileFinder
+from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.json_records import text_of
+from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.pixels import UnreadableImageError, read_image
-from t2ibench.store.tables import read_table
 
 _AGAIN = 40  # questions that are asked twice
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
-_NOT_ASKED = {"id", "prompt", "index", "sha256", "labeller", *FILE_KEYS}
+_NOT_ASKED_WORDS = "id prompt index sha256 labeller file filename image path unnamed:0"
+_NOT_ASKED = frozenset(_NOT_ASKED_WORDS.split())
 _NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")  # what no class answers
 _MOST_CLASSES = 12  # a column with more holds no classes
 
@@ -59,54 +63,76 @@ class Trial:
     reasons: dict[str, int] = field(default_factory=dict)
 
 
-def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]]:
+def people_questions(
+    folder: Path,
+    labels: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+) -> tuple[list[Known], list[str]]:
     """Questions about the images of a folder, and a line about each row that cannot be used.
 
-    `labels` is a CSV with a column 'file', seen from the folder, and one column an attribute.
+    `labels` is a table with a column of files, seen from the folder, and one column an attribute;
+    `columns` says which heading holds the files where it is not a known one.
     """
-    table = read_table(labels, f"Give a CSV such as {_EXAMPLE}.")
-    key = next((name for name in FILE_KEYS if name in table.columns), None)
-    if key is None:
-        raise T2IBenchError(
-            f"{shown(labels, 400)} has no column 'file'.", f"Give a CSV such as {_EXAMPLE}."
-        )
-    classes = {}
-    for name in table.columns:
-        given = {_label(row[name]) for _, row in table.rows if row[name].strip()} - {UNKNOWN}
-        if name not in _NOT_ASKED and 1 < len(given) <= _MOST_CLASSES:
-            classes[name] = tuple(sorted(given))
+    hint = f"Give a CSV such as {_EXAMPLE}."
+    table = read_table(labels, hint, columns=columns, sheet=sheet)
+    file_column = table.need("image", f"each row needs its image, such as {_EXAMPLE}")
+    classes = _classes(table, file_column)
     if not classes:
         raise T2IBenchError(
-            f"{shown(labels, 400)} has no column of labels with two classes or more.",
-            f"Give a CSV such as {_EXAMPLE}.",
+            f"{table.where()}: no column of labels with two classes or more. {table.listed()}", hint
         )
+    prompt_column = table.find("prompt")
     prompts: dict[str, str] = {}
-    if "prompt" not in table.columns:
+    if prompt_column is None:
         prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
-    found, notes = [], []
-    seen: dict[str, int] = {}
+    known: list[Known] = []
+    notes = list(table.notes)
+    lines_of: dict[str, int] = {}
+    finder = FileFinder(folder)
     for line, row in table.rows:
-        path = folder / row[key].strip()
+        name = table.text(line, row, file_column)
+        path = finder.find(name) or folder / name
         try:
             data = path.read_bytes()
             image = read_image(path)
         except (UnreadableImageError, OSError, ValueError) as error:
-            notes.append(f"{labels}:{line}: '{shown(row[key])}' cannot be read: {error}")
+            notes.append(f"{table.where(line)}: '{shown(name)}' cannot be read: {error}")
             continue
         sha256 = hashlib.sha256(data).hexdigest()
-        if seen.setdefault(sha256, line) != line:
-            notes.append(f"{labels}:{line}: '{shown(row[key])}' repeats line {seen[sha256]}")
+        if lines_of.setdefault(sha256, line) != line:
+            notes.append(f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}")
             continue
-        prompt = row.get("prompt") or prompts.get(str(path.resolve()), sha256)
-        said = {name: _label(row[name]) for name in classes}
-        for name, options in classes.items():
-            if row[name].strip():
-                question = f"What is the {name.replace('_', ' ')} of the person?"
-                groups = {by: one for by, one in said.items() if by != name and one != UNKNOWN}
+        prompt = table.text(line, row, prompt_column) or prompts.get(str(path.resolve()), sha256)
+        truths = {name: _label(table.text(line, row, name)) for name in classes}
+        for attribute, options in classes.items():
+            if table.text(line, row, attribute):
+                question = f"What is the {attribute.replace('_', ' ')} of the person?"
+                groups = _other_groups(truths, attribute)
                 groups[FOLDER] = folder.name
                 query = Query(image, prompt, line, sha256, question, options)
-                found.append(Known(query, said[name], name, f"{folder}\0{prompt}", groups))
-    return found, notes
+                cluster = f"{folder}\0{prompt}"
+                known.append(Known(query, truths[attribute], attribute, cluster, groups))
+    return known, notes
+
+
+def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
+    """The classes of each column of labels: one of two to twelve different ones."""
+    classes = {}
+    for name in table.columns:
+        if name == file_column or heading_key(name) in _NOT_ASKED:
+            continue
+        labels = {_label(text) for _, row in table.rows if (text := text_of(row.get(name)))}
+        labels.discard(UNKNOWN)
+        if 1 < len(labels) <= _MOST_CLASSES:
+            table.check_used(name)
+            classes[name] = tuple(sorted(labels))
+    return classes
+
+
+def _other_groups(truths: Mapping[str, str], attribute: str) -> dict[str, str]:
+    return {name: truth for name, truth in truths.items() if name != attribute and truth != UNKNOWN}
 
 
 def same_classes(known: Sequence[Known]) -> list[Known]:

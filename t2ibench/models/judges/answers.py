@@ -2,236 +2,318 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
-from t2ibench.arguments import Arguments
+from pydantic import Field
+
+from t2ibench.arguments import Arguments, Columns, Text
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.judges.answer_rows import AnswerRows, ImageName, ImageRows, names_of_image
+from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.judges.question_column import QuestionColumn, column_of
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
-from t2ibench.store.file_errors import reading
 from t2ibench.store.images import StoredImage
-from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.labels import labeller_name
-from t2ibench.store.tables import read_table
+from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.reader import read_table
 
-_DIGITS = 9  # of an index
-_HASH = "SHA-256"
-_SHA256 = re.compile("[0-9a-f]{64}")
-_NAMED = ("image", "sha256", "file", "file_name", "path")
-_NOT_ASKED = {"id", "prompt", "index", "classes", *_NAMED}
-_Key = tuple[str, str]  # 'SHA-256', 'file' or 'prompt', and its value
+Question = tuple[str, tuple[str, ...]]
+_OPTION = re.compile(r",(?=(?:by|sheet)=)")
+# Answers to every question, which name no class and need no line.
+_NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
+_EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
+_VALUES = 6  # different answers in a message
+_MOST_VALUES = 12  # a column with more has no classes
 
 
-@dataclass(slots=True)
-class _Given:
-    """What the rows about one image say: question (or column) to answer."""
+class AnswersArguments(Arguments):
+    """What --judge-args are taken.
 
-    lines: list[int] = field(default_factory=list)
-    answers: dict[str, str] = field(default_factory=dict)
+    `columns` says which headings hold what ('image', 'prompt', 'answer', or a word of a question),
+    `sheet` which sheet of a workbook is read.
+    """
+
+    columns: Columns = Field(default_factory=dict)
+    sheet: Text | None = None
 
 
 class AnswersJudge:
-    """Looks answers up in CSV with a header or JSON Lines (see models.protocols.Judge and LooksUp).
+    """Looks answers up in a table (see models.protocols.Judge and LooksUp).
 
     Each row names its image by 'file' (relative to the file of answers), by 'sha256', or by
-    'prompt' and 'index'. It holds an 'answer', with its 'question' where several are asked; or each
+    'prompt' and 'index'. It has an 'answer', with its 'question' where several are asked; or each
     question has a column of its own, headed by the question or by a word of it ('gender'). Runs
     that the same people, `by`, answered about can be compared.
     """
 
-    def __init__(self, path: Path, by: str = "") -> None:
+    def __init__(self, path: Path, by: str = "", arguments: AnswersArguments | None = None) -> None:
         if not is_file(path):
             raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after answers:")
+        arguments = arguments or AnswersArguments()
         self.name = f"{ANSWERS_BY}{by}" if by else f"answers:{path.name}"
         self.batch_size = 256
-        self.fingerprint = fingerprint({"adapter": "answers 2", "file": file_hash(path)})
+        parts = {"adapter": "answers 3", "file": file_hash(path)}
+        self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
         self._path = path
-        self._rows: dict[_Key, _Given] = {}
+        self._headings = arguments.columns
+        table = read_table(
+            path, columns=arguments.columns, sheet=arguments.sheet, expected=_EXAMPLE
+        )
+        self._rows = AnswerRows(table)
         self._column_of = cache(self._column)
-        as_json = path.suffix.lower() in {".jsonl", ".json"}
-        rows: list[tuple[int, Mapping[str, Any]]] = (
-            list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
-            if as_json
-            else list(read_table(path).rows)
-        )
-        self._columns = sorted({name for _, row in rows for name in row} - _NOT_ASKED)
-        self._wide = "answer" not in self._columns
-        for line, row in rows:
-            answers = self._answers(row, line)
-            if answers:
-                self._merge(self._rows, self._key(row, line), _Given([line], answers))
-
-    def _answers(self, row: Mapping[str, Any], line: int) -> dict[str, str]:
-        """The answers of a row; an empty cell is an answer that is not there."""
-        if self._wide:
-            given = {name: row.get(name) for name in self._columns}
-        else:
-            given = {"question": row.get("question"), "answer": row.get("answer")}
-        for text in given.values():
-            if not isinstance(text, str | None):
-                raise T2IBenchError(f"{self._path}:{line}: '{shown(text)}' is not text.")
-        if not self._wide:
-            given = {given["question"] or "": given["answer"]}
-        return {key.strip(): text.strip() for key, text in given.items() if text and text.strip()}
-
-    def _key(self, row: Mapping[str, Any], line: int) -> _Key:
-        """How a row names its image."""
-        name = next((str(row[key]).strip() for key in _NAMED if row.get(key)), "")
-        if name:
-            sha256 = name.lower()
-            return (_HASH, sha256) if _SHA256.fullmatch(sha256) else ("file", name)
-        prompt, index = row.get("prompt"), str(row.get("index") or "0").strip()
-        if prompt and index.isascii() and index.isdecimal() and len(index) <= _DIGITS:
-            return _prompt_key(str(prompt), int(index))
-        raise T2IBenchError(
-            f"{self._path}:{line}: a row needs its image ('file', 'sha256', or 'prompt' and "
-            "'index') and an 'answer', or columns headed by what is asked."
-        )
-
-    def _merge(self, rows: dict[_Key, _Given], key: _Key, new: _Given) -> None:
-        known = rows.setdefault(key, _Given())
-        for question, answer in new.answers.items():
-            if known.answers.setdefault(question, answer) != answer:
-                raise T2IBenchError(
-                    f"{self._path}:{new.lines[0]}: answered before (line {known.lines[0]}), and "
-                    "differently.",
-                    "Keep one answer to each question about an image; one file for each person.",
-                )
-        known.lines += new.lines
 
     @cached_property
-    def _by_image(self) -> dict[_Key, _Given]:
-        """The rows, with SHA-256 in place of the names of files that are there."""
-        found: dict[_Key, _Given] = {}
-        folders: dict[Path, dict[str, Path]] = {}
-        for (kind, value), given in self._rows.items():
-            key = (kind, value)
-            if kind == "file":
-                file = _file_named(self._path.parent / value, folders)
-                if file is not None:
-                    with reading(file):
-                        key = (_HASH, hashlib.sha256(file.read_bytes()).hexdigest())
-            self._merge(found, key, given)
-        return found
+    def _by_image(self) -> dict[ImageName, ImageRows]:
+        return self._rows.by_content()
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """What the file says; a class in another case counts as that class."""
+        """What the file says; a class in another case, or by another word, counts as that class."""
         return [self._answer_query(query) for query in queries]
 
     def _answer_query(self, query: Query) -> Answer:
-        for key in _keys(query):
-            given = self._by_image.get(key)
-            if given is not None:
-                answers = given.answers
-                column = (
-                    self._column_of(query.question, query.classes) if self._wide else query.question
-                )
-                text = answers.get(column or "") or answers.get("")
-                if text is not None:
-                    by_lower = {name.lower(): name for name in query.classes}
-                    answer = by_lower.get(text.lower(), UNKNOWN) if by_lower else text
-                    return Answer(answer, text)
+        question = (query.question, tuple(query.classes))
+        for name in names_of_image(query.sha256, query.prompt, query.index):
+            rows = self._by_image.get(name)
+            given = [] if rows is None else self._given(rows, question)
+            if given:
+                text = self._agreed(given, question)
+                if not query.classes:
+                    return Answer(text, text)
+                return Answer(class_named(text, query.classes) or UNKNOWN, text)
         return Answer(None, reason="the file has no answer")
 
-    def _column(self, question: str, classes: tuple[str, ...]) -> str | None:
-        """The column headed by a question or by a word of it, or the one that has its classes."""
-        asked, wanted = question.casefold(), {name.casefold() for name in classes}
+    def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
+        """The answers to a question about one image, with their lines."""
+        if not self._rows.wide:
+            return rows.given(question[0]) or rows.given("")
+        column = self._column_of(question).name
+        return [] if column is None else rows.given(column)
 
-        def heads(name: str) -> bool:
-            return _heading(name) == asked
+    def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
+        """The answer of all rows about an image; an error where they contradict each other."""
+        line, text = given[0]
+        meant = _meaning(text, question[1])
+        for other_line, other in given[1:]:
+            if _meaning(other, question[1]) != meant:
+                column = self._column_of(question).name if self._rows.wide else "answer"
+                labeller = self._rows.table.find("labeller")
+                who = f" The column '{shown(labeller)}' says who answered." if labeller else ""
+                raise T2IBenchError(
+                    f"{self._rows.table.where(other_line)}: '{shown(column)}' is answered "
+                    f"differently: '{shown(other, 60)}' here, '{shown(text, 60)}' in line {line}.",
+                    "Keep one answer to each question about an image; one file for each person."
+                    + who,
+                )
+        return text
 
-        def is_word(name: str) -> bool:
-            return re.search(rf"\b{re.escape(_heading(name))}\b", asked) is not None
+    def _column(self, question: Question) -> QuestionColumn:
+        columns = self._rows.columns
+        column = column_of(*question, columns, self._rows.texts, self._mapped)
+        if column.name is not None:
+            self._rows.table.check_used(column.name)
+        elif column.candidates and column.by_heading:
+            raise T2IBenchError(
+                f"{self._rows.table.where()}: '{shown(question[0])}' may be answered by "
+                f"{_quoted(column.candidates)}.",
+                "Say which: --columns WORD=NAME, with a word of the question and the column's name "
+                f"({', '.join(map(self._values, column.candidates))}).",
+            )
+        return column
 
-        def has_classes(name: str) -> bool:
-            given = (one.answers.get(name, "") for one in self._rows.values())
-            return any(answer.casefold() in wanted for answer in given)
+    @cached_property
+    def _mapped(self) -> dict[str, str]:
+        """Headings that a user gave, with the columns that the table has for them."""
+        table = self._rows.table
+        columns = set(self._rows.columns)
+        mapped = {name: table.mapped.get(heading_key(name), "") for name in self._headings}
+        return {name: column for name, column in mapped.items() if column in columns}
 
-        for fits in (heads, is_word, has_classes):
-            if found := list(filter(fits, self._columns)):
-                return found[0] if len(found) == 1 else None
-        return None
+    # Before it is asked
 
-    def check_images(
-        self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
-    ) -> str | None:
+    def check_images(self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]) -> str | None:
         """Compare the rows with the images of a run (see models.protocols.LooksUp)."""
-        images = [image for image, _ in asked]
-        matched = {
-            line
-            for image in images
-            for key in _keys(image)
-            if key in self._by_image
-            for line in self._by_image[key].lines
-        }
-        rows = [(line, key) for key, given in self._rows.items() for line in given.lines]
-        left = sorted((line, key) for line, key in rows if line not in matched)
-        if not left or not images:
+        matched: set[int] = set()
+        answers: dict[Question, Counter[str]] = {}
+        first: StoredImage | None = None
+        for image, questions in asked:
+            first = first or image
+            for name in names_of_image(image.sha256, image.prompt, image.index):
+                rows = self._by_image.get(name)
+                if rows is not None:
+                    matched.update(line for line, _ in rows.answers)
+                    self._count(rows, questions, answers)
+        if first is None:
+            return None
+        unmatched = self._unmatched(matched, first)
+        lines = [*self._rows.table.notes, unmatched, *self._unfit(answers)]
+        return " ".join(line for line in lines if line) or None
+
+    def _count(
+        self,
+        rows: ImageRows,
+        questions: Sequence[Question],
+        answers: dict[Question, Counter[str]],
+    ) -> None:
+        """Count the answers to the questions about one image."""
+        for question, classes in questions:
+            key = (question, tuple(classes))
+            counts = answers.setdefault(key, Counter())
+            given = self._given(rows, key)
+            if given:
+                counts[self._agreed(given, key)] += 1
+
+    def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
+        """A line about rows that are about no image of the run; an error if that is all of them."""
+        by_name = self._rows.by_name.items()
+        rows = [(line, name) for name, image_rows in by_name for line, _ in image_rows.answers]
+        left = sorted((line, name) for line, name in rows if line not in matched)
+        if not left:
             return None
         line, (kind, value) = left[0]
-        said = f"line {line} names the {kind} '{shown(value.partition(chr(0))[2] or value)}'"
+        example = f"line {line} names the {kind} '{shown(value.partition(chr(0))[2] or value)}'"
         if matched:
             verb = "matches" if len(left) == 1 else "match"
-            return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {said}."
-        image = images[0]
+            return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {example}."
         seen = shown(os.path.relpath(image.path, self._path.parent), 400)
         raise T2IBenchError(
-            f"{self._path}: none of its {len(rows)} rows matches an image of this run; {said}.",
+            f"{self._path}: none of its {len(rows)} rows matches an image of this run; {example}.",
             f"A row names an image by its file, seen from there ('{seen}'), by "
             f"its SHA-256 ('{image.sha256}'), or by prompt and index ('{shown(image.prompt)}', "
             f"{image.index}).",
         )
 
+    def _unfit(self, answers: dict[Question, Counter[str]]) -> list[str]:
+        """Lines about answers that are none of the classes, or are a class by another word."""
+        lines = []
+        fitting = 0
+        for question, counts in answers.items():
+            classes = question[1]
+            if not classes:
+                fitting += counts.total()
+                continue
+            read = {text: class_named(text, classes) for text in counts}
+            no_class = {text for text in counts if text.casefold() in _NO_CLASS}
+            fitting += sum(counts[text] for text in counts if read[text] or text in no_class)
+            unfit = Counter(
+                {text: counts[text] for text in counts if not read[text] and text not in no_class}
+            )
+            lines.append(self._unfit_line(question, unfit))
+            lines.append(self._other_words(question, read))
+        lines = [line for line in lines if line]
+        if answers and not fitting and (lines or not self._answers_any(answers)):
+            raise self._nothing_fits(answers, lines)
+        return [f"{self.name}: {line}" for line in lines]
 
-def _create(request: Request[Arguments]) -> AnswersJudge:
-    path, _, by = request.source.partition(",by=")
-    by = labeller_name(by, "answers: by=") if ",by=" in request.source else ""
-    return AnswersJudge(Path(path).expanduser(), by)
+    def _answers_any(self, questions: Iterable[Question]) -> bool:
+        """Whether the file answers one of some questions at all, about whatever image."""
+        if self._rows.wide:
+            return any(self._column_of(question).name is not None for question in questions)
+        return any(
+            any(self._rows.texts(name)) for question, _ in questions for name in (question, "")
+        )
+
+    def _unfit_line(self, question: Question, unfit: Counter[str]) -> str:
+        if not unfit:
+            return ""
+        column = self._column_of(question).name if self._rows.wide else question[0]
+        verb = "answer" if unfit.total() == 1 else "answers"
+        are = "is" if unfit.total() == 1 else "are"
+        count = "counts" if unfit.total() == 1 else "count"
+        return (
+            f"{unfit.total()} {verb} of '{shown(column)}' {are} none of the classes "
+            f"({', '.join(map(shown, question[1]))}) and {count} as unknown: {_counted(unfit)}."
+        )
+
+    def _other_words(self, question: Question, read: dict[str, str | None]) -> str:
+        """A line about words that stand for a class."""
+        words = [
+            f"'{shown(text, 60)}' as {shown(name)}"
+            for text, name in read.items()
+            if name is not None and text.casefold() != name.casefold()
+        ]
+        more = ", …" if len(words) > _VALUES else ""
+        return f"read {', '.join(words[:_VALUES])}{more}." if words else ""
+
+    def _nothing_fits(
+        self, answers: dict[Question, Counter[str]], lines: Sequence[str]
+    ) -> T2IBenchError:
+        """The error for a file of which no answer is a class of a question."""
+        table = self._rows.table
+        if lines:
+            return T2IBenchError(
+                f"{table.where()}: {' '.join(lines)} {table.listed()}",
+                "Write the classes as they are in the task, or name another column: "
+                "--columns WORD=NAME, with a word of the question.",
+            )
+        questions = ", ".join(f"'{shown(question)}'" for question, _ in answers)
+        classes = ", ".join(map(shown, next(iter(answers))[1]))
+        if not self._rows.wide:
+            named = Counter(
+                name
+                for rows in self._rows.by_name.values()
+                for _, given in rows.answers
+                for name in given
+            )
+            return T2IBenchError(
+                f"{table.where()}: it answers {_counted(named)}, but this run asks {questions}.",
+                "Write the question word for word, or leave the column 'question' out.",
+            )
+        values = "; ".join(filter(None, map(self._values, self._rows.columns)))
+        return T2IBenchError(
+            f"{table.where()}: no column answers {questions} ({classes}). {table.listed()} "
+            f"{values}".rstrip(),
+            "Head it by a word of the question, or say which it is: --columns WORD=NAME; and "
+            "write the classes as they are in the task.",
+        )
+
+    def _values(self, column: str) -> str:
+        """A column with its values and their counts; empty for one of many values."""
+        counts = Counter(self._rows.texts(column))
+        if not counts or len(counts) > _MOST_VALUES:
+            return ""
+        return f"'{shown(column, 60)}': {_counted(counts)}"
+
+
+def _meaning(text: str, classes: Sequence[str]) -> str:
+    return class_named(text, classes) or text.casefold()
+
+
+def _quoted(names: Iterable[str]) -> str:
+    *others, last = [f"'{shown(name, 60)}'" for name in names]
+    return f"{', '.join(others)} or {last}"
+
+
+def _counted(counts: Counter[str]) -> str:
+    """Values with how often each is there, the most frequent first."""
+    listed = ", ".join(f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_VALUES))
+    return f"{listed}, …" if len(counts) > _VALUES else listed
+
+
+def _create(request: Request[AnswersArguments]) -> AnswersJudge:
+    path, *options = _OPTION.split(request.source)
+    given = dict(option.split("=", 1) for option in options)
+    by = labeller_name(given["by"], "answers: by=") if "by" in given else ""
+    arguments = request.args
+    if given.get("sheet"):
+        arguments = arguments.model_copy(update={"sheet": given["sheet"]})
+    return AnswersJudge(Path(path).expanduser(), by, arguments)
 
 
 ADAPTER = Adapter(
     create=_create,
     form="answers:FILE[,by=NAME]",
-    description="answers that people or another tool gave, as CSV or JSON Lines",
+    description="answers that people or another tool gave, as CSV, XLSX or JSON",
+    Args=AnswersArguments,
     check=_create,
     regenerates=False,
 )
-
-
-def _heading(column: str) -> str:
-    return column.replace("_", " ").casefold()
-
-
-def _prompt_key(prompt: str, index: int) -> _Key:
-    return "prompt", f"{index}\0{' '.join(prompt.split()).casefold()}"
-
-
-def _keys(image: Query | StoredImage) -> tuple[_Key, _Key]:
-    """Both ways in which a row may name an image."""
-    return (_HASH, image.sha256), _prompt_key(image.prompt, image.index)
-
-
-def _file_named(path: Path, folders: dict[Path, dict[str, Path]]) -> Path | None:
-    """A file, also where its name is written with other code points for the same letters."""
-    if is_file(path):
-        return path
-    if path.parent not in folders:
-        try:
-            files = sorted(path.parent.iterdir())
-        except (OSError, ValueError):
-            files = []
-        folders[path.parent] = {unicodedata.normalize("NFC", file.name): file for file in files}
-    found = folders[path.parent].get(unicodedata.normalize("NFC", path.name))
-    return found if found is not None and is_file(found) else None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from t2ibench.arguments import Arguments, NotNegative, Text, expected, one_of
+from t2ibench.arguments import Arguments, Columns, NotNegative, Text, expected, one_of
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import fingerprint
@@ -17,11 +18,11 @@ from t2ibench.models.language import Per, RewriteRequest, Rewriting
 from t2ibench.models.locations import is_file
 from t2ibench.store.database import NAME as RUN
 from t2ibench.store.database import Database
-from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.rewrites import RewriteStore
-from t2ibench.store.tables import read_table
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'
+_WHOLE = re.compile(r"[0-9]+[.,]0*")  # a whole number as pandas and spreadsheets may write it
 _NAMED = 3  # prompts in a message
 
 
@@ -29,10 +30,13 @@ class FileArguments(Arguments):
     """What --rewriter-args are taken.
 
     `missing` is what becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
-    it as it is.
+    it as it is. `columns` says which headings hold 'prompt', 'rewritten' and 'index', `sheet` which
+    sheet of a workbook is read.
     """
 
     missing: Annotated[Literal["error", "keep"], one_of("error", "keep")] = "error"
+    columns: Columns = Field(default_factory=dict)
+    sheet: Text | None = None
 
 
 class _Row(Arguments):
@@ -73,7 +77,13 @@ class FileRewriter:
     control supposes. In turn they would not.
     """
 
-    def __init__(self, path: Path, missing: str = "error") -> None:
+    def __init__(
+        self,
+        path: Path,
+        missing: str = "error",
+        columns: Mapping[str, str] | None = None,
+        sheet: str | None = None,
+    ) -> None:
         of_run = (path / RUN).is_file()
         if not of_run and not is_file(path):
             raise T2IBenchError(
@@ -86,13 +96,10 @@ class FileRewriter:
         if of_run:
             for row in _rows_of_run(path):
                 self._take(shown(path, 400), row)
-        elif path.suffix.lower() == ".csv":
-            for line, cells in read_table(path).rows:
-                given = {key: value for key, value in cells.items() if value}
-                self._take(f"{shown(path, 400)}:{line}", given)
         else:
-            for line, row in read_rows_strictly(path, _EXAMPLE):
-                self._take(f"{shown(path, 400)}:{line}", row)
+            table = read_table(path, columns=columns, sheet=sheet, expected=_EXAMPLE)
+            for line, cells in _named(table):
+                self._take(table.where(line), cells)
         if not self._rows:
             raise T2IBenchError(f"{shown(path, 400)} has no rewritings.", f"Expected {_EXAMPLE}.")
         rows = self._rows.items()
@@ -179,6 +186,22 @@ class FileRewriter:
         return [self._find(one) or absent for one in requests]
 
 
+def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows by the names that `_Row` has; an empty cell of a sheet is one that is not there."""
+    if table.is_json:  # a key that is not known is a slip there; a sheet may have other columns
+        yield from table.rows
+        return
+    columns = {name: table.find(name) for name in _Row.model_fields}
+    for role in ("prompt", "rewritten"):
+        columns[role] = table.need(role, "each row needs a prompt and its rewriting")
+    for line, row in table.rows:
+        cells = {name: row.get(column) for name, column in columns.items() if column is not None}
+        index = cells.get("index")
+        if index and _WHOLE.fullmatch(index):
+            cells["index"] = index.replace(",", ".").partition(".")[0]
+        yield line, {name: value for name, value in cells.items() if value}
+
+
 def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
     database = Database(path)
     for (made_by,) in database.read("SELECT fingerprint FROM models WHERE role = 'rewriter'"):
@@ -188,8 +211,13 @@ def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
 
 
 ADAPTER = Adapter(
-    create=lambda request: FileRewriter(Path(request.source).expanduser(), request.args.missing),
+    create=lambda request: FileRewriter(
+        Path(request.source).expanduser(),
+        request.args.missing,
+        request.args.columns,
+        request.args.sheet,
+    ),
     form="file:PATH",
-    description="rewritings from JSON Lines or CSV, or those of another run, its folder",
+    description="rewritings from CSV, XLSX or JSON, or those of another run, its folder",
     Args=FileArguments,
 )

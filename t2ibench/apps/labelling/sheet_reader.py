@@ -1,0 +1,178 @@
+"""Reading a sheet that a person filled in, whatever program saved it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from t2ibench.apps.labelling.sample import Item
+from t2ibench.apps.labelling.sheet import ABSENT, COLUMNS, NO_CLASS
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.judges.class_words import class_named
+from t2ibench.store.labels import Label, former_item_id
+from t2ibench.store.people_tables.reader import Table, read_table
+
+# An identifier that no spreadsheet has changed: it contains a letter, and is not such as '12e34'.
+_INTACT = re.compile(r"(?!\d+e\d+$)(?=.*[a-z])q?[0-9a-f]{16}")
+_LINES = 6  # different answers in a message
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSheet:
+    """The answers of a filled sheet, and lines about how it was read."""
+
+    labels: list[Label]
+    notes: list[str]
+
+
+def read_sheet(
+    file: Path,
+    known: Mapping[str, Item],
+    labeller: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+) -> FilledSheet:
+    """The answers of a filled sheet; rows without an answer are left out.
+
+    Args:
+        file: CSV or XLSX with the columns that `label export` writes.
+        known: The run's images with their questions, by their identifiers.
+        labeller: Who answered.
+        columns: Headings by what they hold, where they are not those of the export.
+        sheet: The sheet of a workbook; None for the first.
+
+    Returns:
+        One label for each image and question that was answered.
+    """
+    table = read_table(file, "Give a filled sheet.csv.", columns=columns, sheet=sheet)
+    answer_column = table.need("answer", f"a sheet has the columns {', '.join(COLUMNS)}")
+    items = ItemFinder(table, known.values())
+    labels: dict[str, tuple[int, Label]] = {}
+    unfit: dict[str, Counter[str]] = {}
+    first_unfit = 0
+    for line, row in table.rows:
+        answer = table.text(line, row, answer_column)
+        if not answer:
+            continue
+        item = items.find(line, row)
+        option = _option(answer, item)
+        if option is None:
+            unfit.setdefault(item.question, Counter())[answer] += 1
+            first_unfit = first_unfit or line
+            continue
+        label = Label(item.question, item.classes, item.image, labeller, option)
+        earlier_line, earlier = labels.setdefault(item.id, (line, label))
+        if earlier != label:
+            raise T2IBenchError(
+                f"{table.where(line)}: {item.id} is answered twice, and differently: "
+                f"'{shown(option)}' here, '{shown(earlier.answer)}' in line {earlier_line}.",
+                "Keep one of them.",
+            )
+    if unfit:
+        raise _no_answers(table, unfit, items.classes, first_unfit)
+    return FilledSheet([label for _, label in labels.values()], table.notes)
+
+
+class ItemFinder:
+    """Finds the image and question of a row, also where a spreadsheet has changed its identifier.
+
+    The name of the image's file begins with its hash, so that file and question are enough.
+    """
+
+    def __init__(self, table: Table, items: Iterable[Item]) -> None:
+        self._table = table
+        self._id = table.find("id")
+        self._file = table.find("image")
+        self._question = table.find("question")
+        if self._id is None and (self._file is None or self._question is None):
+            raise table.lacks("id", f"a sheet has the columns {', '.join(COLUMNS)}")
+        self._by_id: dict[str, Item] = {}
+        self._by_former_number: dict[float, list[Item]] = {}
+        self._by_file: dict[tuple[str, str], Item] = {}
+        self.classes: dict[str, tuple[str, ...]] = {}
+        for item in items:
+            former = former_item_id(item.image, item.question, item.classes)
+            self._by_id[item.id] = item
+            self._by_id[former] = item
+            number = _as_number(former)
+            if number is not None:
+                self._by_former_number.setdefault(number, []).append(item)
+            self._by_file[item.image[:16], _plain(item.question)] = item
+            self.classes[item.question] = item.classes
+
+    def find(self, line: int, row: Mapping[str, object]) -> Item:
+        """The item of a row; an error where it is none of this run."""
+        identifier = self._table.text(line, row, self._id)
+        item = self._by_id.get(identifier.casefold())
+        if item is None and not _INTACT.fullmatch(identifier.casefold()):
+            item = self._by_file_and_question(line, row) or self._by_number(identifier)
+        if item is None:
+            raise T2IBenchError(
+                f"{self._table.where(line)}: no image of this run has the id "
+                f"'{shown(identifier)}'.",
+                "Give the run that the sheet was exported from; if a spreadsheet has changed the "
+                "ids, keep the columns 'file' and 'question'.",
+            )
+        return item
+
+    def _by_file_and_question(self, line: int, row: Mapping[str, object]) -> Item | None:
+        file = self._table.text(line, row, self._file).replace("\\", "/")
+        question = self._table.text(line, row, self._question)
+        return self._by_file.get((PurePosixPath(file).stem, _plain(question)))
+
+    def _by_number(self, identifier: str) -> Item | None:
+        """The item whose former identifier a spreadsheet took for this number."""
+        number = _as_number(identifier.replace(",", "."))
+        if number is None:
+            return None
+        items = self._by_former_number.get(number, [])
+        return items[0] if len(items) == 1 else None
+
+
+def _as_number(text: str) -> float | None:
+    """A text as a spreadsheet keeps it that takes it for a number, to 15 digits."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return float(f"{number:.15g}")
+
+
+def _plain(question: str) -> str:
+    # A question that begins like a formula stands behind an apostrophe in a sheet.
+    return " ".join(question.split()).casefold().removeprefix("'")
+
+
+def _option(answer: str, item: Item) -> str | None:
+    """The class, 'unknown' or 'not in the picture' that an answer means."""
+    plain = " ".join(answer.split()).casefold().removeprefix("'")
+    if plain in NO_CLASS:
+        return ABSENT if plain == ABSENT else UNKNOWN
+    return class_named(answer, item.classes) or class_named(plain, item.classes)
+
+
+def _no_answers(
+    table: Table,
+    unfit: Mapping[str, Counter[str]],
+    classes: Mapping[str, tuple[str, ...]],
+    line: int,
+) -> T2IBenchError:
+    """The error for cells that are no answer, question by question, with how often they occur."""
+    parts = []
+    for question, counts in unfit.items():
+        options = [*classes[question], *NO_CLASS]
+        values = ", ".join(f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_LINES))
+        more = ", …" if len(counts) > _LINES else ""
+        near = did_you_mean(next(iter(counts)), options)
+        number = counts.total()
+        verb = "cell is" if number == 1 else "cells are"
+        parts.append(
+            f"{number} {verb} no answer to '{shown(question)}': {values}{more}.{near} "
+            f"Answers: {', '.join(map(shown, options))}."
+        )
+    return T2IBenchError(f"{table.where(line)}: {' '.join(parts)}")

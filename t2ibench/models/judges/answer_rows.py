@@ -1,0 +1,139 @@
+"""The rows of a file of answers, by the image that each is about."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.file_errors import reading
+from t2ibench.store.file_names import FileFinder, composed
+from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.reader import Table
+
+ImageName = tuple[str, str]  # 'SHA-256', 'file', 'sheet' or 'prompt', and its value
+HASH = "SHA-256"
+_FILE = "file"
+_SHEET = "sheet"
+_PROMPT = "prompt"
+_SHA256 = re.compile("[0-9a-f]{64}")
+# An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
+_INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
+_NOT_ASKED = frozenset({"id", "prompt", "index", "classes", "image", "sha256", "file", "path"})
+_SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
+
+
+@dataclass(slots=True)
+class ImageRows:
+    """What the rows about one image answer.
+
+    Attributes:
+        answers: The line of each row, and its answers by question or by heading.
+    """
+
+    answers: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
+
+    def given(self, name: str) -> list[tuple[int, str]]:
+        """The answers to a question, or under a heading, that are not empty."""
+        texts = ((line, answers.get(name, "")) for line, answers in self.answers)
+        return [(line, text) for line, text in texts if text]
+
+
+def prompt_name(prompt: str, index: int) -> ImageName:
+    """The name of an image by its prompt and index."""
+    return _PROMPT, f"{index}\0{' '.join(composed(prompt).split()).casefold()}"
+
+
+def names_of_image(sha256: str, prompt: str, index: int) -> tuple[ImageName, ...]:
+    """Every way in which a row may name an image, besides by its file."""
+    return (HASH, sha256), (_SHEET, sha256[:16]), prompt_name(prompt, index)
+
+
+class AnswerRows:
+    """A table of answers.
+
+    Attributes:
+        wide: Whether each question has a column of its own; else there is a column 'answer'.
+        columns: The headings under which answers may stand.
+        by_name: The rows by the image's name, as the file gives it.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._path = table.path
+        self._image = table.find("image")
+        self._prompt = table.find("prompt")
+        self._index = table.find("index")
+        self._is_sheet = set(map(heading_key, table.columns)) >= _SHEET_COLUMNS
+        if table.rows and self._image is None and self._prompt is None:
+            raise table.lacks(
+                "image",
+                "a row needs its image ('file', 'sha256', or 'prompt' and 'index') and an 'answer' "
+                "or columns headed by what is asked",
+            )
+        answer = table.find("answer")
+        question = table.find("question") if answer is not None else None
+        self.wide = answer is None
+        used = {self._image, self._prompt, self._index}
+        self.columns = [
+            column
+            for column in table.columns
+            if column not in used and heading_key(column) not in _NOT_ASKED
+        ]
+        self.by_name: dict[ImageName, ImageRows] = {}
+        for line, row in table.rows:
+            if answer is None:
+                answers = {column: table.text(line, row, column) for column in self._filled(row)}
+            else:
+                text = table.text(line, row, answer)
+                answers = {table.text(line, row, question): text} if text else {}
+            if any(answers.values()):
+                name = self._name(line, row)
+                self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))
+
+    def _filled(self, row: Mapping[str, object]) -> Iterable[str]:
+        return (column for column in self.columns if row.get(column) not in {"", None})
+
+    def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
+        """How a row names its image."""
+        table = self.table
+        name = table.text(line, row, self._image)
+        if name and self._is_sheet:  # the sheet's images are smaller copies of those of the run
+            return _SHEET, PurePosixPath(name.replace("\\", "/")).stem
+        if name:
+            sha256 = name.lower()
+            return (HASH, sha256) if _SHA256.fullmatch(sha256) else (_FILE, name)
+        prompt = table.text(line, row, self._prompt)
+        index = table.text(line, row, self._index) or "0"
+        number = _INDEX.fullmatch(index)
+        if prompt and number is not None:
+            return prompt_name(prompt, int(number[1]))
+        what = f"the index '{shown(index)}' is no whole number" if prompt else "it names none"
+        raise T2IBenchError(
+            f"{table.where(line)}: a row needs its image, but {what}. {table.listed()}",
+            "Name it by 'file', by 'sha256', or by 'prompt' and 'index'.",
+        )
+
+    def by_content(self) -> dict[ImageName, ImageRows]:
+        """The rows, with SHA-256 in place of the names of files that are there."""
+        finder = FileFinder(self._path.parent)
+        rows: dict[ImageName, ImageRows] = {}
+        for name, image_rows in self.by_name.items():
+            file = finder.find(name[1]) if name[0] == _FILE else None
+            key = name if file is None else (HASH, _hash(file))
+            rows.setdefault(key, ImageRows()).answers.extend(image_rows.answers)
+        return rows
+
+    def texts(self, name: str) -> Iterable[str]:
+        """All answers to a question, or under a heading."""
+        for rows in self.by_name.values():
+            for _, text in rows.given(name):
+                yield text
+
+
+def _hash(file: Path) -> str:
+    with reading(file):
+        return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -1,0 +1,85 @@
+"""Which class of a question a word of a person, a tool or a model means."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+# Words of one line mean the same wherever just one of them is a class. What depends on age or
+# culture ('boy', 'guy') stands apart: it is read only where no class is about children.
+_ALIKE = (
+    frozenset({"male", "males", "man", "men", "m", "masculine"}),
+    frozenset({"female", "females", "woman", "women", "f", "feminine"}),
+    frozenset({"yes", "y", "true"}),
+    frozenset({"no", "n", "false"}),
+    frozenset({"non-binary", "nonbinary", "non binary", "enby"}),
+    frozenset({"child", "children", "kid", "kids"}),
+    frozenset({"adult", "adults", "grown-up", "grown up"}),
+    frozenset({"middle-aged", "middle aged", "middle age"}),
+)
+_BY_AGE = (
+    (_ALIKE[0], frozenset({"boy", "boys", "guy", "guys", "gentleman", "gentlemen"})),
+    (_ALIKE[1], frozenset({"girl", "girls", "lady", "ladies"})),
+)
+_ABOUT_AGE_WORDS = (
+    "boy boys girl girls child children kid kids baby babies toddler teenager teen adult "
+    "adults young old middle-aged elderly minor guy lady gentleman"
+)
+_ABOUT_AGE = frozenset(_ABOUT_AGE_WORDS.split())
+_AROUND = "\"'“”‘’«».,;:!?()[]*`"
+_ARTICLE = re.compile(r"(?:a|an|the)\s+")
+
+
+def class_named(text: str, classes: Sequence[str]) -> str | None:
+    """The class that a text names; None if it names none, or may name two.
+
+    Case, spaces, composition of letters, marks around it and an article do not count. A text that
+    is no class is read by a small table of words that mean the same ('Man' for 'male'), where just
+    one class has that meaning.
+
+    Args:
+        text: An answer, such as a cell of a table.
+        classes: The classes of the question.
+
+    Returns:
+        One of the classes as it is written there, or None.
+
+    Examples:
+        >>> class_named(" Woman", ["female", "male"]), class_named("M", ["female", "male"])
+        ('female', 'male')
+        >>> class_named("boy", ["man", "woman", "child"]) is None
+        True
+    """
+    if text in classes:
+        return text
+    for form in (_plain(text), _bare(text)):
+        exact = [name for name in classes if form and _plain(name) == form]
+        if len(exact) == 1:
+            return exact[0]
+        if exact:
+            return None
+    return _by_meaning(_bare(text), classes)
+
+
+def _by_meaning(word: str, classes: Sequence[str]) -> str | None:
+    by_word = {_bare(name): name for name in classes}
+    if len(by_word) != len(classes):
+        return None
+    groups = [alike for alike in _ALIKE if word in alike]
+    if not any(name in _ABOUT_AGE for name in by_word):
+        groups += [alike for alike, further in _BY_AGE if word in further]
+    for alike in groups:
+        meant = [name for form, name in by_word.items() if form in alike]
+        if len(meant) == 1:
+            return meant[0]
+    return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).replace("_", " ").split()).casefold()
+
+
+def _bare(text: str) -> str:
+    """A text without marks around it and without an article."""
+    return _ARTICLE.sub("", _plain(text).strip(_AROUND + " "), count=1)

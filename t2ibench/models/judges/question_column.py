@@ -1,0 +1,111 @@
+"""Which column of a table answers a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from t2ibench.models.judges.class_words import class_named
+from t2ibench.store.file_names import composed
+
+_WORD = re.compile(r"\w+")
+# Words that two questions may share without being about the same.
+_COMMON_WORDS = (
+    "a an and any are at by can do does for has have how if in is it its of on or people "
+    "person shown that the there this to what which who whose with you image picture photo"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionColumn:
+    """The column that answers a question.
+
+    Attributes:
+        name: Its heading; None if there is none, or if several fit equally well.
+        candidates: Headings of which each may answer it; empty where one does.
+        by_heading: Whether headings made the candidates; else only their cells did.
+    """
+
+    name: str | None
+    candidates: tuple[str, ...] = ()
+    by_heading: bool = True
+
+
+def column_of(
+    question: str,
+    classes: Sequence[str],
+    columns: Sequence[str],
+    texts: Callable[[str], Iterable[str]],
+    headings: Mapping[str, str],
+) -> QuestionColumn:
+    """The column that answers a question.
+
+    The heading decides, from one that is the question over one that is a word of it to one that
+    shares a word; then the cells. Of columns whose headings fit alike, those with answers that are
+    classes come before the others.
+
+    Args:
+        question: The question.
+        classes: Its classes; empty for free text.
+        columns: The columns that may answer it.
+        texts: Gives the cells of a column.
+        headings: Further headings, which a user gave, to the columns that they mean.
+
+    Returns:
+        The column, or the candidates of which none fits best.
+    """
+    asked = _plain(question)
+    words = frozenset(_WORD.findall(asked))
+    named = {name: _plain(name) for name in columns}
+    for heading, column in headings.items():
+        if column in named and _contains(asked, _plain(heading)):
+            return QuestionColumn(column)
+
+    def heads(heading: str) -> bool:
+        return heading == asked
+
+    def is_word(heading: str) -> bool:
+        return _contains(asked, heading)
+
+    def shares_word(heading: str) -> bool:
+        return bool(words.intersection(_WORD.findall(heading)) - _COMMON)
+
+    fallback: QuestionColumn | None = None
+    for fits in (heads, is_word, shares_word, None):
+        fitting = [name for name in columns if fits is None or fits(named[name])]
+        answering = [name for name in fitting if _answers(texts(name), classes)]
+        if not classes:
+            answering = fitting if fits in {heads, is_word} else []
+        if answering:
+            return _best(answering, by_heading=fits in {heads, is_word})
+        if fitting and fallback is None and fits in {heads, is_word}:
+            fallback = _best(fitting, by_heading=True)
+    return fallback or QuestionColumn(None)
+
+
+def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
+    """The only name, or the one of most words where headings decide."""
+    if len(names) == 1:
+        return QuestionColumn(names[0])
+    if by_heading:
+        lengths = [len(_WORD.findall(_plain(name))) for name in names]
+        longest = [
+            name for name, length in zip(names, lengths, strict=True) if length == max(lengths)
+        ]
+        if len(longest) == 1:
+            return QuestionColumn(longest[0])
+    return QuestionColumn(None, tuple(names), by_heading)
+
+
+def _answers(texts: Iterable[str], classes: Sequence[str]) -> bool:
+    return any(class_named(text, classes) is not None for text in texts)
+
+
+def _contains(asked: str, heading: str) -> bool:
+    return bool(heading) and re.search(rf"\b{re.escape(heading)}\b", asked) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(composed(text).replace("_", " ").casefold().split()).rstrip("?:. ")

@@ -1,0 +1,55 @@
+"""Settings about people's tables, as arguments of the adapters that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from t2ibench.arguments import format_args
+from t2ibench.errors import T2IBenchError
+from t2ibench.settings import RunSettings
+
+_FOLDER = "folder:"
+_ANSWERS = "answers:"
+_FILE = "file:"
+
+
+def model_arguments(settings: RunSettings) -> dict[str, str]:
+    """The arguments of the generator, with --columns and --pattern where it is a folder."""
+    if not (settings.model or "").startswith(_FOLDER):
+        return settings.model_args
+    arguments = {} if settings.pattern is None else {"pattern": settings.pattern}
+    return {**_columns(settings), **arguments, **settings.model_args}
+
+
+def judge_arguments(settings: RunSettings, judges: Sequence[object]) -> dict[str, str]:
+    """The arguments of the judges, with --columns where one of them reads answers."""
+    if not any(str(judge).startswith(_ANSWERS) for judge in judges):
+        return settings.judge_args
+    return {**_columns(settings), **settings.judge_args}
+
+
+def rewriter_arguments(settings: RunSettings) -> dict[str, str]:
+    """The arguments of the rewriter, with --columns where it is a file."""
+    if not (settings.rewriter or "").startswith(_FILE):
+        return settings.rewriter_args
+    return {**_columns(settings), **settings.rewriter_args}
+
+
+def check_used(settings: RunSettings) -> None:
+    """Refuse --columns and --pattern where nothing of a run reads them."""
+    if settings.pattern is not None and not (settings.model or "").startswith(_FOLDER):
+        raise T2IBenchError(
+            "--pattern is how names of files give prompts, and goes with --model folder:DIR.",
+            "Leave it out, or give a folder.",
+        )
+    reads = [(settings.model, _FOLDER), (settings.rewriter, _FILE)]
+    reads += [(judge, _ANSWERS) for judge in settings.judge]
+    if settings.columns and not any((name or "").startswith(kind) for name, kind in reads):
+        raise T2IBenchError(
+            "--columns names the headings of a table, and no table is read.",
+            "It goes with --model folder:DIR, --judge answers:FILE and --rewriter file:PATH.",
+        )
+
+
+def _columns(settings: RunSettings) -> dict[str, str]:
+    return {"columns": format_args(settings.columns)} if settings.columns else {}

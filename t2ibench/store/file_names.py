@@ -1,0 +1,173 @@
+"""Files of a folder by the names that people give them: on another system, by another program."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from t2ibench.errors import shown
+from t2ibench.store.files import natural_key
+
+_WRITTEN = {".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff"}
+# Further endings of formats that Pillow always reads: Windows and Chrome write .jfif and .pjpeg.
+IMAGE_SUFFIXES = frozenset(_WRITTEN | {".jpe", ".jfif", ".jif", ".pjpeg", ".pjp", ".dib", ".apng"})
+# What lies beside images and is not meant to be one.
+_BESIDE_WORDS = (
+    ".csv .tsv .tab .xlsx .xlsm .xls .ods .json .jsonl .ndjson .txt .md .yaml .yml .xml .html "
+    ".htm .pdf .log .ini .toml .py .ipynb .sh .zip .db .npy .npz .parquet .safetensors"
+)
+_BESIDE = frozenset(_BESIDE_WORDS.split())
+_HIDDEN = frozenset({"thumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "icon\r"})
+# A path of another machine: from the root, from a drive, or a share of a network.
+_ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\)")
+_LABEL_STUDIO = re.compile(r"/data/upload/\d+/[0-9a-f]{8}-(.+)")
+_LOCAL_FILES = re.compile(r".*/data/local-files/\?d=(.+)")
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder is one that a system or a program left: '._a.png', '~$labels.xlsx'.
+
+    Examples:
+        >>> is_hidden(".DS_Store"), is_hidden("~$labels.xlsx"), is_hidden("a.png")
+        (True, True, False)
+    """
+    return name.startswith((".", "~$")) or name.casefold() in _HIDDEN
+
+
+def visible_entries(folder: Path) -> list[Path]:
+    """What a folder contains, in natural order and without what is hidden."""
+    entries = (path for path in folder.iterdir() if not is_hidden(path.name))
+    return sorted(entries, key=lambda path: natural_key(composed(path.name)))
+
+
+def visible_files(folder: Path) -> Iterator[Path]:
+    """The files of a folder and of its sub-folders that are not hidden, in natural order."""
+    folders = []
+    for path in visible_entries(folder):
+        if path.is_dir() and not path.is_symlink():
+            folders.append(path)
+        elif not path.is_dir():
+            yield path
+    for path in folders:
+        yield from visible_files(path)
+
+
+def is_image_file(path: Path) -> bool:
+    """Whether a file has the ending of an image, and is not hidden."""
+    return path.suffix.lower() in IMAGE_SUFFIXES and not is_hidden(path.name)
+
+
+def composed(name: str) -> str:
+    """A name with its letters composed: on a Mac, 'é' is two characters of a file's name."""
+    return unicodedata.normalize("NFC", name)
+
+
+def left_out_line(paths: Iterable[Path]) -> str | None:
+    """A line about files whose endings are neither of images nor of what lies beside them."""
+    endings: Counter[str] = Counter()
+    for path in paths:
+        suffix = path.suffix.lower()
+        if suffix not in IMAGE_SUFFIXES and suffix not in _BESIDE and not is_hidden(path.name):
+            endings[suffix] += 1
+    if not endings:
+        return None
+    counted = []
+    for suffix, count in sorted(endings.items(), key=lambda item: (-item[1], item[0])):
+        plural = "s" if count != 1 else ""
+        ending = f"the unknown ending {shown(suffix)}" if suffix else "no ending"
+        counted.append(f"{count} file{plural} with {ending}")
+    verb = "is" if sum(endings.values()) == 1 else "are"
+    return f"{' and '.join(counted)} {verb} left out."
+
+
+class FileFinder:
+    """Finds files below a folder by names that need not be spelt as the file system spells them.
+
+    Letters count as the same however they are composed, and in either case where only one file
+    fits. A backslash separates folders where no file has it in its name. Of a path of another
+    machine, the end that exists here counts.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._by_end: dict[Path, str] = {}
+        self._folders: dict[Path, tuple[dict[str, Path], dict[str, list[Path]]]] = {}
+
+    def find(self, name: str) -> Path | None:
+        """The file of that name; None if there is none, or more than one."""
+        for candidate in _spellings(name):
+            path = self._below(candidate)
+            if path is not None:
+                return path
+        for candidate in _ends(name):
+            path = self._below(candidate)
+            if path is not None:
+                # Two paths of another machine with one end: which of them it is cannot be told.
+                return path if self._by_end.setdefault(path, name) == name else None
+        return None
+
+    def _below(self, name: str) -> Path | None:
+        """The file at a path below the root, or at one from the root of this machine."""
+        direct = self._root / name
+        if _is_file(direct):
+            return direct
+        folder = self._root
+        parts = PurePosixPath(name).parts
+        for part in parts:
+            entry = folder / part if part in {"/", ".."} else self._entry(folder, part)
+            if entry is None:
+                return None
+            folder = entry
+        return folder if _is_file(folder) else None
+
+    def _entry(self, folder: Path, name: str) -> Path | None:
+        exact, folded = self._listing(folder)
+        wanted = composed(name)
+        alike = folded.get(wanted.casefold(), [])
+        return exact.get(wanted) or (alike[0] if len(alike) == 1 else None)
+
+    def _listing(self, folder: Path) -> tuple[dict[str, Path], dict[str, list[Path]]]:
+        if folder not in self._folders:
+            exact: dict[str, Path] = {}
+            folded: dict[str, list[Path]] = {}
+            try:
+                entries = sorted(folder.iterdir())
+            except (OSError, ValueError):
+                entries = []
+            for path in entries:
+                name = composed(path.name)
+                exact[name] = path
+                folded.setdefault(name.casefold(), []).append(path)
+            self._folders[folder] = (exact, folded)
+        return self._folders[folder]
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """A name as it is, then the other forms in which it may mean a file."""
+    yield name
+    slashes = name.replace("\\", "/")
+    if slashes != name:
+        yield slashes
+    stored = _LABEL_STUDIO.fullmatch(slashes) or _LOCAL_FILES.fullmatch(slashes)
+    if stored is not None:
+        yield stored[1]
+        yield PurePosixPath(stored[1]).name
+
+
+def _ends(name: str) -> Iterator[str]:
+    """The ends of a path of another machine, the longest first."""
+    if _ABSOLUTE.match(name):
+        parts = [part for part in name.replace("\\", "/").split("/") if part and part != ".."]
+        for start in range(1, len(parts)):
+            yield "/".join(parts[start:])
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return os.path.isfile(path)  # noqa: PTH113  pathlib's raises for some names
+    except ValueError:
+        return False

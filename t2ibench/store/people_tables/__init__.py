@@ -1,0 +1,1 @@
+"""Tables that people made: CSV, XLSX and JSON, read by one reader (see `reader`)."""

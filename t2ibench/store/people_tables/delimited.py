@@ -1,0 +1,122 @@
+"""Records of a text whose cells are separated by commas, semicolons, tabs or bars."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, shown
+
+Record = tuple[int, list[str]]  # the line on which it begins, and its cells
+DELIMITERS = ",;\t|"
+NO_DELIMITER = "\x1f"  # in a file of one column, commas are text
+DELIMITER_NAMES = {
+    ",": "a comma",
+    ";": "a semicolon",
+    "\t": "a tab",
+    "|": "a bar",
+    NO_DELIMITER: "a separator",
+}
+_SAMPLE = 50  # records by which the delimiter is chosen
+_SEP_LINE = re.compile(r'"?sep=(.)"?[,;\t| ]*(?:\r\n|\r|\n|$)', re.IGNORECASE)
+_LONGEST_CELL = 16 * 2**20  # characters
+
+
+def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
+    """The records of a text that are not empty, and the delimiter of their cells.
+
+    A quoted cell may contain line breaks. Excel's first line 'sep=;' is followed, and a space
+    between a delimiter and a quote is allowed.
+    """
+    csv.field_size_limit(_LONGEST_CELL)
+    lines_before = 0
+    declared = _SEP_LINE.match(text)
+    if declared is not None:
+        text = text[declared.end() :]
+        lines_before = 1
+    delimiter = declared[1] if declared is not None else choose_delimiter(text)
+    spaced = re.search(f'{re.escape(delimiter)} +"', text) is not None
+    records: list[Record] = []
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=spaced
+    )
+    line = lines_before + 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                records.append((line, cells))
+            line = lines_before + reader.line_num + 1
+    except csv.Error as error:
+        raise _slip(error, path, line) from None
+    return records, delimiter
+
+
+def _slip(error: csv.Error, path: Path, line: int) -> T2IBenchError:
+    """The error of the `csv` module in words of a person who has a spreadsheet."""
+    where = f"{shown(path, 400)}:{line}"
+    words = str(error)
+    if "unexpected end of data" in words:
+        return T2IBenchError(
+            f"{where}: unexpected end of data: the quote that opens in this row is never closed.",
+            'Close it, or write a quote inside a cell twice ("").',
+        )
+    if "expected after" in words:
+        return T2IBenchError(
+            f"{where}: text follows a closing quote ({words}).",
+            'Write a quote inside a quoted cell twice ("").',
+        )
+    return T2IBenchError(f"{where}: {words}.")
+
+
+def choose_delimiter(text: str) -> str:
+    r"""The delimiter by which the heading and most rows of a text have the same cells.
+
+    Examples:
+        >>> choose_delimiter("file;gender, as seen\na.png;female\n")
+        ';'
+        >>> choose_delimiter("caption\nA man, a dog\n") == NO_DELIMITER
+        True
+    """
+    best = NO_DELIMITER
+    best_fit = (0.0, 0)
+    for delimiter in DELIMITERS:
+        records = _sample(text, delimiter)
+        heading = _width(records[0]) if records else 0
+        if heading < 2:
+            continue
+        fit = (_share_alike(records, heading), heading)
+        if best == NO_DELIMITER or fit > best_fit:
+            best = delimiter
+            best_fit = fit
+    return best
+
+
+def _sample(text: str, delimiter: str) -> list[list[str]]:
+    """The heading and the first rows with text, as far as they can be read this way."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    records: list[list[str]] = []
+    with suppress(csv.Error):
+        for cells in reader:
+            if _width(cells):
+                records.append(cells)
+            if len(records) > _SAMPLE:
+                break
+    return records
+
+
+def _width(cells: Sequence[str]) -> int:
+    """How many cells there are up to the last one with text."""
+    return max((number for number, cell in enumerate(cells, 1) if cell.strip()), default=0)
+
+
+def _share_alike(records: Sequence[Sequence[str]], heading: int) -> float:
+    """The share of rows that have the cells of the heading, in tenths; empty ones may be cut."""
+    rows = records[1:]
+    if not rows:
+        return 1.0
+    alike = sum(len(row) == len(records[0]) or _width(row) == heading for row in rows)
+    return round(alike / len(rows), 1)

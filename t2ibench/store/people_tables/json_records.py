@@ -1,0 +1,156 @@
+"""Records of a JSON text: objects line by line, a list of them, or columns of pandas."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, shown
+
+JsonRecord = tuple[int, dict[str, Any]]  # the line on which it begins, and its values
+_DECODER = json.JSONDecoder()
+_BLANK = " \t\r\n"
+
+
+def json_records(text: str, path: Path, expected: str) -> list[JsonRecord]:
+    """The objects of a text: JSON Lines, a list, or columns of values.
+
+    Label Studio's export becomes one record an annotation: its data, annotator and choices.
+    """
+    start = len(text) - len(text.lstrip(_BLANK))
+    if text[start : start + 1] == "[":
+        return [*_spread(_items_of_list(text, start + 1, path, expected))]
+    whole = _whole_object(text, start)
+    if whole is not None:
+        return [*_spread(_columns(whole, path))]
+    return [*_spread(_lines(text, path, expected))]
+
+
+def _lines(text: str, path: Path, expected: str) -> Iterator[JsonRecord]:
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        if line.strip():
+            yield number, _object(line, path, number, expected)
+
+
+def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise T2IBenchError(
+            f"{shown(path, 400)}:{number}: not a JSON object.",
+            f"Expected one a line, such as {expected}.",
+        )
+    return value
+
+
+def _items_of_list(text: str, at: int, path: Path, expected: str) -> Iterator[JsonRecord]:
+    """The objects of a list with the lines on which they begin."""
+    line = text.count("\n", 0, at) + 1
+    counted = at
+    while True:
+        while at < len(text) and text[at] in ", \t\r\n":
+            at += 1
+        line += text.count("\n", counted, at)
+        counted = at
+        if text[at : at + 1] == "]":
+            return
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise T2IBenchError(
+                f"{shown(path, 400)}:{line}: not a JSON object in the list.",
+                f"Expected a list of objects, such as [{expected}].",
+            )
+        yield line, value
+
+
+def _whole_object(text: str, start: int) -> dict[str, Any] | None:
+    """The one object that a text is; None where something follows it, as in JSON Lines."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or text[end:].strip():
+        return None
+    return value
+
+
+def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
+    """Records of an object of columns, which pandas' to_json writes; of a list that has a name."""
+    values = list(whole.values())
+    if not values or not all(isinstance(part, (dict, list)) for part in values):
+        yield 1, dict(whole)
+        return
+    lists = [part for part in values if isinstance(part, list)]
+    if len(values) == 1 and lists and all(isinstance(item, dict) for item in lists[0]):
+        yield from enumerate(lists[0], start=1)
+        return
+    columns = {
+        name: part if isinstance(part, dict) else dict(enumerate(part))
+        for name, part in whole.items()
+    }
+    keys = list(next(iter(columns.values())))
+    if any(list(column) != keys for column in columns.values()):
+        raise T2IBenchError(
+            f"{shown(path, 400)}: its columns are of different length.",
+            "Expected JSON Lines, or a list of objects, one for each row.",
+        )
+    for number, key in enumerate(keys, start=1):
+        yield number, {name: column[key] for name, column in columns.items()}
+
+
+def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
+    """Records as they are; a task of Label Studio as one record for each of its annotations."""
+    for line, record in records:
+        annotations = record.get("annotations")
+        data = record.get("data")
+        if not isinstance(data, dict) or not isinstance(annotations, list):
+            yield line, record
+            continue
+        for annotation in annotations:
+            if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
+                yield line, {**data, **_choices(annotation)}
+
+
+def _choices(annotation: Mapping[str, Any]) -> dict[str, Any]:
+    """What an annotation of Label Studio answers, by the name of the control."""
+    answers: dict[str, Any] = {}
+    if annotation.get("completed_by") is not None:
+        answers["completed_by"] = annotation["completed_by"]
+    for result in annotation.get("result") or ():
+        value = result.get("value") if isinstance(result, dict) else None
+        if isinstance(value, dict):
+            given = value.get("choices", value.get("text", value.get("rating")))
+            answers[str(result.get("from_name"))] = given
+    return answers
+
+
+def text_of(value: Any) -> str | None:
+    """A value of a cell as text; None for what is no text, such as a list of several.
+
+    Examples:
+        >>> text_of(1.0), text_of(None), text_of({"choices": ["male"]}), text_of(["a", "b"])
+        ('1', '', 'male', None)
+    """
+    if isinstance(value, str):
+        return value.strip()
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, dict) and list(value) == ["choices"]:
+        return text_of(value["choices"])
+    if isinstance(value, list) and len(value) <= 1:
+        return text_of(value[0]) if value else ""
+    return None

@@ -1,0 +1,405 @@
+"""Tables as people have them, of many programs: read back equal, or refused in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import time
+import unicodedata
+import zipfile
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openpyxl import Workbook, load_workbook
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.people_tables import workbook as workbook_module
+from t2ibench.store.people_tables.headings import KNOWN_HEADINGS, known_column
+from t2ibench.store.people_tables.reader import Table, read_table
+
+
+def table_of(path: Path, content: str | bytes, **options: Any) -> Table:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_table(path, **options)
+
+
+def error_of(path: Path, content: str | bytes, **options: Any) -> str:
+    with pytest.raises(T2IBenchError) as caught:
+        table_of(path, content, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def saved(path: Path, *rows: list[Any]) -> Workbook:
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return book
+
+
+WANTED = [
+    {"file": "a b.jpg", "prompt": "a nurse, at work; or | so", "n": ""},
+    {"file": "b.jpg", "prompt": "", "n": "2"},
+]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_delimiter_encoding_and_line_ends(
+    tmp_path: Path, delimiter: str, encoding: str, end: str
+) -> None:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(WANTED[0]), delimiter=delimiter, lineterminator=end)
+    writer.writeheader()
+    writer.writerows(WANTED)
+    table = table_of(tmp_path / "a.csv", out.getvalue().encode(encoding))
+    assert table.columns == ["file", "prompt", "n"]
+    assert [row for _, row in table.rows] == WANTED
+    assert [line for line, _ in table.rows] == [2, 3]
+    assert not table.notes
+
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
+_CELL = st.one_of(_TEXT, st.sampled_from(['say "x"', "a, b", "a; b", "1\n2", "=1+1", "|", "\t"]))
+_ROWS = st.lists(st.lists(_CELL, min_size=3, max_size=3), min_size=1, max_size=6)
+
+
+def stripped(rows: list[list[str]]) -> list[list[str]]:
+    """Rows as they are read: without empty ones, and without spaces around cells."""
+    cells = [[cell.strip() for cell in row] for row in rows]
+    return [row for row in cells if any(row)]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=_ROWS,
+    delimiter=st.sampled_from(",;\t|"),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    sep=st.booleans(),
+)
+def test_what_csv_writes_is_read_back(
+    tmp_path: Path,
+    rows: list[list[str]],
+    delimiter: str,
+    quoting: Any,
+    end: str,
+    encoding: str,
+    sep: bool,
+) -> None:
+    if end == "\r":  # csv leaves other line breaks without quotes then
+        quoting = csv.QUOTE_ALL
+    out = io.StringIO()
+    if sep:
+        out.write(f"sep={delimiter}{end}")
+    writer = csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator=end)
+    writer.writerow(["file", "prompt", "note"])
+    writer.writerows(rows)
+    table = table_of(tmp_path / "a.csv", out.getvalue().encode(encoding))
+    assert table.columns == ["file", "prompt", "note"]
+    assert [[*row.values()] for _, row in table.rows] == stripped(rows)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=_ROWS)
+def test_what_openpyxl_writes_is_read_back(tmp_path: Path, rows: list[list[str]]) -> None:
+    # XLSX has no empty text, and openpyxl takes '=' for the beginning of a formula.
+    cells = [[cell.replace("=", "") for cell in row] for row in rows]
+    saved(tmp_path / "a.xlsx", ["file", "prompt", "note"], *cells)
+    table = read_table(tmp_path / "a.xlsx")
+    assert [[*row.values()] for _, row in table.rows] == stripped(cells)
+
+
+def test_a_line_of_a_record_is_that_on_which_it_begins(tmp_path: Path) -> None:
+    text = '"What is\r\nthe gender?",file\r\n"fe\r\nmale",a.png\r\n\r\nmale,b.png,c\r\n'
+    assert ":6: 3 cells, but the header has 2: 'c'" in error_of(tmp_path / "a.csv", text)
+    table = table_of(tmp_path / "a.csv", text.replace(",c\r\n", ",\r\n"))
+    assert table.columns == ["What is the gender?", "file"]
+    assert [(line, row["file"]) for line, row in table.rows] == [(3, "a.png"), (6, "b.png")]
+    shifted = table_of(tmp_path / "a.csv", f"sep=,\r\n{text}".replace(",c\r\n", ",\r\n"))
+    assert [line for line, _ in shifted.rows] == [4, 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "rows"),
+    [
+        ("caption\nA man, a dog\n", ["caption"], [["A man, a dog"]]),
+        # A delimiter in the heading that rows do not have, and the other way round.
+        ("gender, as seen;file\nmale;a.png\n", ["gender, as seen", "file"], [["male", "a.png"]]),
+        ("file;prompt\na.png;a, b\nb.png;c, d\n", ["file", "prompt"], [["a.png", "a, b"]] * 1),
+        # Excel's empty columns, a short row, a space before a quote.
+        ("file,n,,,\na.png,1,,,\nb.png\n", ["file", "n"], [["a.png", "1"], ["b.png", ""]]),
+        ('file, note\na.png, "yes, sure"\n', ["file", "note"], [["a.png", "yes, sure"]]),
+        # pandas and R put row numbers into a first column without a heading.
+        (',file\n0,a.png\n"1",b.png\n', ["Unnamed: 0", "file"], [["0", "a.png"], ["1", "b.png"]]),
+        ('"";"file";"n"\n"1";"a.png";1,5\n', ["Unnamed: 0", "file", "n"], [["1", "a.png", "1,5"]]),
+        ('\n\n "File" ,n\na.png,1\n', ["File", "n"], [["a.png", "1"]]),
+        # The same column twice, or one of two of the same name without a cell.
+        ("file,n,n\na.png,1,1\n", ["file", "n"], [["a.png", "1"]]),
+        ("file,n,N\na.png,,2\n", ["file", "n"], [["a.png", "2"]]),
+    ],
+)
+def test_dialects(tmp_path: Path, text: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = table_of(tmp_path / "a.csv", text)
+    assert table.columns == columns
+    assert [[*row.values()] for _, row in table.rows][: len(rows)] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("file,prompt\na,b, c\n", ":2: 3 cells, but the header has 2: .*a comma into double"),
+        ('file,prompt\na,"b\n', ":2: .*the quote that opens in this row is never closed"),
+        ("file;prompt\n\na;b;c\n", ":3: .*a semicolon"),
+        ('file,prompt\n\n"a "x" b",c\n', ":3: text follows a closing quote"),
+        (b"file,prompt\na\x00\xff\xfe,b\n", ":2 is not UTF-8"),
+        (b"\x81\x8d", ":1 is not UTF-8"),
+    ],
+)
+def test_a_slip_is_one_line(tmp_path: Path, text: str | bytes, message: str) -> None:
+    assert re.search(message, error_of(tmp_path / "a.csv", text))
+
+
+def test_windows_1252_is_the_last_resort_and_is_named(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "a.csv", "Datei;Prompt\na.png;Ärztin – müde\n".encode("cp1252"))
+    assert table.rows == [(2, {"Datei": "a.png", "Prompt": "Ärztin – müde"})]
+    (note,) = table.notes
+    assert "read as Windows-1252: check line 2, 'a.png;Ärztin – müde'" in note
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("File", " FILE ", "filename", "file_name", "File Name", "File\r\nname", '"file"', "img"),
+        *("Dateiname", "Datei", "Bild", "archivo", "fichier", "\ufefffile", "文件名", "Nome-File"),
+        unicodedata.normalize("NFD", "Имя файла"),
+    ],
+)
+def test_known_headings_of_images(heading: str) -> None:
+    assert known_column("image", ["n", heading]) == heading
+
+
+def test_headings_that_mean_the_same_are_listed_once() -> None:
+    for role, names in KNOWN_HEADINGS.items():
+        assert len(names) == len(set(names)), role
+    assert not set(KNOWN_HEADINGS["image"]) & set(KNOWN_HEADINGS["prompt"])
+
+
+def test_a_doubled_heading_matters_where_its_column_is_used(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "a.csv", "file,n,n,prompt\na.png,1,2,x\n")
+    assert table.find("image") == "file"
+    with pytest.raises(T2IBenchError, match=r":2: the heading 'n' is there twice, with '1' and"):
+        table.check_used("n")
+
+
+def test_columns_that_a_user_names(tmp_path: Path) -> None:
+    content = "Name,Text,file\na.png,x,17\n"
+    table = table_of(tmp_path / "a.csv", content, columns={"image": "NAME", "prompt": "text"})
+    assert (table.find("image"), table.find("prompt")) == ("Name", "Text")
+    assert table_of(tmp_path / "a.csv", content, columns={"file": "Name"}).find("image") == "Name"
+    absent = table_of(tmp_path / "a.csv", content, columns={"image": "Nmae"})
+    assert absent.find("image") == "file" and "has no column 'Nmae'" in absent.notes[0]
+    with pytest.raises(T2IBenchError, match="no column 'answer'. Its columns are 'Name', 'Text'"):
+        absent.need("answer", "each row has one")
+
+
+def test_qualtrics_has_three_rows_of_headings(tmp_path: Path) -> None:
+    text = 'file,Q1\nfile,Which?\n"{""ImportId"":""f""}","{""ImportId"":""QID1""}"\na.png,male\n'
+    table = table_of(tmp_path / "a.csv", text)
+    assert table.rows == [(4, {"file": "a.png", "Q1": "male"})]
+    assert "line 2 and 3 is a further heading of Qualtrics" in table.notes[0]
+
+
+# JSON
+
+
+ROWS = [{"file": "a.png", "n": 1}, {"file": "b.png", "n": None}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(map(json.dumps, ROWS)),
+        "\r\n\r\n".join(map(json.dumps, ROWS)),
+        json.dumps(ROWS),
+        json.dumps(ROWS, indent=2),
+        json.dumps({"rows": ROWS}),
+        json.dumps({"file": {"0": "a.png", "1": "b.png"}, "n": {"0": 1, "1": None}}),
+        json.dumps({"file": ["a.png", "b.png"], "n": [1, None]}, indent=1),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.txt"])
+def test_json_as_lines_lists_and_columns(tmp_path: Path, text: str, name: str) -> None:
+    if name == "a.txt" and "\r" in text:
+        text = text.replace("\r\n\r\n", "\n")
+    if name == "a.txt" and not text.startswith(('{"', "[{")):
+        return  # nothing in it says that it is JSON
+    assert [row for _, row in table_of(tmp_path / name, text).rows] == ROWS
+
+
+def test_lines_of_json_lists(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "a.json", '[\n{"a": 1},\n\n{"a":\n 2}]')
+    assert [line for line, _ in table.rows] == [2, 4]
+    assert ":3: not a JSON object in the list" in error_of(tmp_path / "a.json", '[\n{"a": 1},\n3]')
+    assert ":2: not a JSON object." in error_of(tmp_path / "a.jsonl", '{"a": 1}\nx\n')
+
+
+def test_label_studio_json_is_a_row_an_annotation(tmp_path: Path) -> None:
+    choice = {"from_name": "gender", "type": "choices", "value": {"choices": ["male"]}}
+    task = {
+        "id": 1,
+        "data": {"image": "a.png"},
+        "annotations": [
+            {"completed_by": 1, "result": [choice]},
+            {"completed_by": 2, "result": [], "was_cancelled": True},
+        ],
+    }
+    table = table_of(tmp_path / "a.json", json.dumps([task]))
+    ((line, row),) = table.rows
+    assert row == {"image": "a.png", "completed_by": 1, "gender": ["male"]}
+    assert table.text(line, row, "gender") == "male"
+
+
+# XLSX
+
+
+def test_cells_of_a_workbook_as_they_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = Workbook()
+    sheet = book.active
+    sheet.append(["file", "int", "float", "date", "time", "share", "zeros", "yes"])
+    when = datetime(2026, 5, 1, 10, 30)
+    sheet.append(["a.png", 3, 1.0, date(2026, 5, 1), when, 0.25, 12, True])
+    sheet["F2"].number_format = "0%"
+    sheet["G2"].number_format = "00000"
+    book.save(path)
+    ((line, row),) = read_table(path).rows
+    assert line == 2
+    values = ["a.png", "3", "1", "2026-05-01", "2026-05-01 10:30:00", "25%", "00012", "TRUE"]
+    assert [*row.values()] == values
+
+
+def test_merged_cells_sheets_and_formulas(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = Workbook()
+    sheet = book.active
+    for row in (["prompt", "file", "n"], ["a nurse", "a.png", "=1+1"], [None, "b.png"], [], ["c"]):
+        sheet.append(row)
+    sheet.merge_cells("A2:A3")
+    other = book.create_sheet("Zweite Runde")
+    other.append(["file"])
+    other.append(["z.png"])
+    book.save(path)
+    table = read_table(path)
+    assert [(line, row["prompt"], row["file"]) for line, row in table.rows] == [
+        (2, "a nurse", "a.png"),
+        (3, "a nurse", "b.png"),
+        (5, "c", ""),
+    ]
+    assert any("'Sheet' is read; there are also 'Zweite Runde'" in note for note in table.notes)
+    assert any("1 formulas have no stored value" in note for note in table.notes)
+    assert read_table(path, sheet="zweite  runde").rows == [(2, {"file": "z.png"})]
+    with pytest.raises(T2IBenchError, match="no sheet 'Zweite'.*Its sheets: Sheet, Zweite Runde"):
+        read_table(path, sheet="Zweite")
+
+
+def test_the_stored_value_of_a_formula_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file", "n"], ["a.png", "=1+1"])
+    parts = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            parts[name] = archive.read(name)
+    name = "xl/worksheets/sheet1.xml"
+    before = parts[name]
+    parts[name] = before.replace(b"<f>1+1</f><v></v>", b"<f>1+1</f><v>2</v>").replace(
+        b"<f>1+1</f><v />", b"<f>1+1</f><v>2</v>"
+    )
+    assert parts[name] != before
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, data in parts.items():
+            archive.writestr(part, data)
+    table = read_table(path)
+    assert table.rows == [(2, {"file": "a.png", "n": "2"})] and not table.notes
+
+
+def test_a_hidden_first_sheet_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["x"], ["1"])
+    book = load_workbook(path)
+    book.create_sheet("Daten").append(["file"])
+    book["Daten"].append(["a.png"])
+    book["Sheet"].sheet_state = "hidden"
+    book.active = 1
+    book.save(path)
+    assert read_table(path).columns == ["file"]
+
+
+def rewritten_zip(path: Path, change: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()} | change
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    rewritten_zip(path, {"xl/media/image1.png": b"\0" * 2**21})
+    monkeypatch.setattr(workbook_module, "_LARGEST", 2**20)
+    with pytest.raises(T2IBenchError, match="unpacks to more than 1 MiB"):
+        read_table(path)
+    monkeypatch.undo()
+    monkeypatch.setattr(workbook_module, "_MOST_CELLS", 1)
+    with pytest.raises(T2IBenchError, match="more than 1 cells"):
+        read_table(path)
+
+
+def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    bomb = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "bb">]><sst>&b;</sst>'
+    rewritten_zip(path, {"xl/sharedStrings.xml": bomb})
+    with pytest.raises(T2IBenchError, match="has entities of its own"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "before 2007 (.xls), or has a password"),
+        (b"<html><table>", "web page with the ending of a workbook"),
+        (b"PK\x03\x04 torn", "cannot be unpacked"),
+    ],
+)
+def test_what_only_looks_like_a_workbook(tmp_path: Path, data: bytes, message: str) -> None:
+    assert message in error_of(tmp_path / "a.xlsx", data)
+
+
+def test_an_open_document_sheet_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
+        archive.writestr("content.xml", "<x/>")
+    with pytest.raises(T2IBenchError, match="OpenDocument sheet.*Save it as .xlsx"):
+        read_table(tmp_path / "a.ods")
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows_take_seconds(tmp_path: Path) -> None:
+    rows = [[f"{number}.png", f"a nurse, {number}", "female"] for number in range(100_000)]
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["file", "prompt", "gender"], *rows])
+    start = time.process_time()
+    assert len(read_table(tmp_path / "a.csv").rows) == 100_000
+    assert time.process_time() - start < 5
