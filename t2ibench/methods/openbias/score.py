@@ -518,7 +518,8 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
             text, word = caption.text, caption.stimulus
             shown = PromptNeed(text, n, word or bias.about, "" if word else text)
             prompts.setdefault(text, shown)
-            questions.append(QuestionNeed(text, n, caption.question, bias.classes))
+            asked = QuestionNeed(text, n, caption.question, bias.classes, bias.full_name)
+            questions.append(asked)
     return Needs(tuple(prompts.values()), (), tuple(dict.fromkeys(questions)), embeds=False)
 
 
