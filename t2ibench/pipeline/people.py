@@ -39,9 +39,7 @@ def people_agreement(
     asked: dict[tuple[str, tuple[str, ...]], _Asked] = {}
     for need in dict.fromkeys((*needs.questions, *needs.checks)):
         about = need.about or need.question
-        of_question = asked.setdefault(
-            (about, need.classes), _Asked(need.question, need.classes)
-        )
+        of_question = asked.setdefault((about, need.classes), _Asked(need.question, need.classes))
         for index, attempt in enumerate(images.first(need.prompt, need.images)):
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
@@ -84,9 +82,7 @@ def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
 
 def _classes(answers: Mapping[str, str], classes: Sequence[str]) -> dict[str, str]:
     """Person to class; free text is a class of its own."""
-    return {
-        name: answer for name, answer in answers.items() if not classes or answer in classes
-    }
+    return {name: answer for name, answer in answers.items() if not classes or answer in classes}
 
 
 def _pair(

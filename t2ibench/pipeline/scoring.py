@@ -310,9 +310,7 @@ def _evidence(
     )
 
 
-def _fingerprints(
-    judges: Iterable[AnswerStore | PeopleStore], stores: Stores
-) -> dict[str, str]:
+def _fingerprints(judges: Iterable[AnswerStore | PeopleStore], stores: Stores) -> dict[str, str]:
     """Judge to fingerprint; of several people as one judge, each of them."""
     found: dict[str, str] = {}
     for judge in judges:

@@ -101,7 +101,9 @@ class StoredEvidence:
 
     def people_answered(self) -> bool:
         """Whether the judge is people (openbias.answers.SeveralPeople)."""
-        return isinstance(self._judged, PeopleStore) or bool(self._judged and self._judged.by_labels)
+        return isinstance(self._judged, PeopleStore) or bool(
+            self._judged and self._judged.by_labels
+        )
 
     def votes(
         self, prompt: str, n: int, question: str, classes: Sequence[str]

@@ -286,7 +286,9 @@ class _Votes:
     @cached_property
     def counts(self) -> Float64Array:
         """Votes of each class, shape (images, k)."""
-        counted: Float64Array = (self.votes[..., None] == np.arange(self.k)).sum(axis=1).astype(float)
+        counted: Float64Array = (
+            (self.votes[..., None] == np.arange(self.k)).sum(axis=1).astype(float)
+        )
         return counted
 
     @cached_property

@@ -66,8 +66,6 @@ def person_of(judge: str) -> str:
 def people_among(judges: Mapping[str, AnswerStore]) -> dict[str, AnswerStore]:
     """The judges that are files of answers, if there are two or more."""
     people = {
-        name: store
-        for name, store in judges.items()
-        if name.startswith((ANSWERS_BY, ANSWERS_IN))
+        name: store for name, store in judges.items() if name.startswith((ANSWERS_BY, ANSWERS_IN))
     }
     return people if len(people) > 1 else {}

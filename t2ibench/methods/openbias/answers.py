@@ -275,9 +275,7 @@ def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settin
     accuracy = _accuracy(captions, reached.classes, settings.rng(task.id, f"people {number}"))
     if isinstance(evidence, SeveralPeople) and evidence.people_answered():
         captions = [replace(caption, accuracy=accuracy) for caption in captions]
-    return BiasAnswers(
-        reached, np.array(counts), tuple(captions), samples, bias.classes, accuracy
-    )
+    return BiasAnswers(reached, np.array(counts), tuple(captions), samples, bias.classes, accuracy)
 
 
 def _accuracy(
