@@ -134,7 +134,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
     from t2ibench.reports.people import agreement_table, disputed_table
-    from t2ibench.reports.writers import WRITERS, Table, render
+    from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.run import open_images
 
     if arguments.format != "json":

@@ -11,12 +11,12 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
-from t2ibench.methods.core.describe import listed
 from t2ibench.pipeline.people import people_agreement
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter

@@ -359,7 +359,7 @@ class _Votes:
         square = _GRID**2 * factor
         loss = yy - 2 * linear * y - 2 * square * xy + 2 * linear * square * x
         loss = loss + linear**2 * total[:, None] + square**2 * xx
-        allowed = _GRID >= np.sqrt(agreement)[:, None] - _LEAST
+        allowed = np.sqrt(agreement)[:, None] - _LEAST <= _GRID
         best: IntArray = np.where(allowed, np.round(loss, 12), np.inf).argmin(axis=1)
         chosen: Float64Array = _GRID[best]
         return chosen
