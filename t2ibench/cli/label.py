@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, not_negative, positive
 from t2ibench.errors import T2IBenchError, did_you_mean
+
+if TYPE_CHECKING:
+    from t2ibench.apps.labelling.agreement import JudgeAgreement, RunAgreement
+    from t2ibench.reports.writers import Table
 
 _EXAMPLES = """\
 examples:
   t2ibench label export runs/sdxl                       200 images a question: a sheet and a page
   t2ibench label import runs/sdxl sheet.csv --labeller anna
   t2ibench score runs/sdxl                              every share, corrected by people's answers
-  t2ibench label agree runs/sdxl                        kappa, alpha and F1 of each judge
+  t2ibench label agree runs/sdxl                        alpha and kappa of people and judges
+  t2ibench label agree runs/sdxl --format csv           the images that people disagree about
 """
 
 
@@ -22,7 +30,7 @@ def add(verbs: Any) -> None:
     """Add the verb."""
     label = verbs.add_parser(
         "label",
-        help="people's answers: export, import, agree (a judge with people)",
+        help="people's answers: export, import, agree (people with each other, a judge with them)",
         description="Judges err. Export a random sample of images, let people answer about it "
         "without seeing prompt or judge, import their answers: every share is then given "
         "corrected, too.",
@@ -46,8 +54,16 @@ def add(verbs: Any) -> None:
     )
     add_flag(take, "--sheet NAME", "the sheet of a workbook (the first)")
     take.set_defaults(handler=run_import)
-    agree = actions.add_parser("agree", help="how far each judge agrees with people")
-    add_flag(agree, "run RUN", "a run with imported labels")
+    agree = actions.add_parser(
+        "agree", help="show how far people agree, which images they dispute, and judges with them"
+    )
+    add_flag(agree, "run RUN", "a run with imported labels, or answers of several people")
+    add_flag(
+        agree,
+        "--format F",
+        "print md, latex, csv (a row for each disputed image) or json (all of it) (default: md)",
+        default="md",
+    )
     agree.set_defaults(handler=run_agree)
 
 
@@ -127,40 +143,63 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
-    """Print how far each judge agrees with people, question by question."""
-    from tabulate import tabulate
-
-    from t2ibench.apps.labelling.agreement import agreements
+    """Print how far people agree with each other, and each judge with people."""
+    from t2ibench.apps.labelling.agreement import agreement_of_run
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
-    from t2ibench.reports.cells import number
-    from t2ibench.results.run import open_run
-    from t2ibench.store.labels import LabelStore
+    from t2ibench.reports.people import agreement_table, disputed_table
+    from t2ibench.reports.writers import WRITERS, render
+    from t2ibench.results.run import open_images
 
-    folder = open_run(Path(arguments.run))
-    labels = LabelStore(folder.database)
-    if not len(labels):
-        raise T2IBenchError(
-            f"{arguments.run} has no labels.", f"Run `t2ibench label export {arguments.run}` first."
-        )
+    if arguments.format != "json":
+        WRITERS.get(arguments.format)  # before any file is read
+    folder, images = open_images(Path(arguments.run))
     stores = open_stores(folder.database, {}, folder.record.judges)
-    if not stores.judges:
+    agreement = agreement_of_run(stored_plan(folder), images, stores)
+    if agreement is None:
         raise T2IBenchError(
-            f"{arguments.run} has no judge to compare people with.",
-            f"t2ibench score {arguments.run} gives the numbers of people alone.",
+            f"{arguments.run} has no two people, and no judge and people, who answered the same.",
+            f"`t2ibench label export {arguments.run}` writes a sheet for people to fill; or give a "
+            "file for each person: --judge answers:A.csv,by=anna,answers:B.csv,by=ben",
         )
-    found = agreements(labels, stores.judges)
-    headers = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
+    if arguments.format == "json":
+        print(_as_json(agreement))
+        return 0
+    disputed = disputed_table(agreement.people)
+    if arguments.format == "csv":
+        print(render("csv", disputed), end="")
+        return 0
+    tables: list[Table] = []
+    if agreement.people:
+        tables = [agreement_table(agreement.people), *([disputed] if disputed.rows else [])]
+    if agreement.judges:
+        tables.append(_of_judges(agreement.judges))
+    print("\n".join(render(arguments.format, table) for table in tables), end="")
+    return 0
+
+
+def _as_json(agreement: RunAgreement) -> str:
+    people = [question.model_dump(mode="json") for question in agreement.people]
+    judges = [asdict(judge) for judge in agreement.judges]
+    return json.dumps({"people": people, "judges": judges}, ensure_ascii=False, indent=1)
+
+
+def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
+    """The agreement of judges with people."""
+    from t2ibench.reports.cells import number
+    from t2ibench.reports.writers import Table
+
+    heads = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
     rows = [
         [
-            *(one.question, one.judge, one.n),
-            *map(number, (one.accuracy, one.macro_f1, one.kappa, one.alpha, one.people)),
+            *(judge.question, judge.judge, str(judge.n)),
+            *map(number, (judge.accuracy, judge.macro_f1, judge.kappa, judge.alpha, judge.people)),
         ]
-        for one in found
+        for judge in judges
     ]
-    print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
-    print(
-        "\nAgainst what most people answered. Kappa is Cohen's; Alpha is Krippendorff's, over the "
-        "judge and everyone; People is Krippendorff's among people alone. Images where either said "
-        "'unknown' are left out."
+    note = (
+        "Judges against what most people answered. Kappa is Cohen's; Alpha is Krippendorff's, over "
+        "the judge and everyone; People is Krippendorff's among people alone. Images where either "
+        "said 'unknown' are left out."
     )
-    return 0
+    return Table(heads, rows, [note])

@@ -11,11 +11,13 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
+from t2ibench.pipeline.people import people_agreement
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
@@ -40,12 +42,13 @@ from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskSettings
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.settings import Measurement, Settings
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import ANSWERS_BY, AnswerStore
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
+from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.worker_pool import each_of
 
@@ -65,7 +68,23 @@ class Stores:
     checks: Sequence[JudgeCheck] = ()
     images: DistinctImages | None = None  # None where only texts are scored
 
-    def check_of(self, judge: AnswerStore) -> JudgeCheck | None:
+    @property
+    def readers(self) -> dict[str, AnswerStore | PeopleStore]:
+        """The judges; several files of answers are one (see `store.people`)."""
+        people = people_among(self.judges)
+        others = {name: one for name, one in self.judges.items() if name not in people}
+        if not people:
+            return dict(others)
+        name = ANSWERS_BY + listed([person_of(judge) for judge in people])
+        return {name: PeopleStore(name, people), **others}
+
+    @property
+    def votes(self) -> Votes | None:
+        """What each of several people answered: in files of answers, else by labels."""
+        several = [one for one in self.readers.values() if isinstance(one, PeopleStore)]
+        return several[0] if several else self.labels
+
+    def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
         """The check of this very judge."""
         by = (judge.name, judge.fingerprint)
         return next((one for one in self.checks if (one.judge, one.fingerprint) == by), None)
@@ -214,7 +233,7 @@ def _written(
     record, paired = task_record(task, *found, settings), paired_task(*found)
     needs, level, images = plan.needs[task.id], plan.settings.level, stores.images
     if images is not None:
-        counts = needs.images_by_prompt
+        counts, votes = needs.images_by_prompt, stores.votes
         missing, because = _lost(counts, images)
         treated = prompt_outcomes(counts, needs.groups, images.first, level)
         lines = [revised_line(treated), repeats_line(repeated, counts)]
@@ -223,6 +242,7 @@ def _written(
             "excluded_because": because,
             "prompt_outcomes": treated,
             "repeated_prompts": repeated,
+            "people": [] if votes is None else people_agreement(needs, images, votes, level),
             "warnings": [*record.warnings, *filter(None, lines)],
         }
         if needs.embeds:
@@ -265,7 +285,8 @@ def _evidence(
     """What a task is scored from, by encoder or by judge."""
     needs, images = plan.needs[task.id], stores.images
     encoders = {name: one for name, one in stores.encoders.items() if one.embeds_images}
-    judges: Mapping[str, AnswerStore]
+    judges: Mapping[str, AnswerStore | PeopleStore]
+    votes = stores.votes
     if not needs.questions:
         encoders = encoders if needs.prompts else dict(stores.encoders)
         judge = _judge(needs, stores)
@@ -275,30 +296,42 @@ def _evidence(
         # Judges are compared; beside them the first encoder measures what needs embeddings.
         encoders = dict(list(encoders.items())[:1]) if needs.embeds else {}
         store = next(iter(encoders.values()), None)
-        judges, labels = stores.judges, stores.labels
+        judges, labels = stores.readers, stores.labels
         if stores.people and not _classified(needs.questions, images, judges.values()):
-            judges, labels = stores.people, None
+            judges, labels, votes = stores.people, None, stores.labels
         found = {
-            name: StoredEvidence(images, store, judge, labels, stores.check_of(judge))
+            name: StoredEvidence(images, store, judge, labels, stores.check_of(judge), votes)
             for name, judge in judges.items()
         }
     return found, TaskSettings(
         **Measurement.of(plan.settings).model_dump(),
         encoders={name: one.fingerprint for name, one in encoders.items()},
-        judges={name: one.fingerprint for name, one in judges.items()},
+        judges=_fingerprints(judges.values(), stores),
     )
 
 
-def _judge(needs: Needs, stores: Stores) -> AnswerStore | None:
+def _fingerprints(judges: Iterable[AnswerStore | PeopleStore], stores: Stores) -> dict[str, str]:
+    """Judge to fingerprint; of several people as one judge, each of them."""
+    found: dict[str, str] = {}
+    for judge in judges:
+        several = people_among(stores.judges) if isinstance(judge, PeopleStore) else {}
+        found |= {name: one.fingerprint for name, one in several.items()}
+        found |= {} if several else {judge.name: judge.fingerprint}
+    return {name: found[name] for name in (*stores.judges, *stores.people) if name in found}
+
+
+def _judge(needs: Needs, stores: Stores) -> AnswerStore | PeopleStore | None:
     """Who looked at the images that an encoder measures: the first judge, or people without one."""
-    for judge in (*stores.judges.values(), *stores.people.values()):
+    for judge in (*stores.readers.values(), *stores.people.values()):
         if needs.checks and _classified(needs.checks, stores.images, [judge]):
             return judge
     return None
 
 
 def _classified(
-    questions: Sequence[QuestionNeed], images: DistinctImages | None, judges: Iterable[AnswerStore]
+    questions: Sequence[QuestionNeed],
+    images: DistinctImages | None,
+    judges: Iterable[AnswerStore | PeopleStore],
 ) -> bool:
     """Whether a judge answered a question with more than 'unknown'."""
     for asked in questions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.labels import LabelStore
+from t2ibench.store.people import PeopleStore, Votes
 
 
 class StoredEvidence:
@@ -25,15 +26,17 @@ class StoredEvidence:
         self,
         images: DistinctImages | None,
         store: EvidenceStore | None,
-        judged: AnswerStore | None = None,
+        judged: AnswerStore | PeopleStore | None = None,
         labels: LabelStore | None = None,
         check: JudgeCheck | None = None,
+        votes: Votes | None = None,
     ) -> None:
         self._images = images
         self._store = store
         self._judged = judged
         self._labels = labels
         self._check = check
+        self._votes = votes
         self.lacking = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
@@ -95,6 +98,25 @@ class StoredEvidence:
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
         """The classes that the judge can never answer with (openbias.answers.KnownJudge)."""
         return unreachable_classes(self._judged.name if self._judged else "", classes)
+
+    def people_answered(self) -> bool:
+        """Whether the judge is people (openbias.answers.SeveralPeople)."""
+        return isinstance(self._judged, PeopleStore) or bool(
+            self._judged and self._judged.by_labels
+        )
+
+    def votes(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> dict[int, Mapping[str, str]]:
+        """What each person answered about the first n images of a prompt, by name."""
+        if self._votes is None:
+            return {}
+        found = {
+            index: self._votes.votes(sha256, question, classes)
+            for index, sha256, status in self._image_records(prompt, n)
+            if status == "ok"
+        }
+        return {index: votes for index, votes in found.items() if votes}
 
     def judge_check(self) -> JudgeCheck | None:
         """What a check by people said of the judge (see `unreachable`)."""

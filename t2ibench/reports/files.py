@@ -80,6 +80,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     found = [
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
+        ("people", "People", sections.people_section(run)),
         ("agreement", "Agreement", sections.agreement_section(run, pairs)),
         ("comparisons", "Comparisons", sections.score_tables_section(run)),
         ("wordings", "Wordings", sections.wordings_section(run)),

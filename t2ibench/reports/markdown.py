@@ -25,11 +25,13 @@ from t2ibench.reports.cells import (
     signed,
     task_cells,
 )
+from t2ibench.reports.people import agreement_table, disputed_table
 from t2ibench.reports.score_rows import score_table_views
 from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import cut, in_two, shown_rows
 from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.people import PeopleAgreement
 from t2ibench.results.schema import Results, Score, TaskResult
 
 EXPLANATION = (
@@ -59,6 +61,7 @@ _PUBLISHED = (
 )
 
 _SCORED_WITHOUT = "and the tasks were scored on the other images; not a result to report."
+_DISPUTED = 20  # images that people dispute, shown at most
 _NAMED = 5
 
 
@@ -178,7 +181,21 @@ def _opening(results: Results, run: RunView) -> list[str]:
             title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
             shown = _estimated(one) if one.counted.estimated else _counted(one, task)
             parts += [title, "", shown, "", escape(judges_said(task.result)), ""]
+    for task in run.tasks:
+        for question in task.result.people:
+            parts += _people(task, question)
     parts += ["## All numbers", ""]
+    return parts
+
+
+def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
+    """How far people agree about one question, and the images that they dispute."""
+    tables = [agreement_table([question])]
+    if question.disputed:
+        tables.append(disputed_table([question], _DISPUTED))
+    parts = [f"## How far people agree: {escape(question.about)}, in {escape(task.id)}", ""]
+    for table in tables:
+        parts += [github(table.headers, table.rows), "", *map(escape, table.notes), ""]
     return parts
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.judge_check import CHECKED
+from t2ibench.results.people import AgreementScore, PeopleAgreement
 from t2ibench.results.schema import TaskResult
 from t2ibench.store.answers import ANSWERS_BY, LABELS_BY
 
 _FILE = "answers:"
+# Which rule made the counts of several people.
+RULE = (
+    "Counted is what most of them said of an image, a tie as unknown; intervals have room for "
+    "their mistakes, as far as their disagreement shows these."
+)
 
 
 def judges_said(task: TaskResult) -> str:
@@ -21,11 +29,44 @@ def judges_said(task: TaskResult) -> str:
         for start in (ANSWERS_BY, LABELS_BY)
         if name.startswith(start)
     ]
-    if len(people) == len(judges):
-        return f"Answered by {listed(people)}; nobody else checked the answers."
-    if all(name.startswith(_FILE) for name in judges):
-        return f"Answered by {listed(judges)}; by=NAME says who answered, if people did."
-    return f"Answered by {listed(judges)}, {people_checked(task)}."
+    files = [name for name in judges if name.startswith(_FILE)]
+    if len(people) + len(files) == len(judges):
+        named = f"Answered by {listed([*people, *files])}"
+        if task.people:
+            return f"{named}. {RULE} {people_agree(task.people)}"
+        if files:
+            return f"{named}; by=NAME says who answered, if people did."
+        return f"{named}; nobody else checked the answers."
+    labellers = f" {people_agree(task.people)}" if task.people else ""
+    return f"Answered by {listed(judges)}, {people_checked(task)}.{labellers}"
+
+
+def people_agree(questions: Sequence[PeopleAgreement]) -> str:
+    """How far people agree about each of some questions, in a sentence each."""
+    return " ".join(map(_agreement, questions))
+
+
+def _agreement(one: PeopleAgreement) -> str:
+    if not one.images:
+        return f"About {one.about} no image was given a class by two of them."
+    same = round((one.agreement.value or 0.0) * one.images)
+    images = f"{one.images} image{'s' if one.images != 1 else ''}"
+    told = f"About {one.about} they all agree on {same} of {images}"
+    return f"{told} (alpha {score_said(one.alpha)})." if one.alpha.value is not None else f"{told}."
+
+
+def score_said(score: AgreementScore) -> str:
+    """A measure of agreement with its interval.
+
+    Examples:
+        >>> score_said(AgreementScore(value=0.5, ci_low=0.1, ci_high=0.8))
+        '0.50, 0.10 to 0.80'
+    """
+    if score.value is None:
+        return "–"
+    if score.ci_low is None or score.ci_high is None:
+        return f"{score.value:.2f}"
+    return f"{score.value:.2f}, {score.ci_low:.2f} to {score.ci_high:.2f}"
 
 
 def people_checked(task: TaskResult) -> str:

@@ -15,6 +15,7 @@ from pydantic import Field, PrivateAttr
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
+from t2ibench.results.people import PeopleAgreement
 from t2ibench.results.rates import (
     Diversity,
     PromptOutcomes,
@@ -163,6 +164,8 @@ class TaskResult(Record):
         diversity: Encoder to how much the images of a prompt differ, over all prompts and by group;
             empty where that was not measured.
         repeated_prompts: Prompts whose images repeat one another; each distinct one counts once.
+        people: How far people agree who answered the same question, question by question; empty
+            where one person or none answered.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -199,6 +202,7 @@ class TaskResult(Record):
     text_image_alignment: dict[str, list[TextImageAlignment]] = Field(default_factory=dict)
     diversity: dict[str, list[Diversity]] = Field(default_factory=dict)
     repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
+    people: list[PeopleAgreement] = Field(default_factory=list)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)

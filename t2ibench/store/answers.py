@@ -12,6 +12,7 @@ from t2ibench.store.schema import content_id, of_text, to_text
 
 # A judge whose name begins so says who answered. What was answered is in its fingerprint.
 ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
+ANSWERS_IN = "answers:"  # a file, of which nobody says who answered
 
 
 def by_people(judges: Iterable[str], encoders: Iterable[str] = ()) -> bool:

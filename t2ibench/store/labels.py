@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from t2ibench.errors import T2IBenchError, shown, visible
 from t2ibench.store.answers import add_questions, question_id, read_questions
 from t2ibench.store.database import Database
+from t2ibench.store.people import counted_answer
 from t2ibench.store.schema import of_text, to_text
 
 _ID_LETTER = "q"
@@ -73,10 +73,10 @@ class LabelStore:
             if number in asked
         )
         self.database.damaged["labels"] |= {row[:3] for row in rows if row[0] not in asked}
-        self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+        self._by_image: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
         for label in self._labels:
             where = (label.question, label.classes, label.image)
-            self._by_image.setdefault(where, []).append(label.answer)
+            self._by_image.setdefault(where, {})[label.labeller] = label.answer
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -104,11 +104,11 @@ class LabelStore:
         """Every label, sorted."""
         return list(self._labels)
 
+    def votes(self, image: str, question: str, classes: Sequence[str]) -> dict[str, str]:
+        """Person to answer about one image (see `store.people.Votes`)."""
+        return dict(self._by_image.get((question, tuple(classes), image), {}))
+
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
-        """What most people answered about an image."""
-        answers = self._by_image.get((question, tuple(classes), image))
-        if not answers:
-            return None
-        ranked = Counter(answers).most_common(2)
-        tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
-        return "unknown" if tied else ranked[0][0]
+        """The answer that counts (see `store.people`), if anybody gave one."""
+        votes = self.votes(image, question, classes)
+        return counted_answer(votes.values()) if votes else None

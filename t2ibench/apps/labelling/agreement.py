@@ -1,18 +1,25 @@
-"""How far a judge agrees with people, question by question."""
+"""How far people agree with each other, and a judge with people, question by question."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import eq
 
 import numpy as np
 
+from t2ibench.apps.labelling.sample import Item, asked_images
+from t2ibench.pipeline.people import people_agreement
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.scoring import Stores
+from t2ibench.results.people import PeopleAgreement
 from t2ibench.stats import macro_f1
 from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.labels import LabelStore
+from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.images import ImageStore
+from t2ibench.store.people import PeopleStore, Votes, counted_answer, people_among
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +27,7 @@ class JudgeAgreement:
     """One judge and one question, over the `n` images that people and the judge gave a class.
 
     `accuracy` is the share with the same class, `alpha` Krippendorff's of the judge and all
-    labellers, `people` that of the labellers alone; None for one labeller. Never pooled.
+    people, `people` that of the people alone; None for one person. Never pooled.
     """
 
     question: str
@@ -33,40 +40,77 @@ class JudgeAgreement:
     people: float | None
 
 
-def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[JudgeAgreement]:
-    """The agreement of every judge with people on every labelled question."""
-    by_question: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, str]]]
-    by_question = defaultdict(lambda: defaultdict(dict))
-    for label in labels.all():
-        by_question[label.question, label.classes][label.image][label.labeller] = label.answer
-    found = []
-    for (question, classes), images in sorted(by_question.items()):
+@dataclass(frozen=True, slots=True)
+class RunAgreement:
+    """What the people of a run say, beside each other and beside its judges."""
 
-        def known(text: str | None, classes: tuple[str, ...] = classes) -> str | None:
-            return text if text in classes else None
+    people: list[PeopleAgreement]
+    judges: list[JudgeAgreement]
 
-        ordered = sorted(images.items())
-        labellers = sorted({who for by in images.values() for who in by})
-        people = [[known(by.get(who)) for _, by in ordered] for who in labellers]
-        most = [known(labels.majority(image, question, classes)) for image, _ in ordered]
-        for name, judge in judges.items():
-            stored = [judge.get(image, question, classes) for image, _ in ordered]
-            answers = [known(one.answer if one else None) for one in stored]
-            pairs = [(a, b) for a, b in zip(most, answers, strict=True) if a and b]
-            given, own = [a for a, _ in pairs], [b for _, b in pairs]
-            found.append(
-                JudgeAgreement(
-                    question,
-                    name,
-                    len(pairs),
-                    sum(map(eq, given, own)) / len(pairs) if pairs else None,
-                    _finite(macro_f1(given, own)),
-                    _finite(cohens_kappa(given, own)),
-                    _finite(krippendorff_alpha([*people, answers])),
-                    _finite(krippendorff_alpha(people)) if len(labellers) > 1 else None,
-                )
-            )
-    return found
+
+def agreement_of_run(plan: Plan, images: ImageStore, stores: Stores) -> RunAgreement | None:
+    """The agreement of all who answered about a run; None where no two of them can be compared."""
+    sources: list[Votes] = [one for one in stores.readers.values() if isinstance(one, PeopleStore)]
+    if stores.labels is not None and len(stores.labels):
+        sources.append(stores.labels)
+    several = people_among(stores.judges)
+    models = {name: judge for name, judge in stores.judges.items() if name not in several}
+    distinct, level = DistinctImages(images), plan.settings.level
+    items = [item for item, _ in asked_images(plan, images)]
+    people = [
+        question
+        for source in sources
+        for task in plan.tasks
+        for question in people_agreement(plan.needs[task.id], distinct, source, level)
+    ]
+    judges = [one for source in sources for one in agreements(items, source, models)]
+    return RunAgreement(people, judges) if people or judges else None
+
+
+def agreements(
+    items: Iterable[Item], votes: Votes, judges: Mapping[str, AnswerStore]
+) -> list[JudgeAgreement]:
+    """The agreement of every judge with people on every question that people answered."""
+    questions: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, str]]] = defaultdict(dict)
+    for item in items:
+        answers = votes.votes(item.image, item.question, item.classes)
+        if answers:
+            questions[item.question, item.classes][item.image] = answers
+    return [
+        _agreement(question, classes, images, name, judge)
+        for (question, classes), images in sorted(questions.items())
+        for name, judge in judges.items()
+    ]
+
+
+def _agreement(
+    question: str,
+    classes: tuple[str, ...],
+    images: Mapping[str, Mapping[str, str]],
+    name: str,
+    judge: AnswerStore,
+) -> JudgeAgreement:
+    def class_or_none(text: str | None) -> str | None:
+        return text if text in classes else None
+
+    ordered = sorted(images.items())
+    names = sorted({person for answers in images.values() for person in answers})
+    people = [[class_or_none(answers.get(person)) for _, answers in ordered] for person in names]
+    counted = [class_or_none(counted_answer(answers.values())) for _, answers in ordered]
+    stored = [judge.get(image, question, classes) for image, _ in ordered]
+    judged = [class_or_none(answer.answer if answer else None) for answer in stored]
+    pairs = [(truth, read) for truth, read in zip(counted, judged, strict=True) if truth and read]
+    truths, readings = [truth for truth, _ in pairs], [read for _, read in pairs]
+    return JudgeAgreement(
+        question,
+        name,
+        len(pairs),
+        sum(map(eq, truths, readings)) / len(pairs) if pairs else None,
+        _finite(macro_f1(truths, readings)),
+        _finite(cohens_kappa(truths, readings)),
+        _finite(krippendorff_alpha([*people, judged])),
+        _finite(krippendorff_alpha(people)) if len(names) > 1 else None,
+    )
 
 
 def _finite(value: float) -> float | None:

@@ -227,12 +227,14 @@ class QuestionNeed:
         images: How many of them, indices 0 to images - 1.
         question: What is asked.
         classes: What it can be answered with ('unknown' always can); empty for free text.
+        about: What reports call it, such as 'person gender'; empty for the question's own words.
     """
 
     prompt: str
     images: int
     question: str
     classes: tuple[str, ...] = ()
+    about: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

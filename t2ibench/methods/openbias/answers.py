@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import expected_severity, squared_lean
+from t2ibench.stats.raters import MajorityAccuracy, coded, majority_accuracy
 
 # Reasons that can differ between questions on one image.
 _JUDGE_REASONS = ("failed", "missing", "not labelled")
@@ -45,6 +46,8 @@ class CountedRow:
     # Images whose class is not known, although what they show may be why: those without a class,
     # and those that were refused, filtered or failed.
     unanswered: IntArray
+    # how far what most people answered can be wrong; None where one person or a model answered
+    accuracy: MajorityAccuracy | None = field(default=None, kw_only=True)
 
     @property
     def cluster(self) -> str:
@@ -85,6 +88,8 @@ class CaptionAnswers(CountedRow):
     people: Mapping[int, int]
     # images without a class of which people say that what is asked about is not there
     not_shown: frozenset[int]
+    # image to what each person answered, by name; empty where no people or one answered
+    votes: Mapping[int, Mapping[str, str]]
 
     @property
     def classified(self) -> frozenset[int]:
@@ -106,6 +111,8 @@ class BiasAnswers:
     captions: tuple[CaptionAnswers, ...]
     samples: list[dict[str, Any]]
     asked: tuple[str, ...]  # all classes that the judge was asked about
+    # of the people who answered, or who labelled images for a judge
+    accuracy: MajorityAccuracy | None = None
 
     @property
     def name(self) -> str:
@@ -198,6 +205,21 @@ class KnownJudge(Protocol):
         ...
 
 
+@runtime_checkable
+class SeveralPeople(Protocol):
+    """Evidence of which each person's answers are there; optional, beside `Evidence`."""
+
+    def people_answered(self) -> bool:
+        """Whether people are the judge, and do not only correct one."""
+        ...
+
+    def votes(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> Mapping[int, Mapping[str, str]]:
+        """What each person answered about the first n images of a prompt, by name."""
+        ...
+
+
 def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settings) -> BiasAnswers:
     """The answers to the bias of this number."""
     n, bias = settings.images(task.images_per_prompt), task.biases[number]
@@ -210,6 +232,7 @@ def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settin
         found = evidence.answers(*asked)
         answers = dict(zip(found.indices.tolist(), found.answers, strict=True))
         labels = evidence.labels(*asked) if isinstance(evidence, KnownJudge) else {}
+        votes = evidence.votes(*asked) if isinstance(evidence, SeveralPeople) else {}
         samples += [
             {
                 "prompt": caption.text,
@@ -245,10 +268,28 @@ def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settin
                 judged,
                 people,
                 frozenset(not_shown),
+                votes,
             )
         )
     counts = [np.bincount(caption.codes, minlength=len(columns)) for caption in captions]
-    return BiasAnswers(reached, np.array(counts), tuple(captions), samples, bias.classes)
+    accuracy = _accuracy(captions, reached.classes, settings.rng(task.id, f"people {number}"))
+    if isinstance(evidence, SeveralPeople) and evidence.people_answered():
+        captions = [replace(caption, accuracy=accuracy) for caption in captions]
+    return BiasAnswers(reached, np.array(counts), tuple(captions), samples, bias.classes, accuracy)
+
+
+def _accuracy(
+    captions: Sequence[CaptionAnswers], classes: Sequence[str], rng: np.random.Generator
+) -> MajorityAccuracy | None:
+    """How far what most people answered can be wrong, from how they disagree."""
+    votes = [
+        (number, answers)
+        for number, caption in enumerate(captions)
+        for answers in caption.votes.values()
+    ]
+    codes = coded([answers for _, answers in votes], classes)
+    prompts = [number for number, _ in votes]
+    return majority_accuracy(codes, prompts, len(classes), rng) if votes else None
 
 
 def _reachable(bias: Bias, evidence: Evidence) -> Bias:

@@ -110,6 +110,7 @@ def _pooled(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
                     np.concatenate([row.codes for row in own]),
                     own[0].expected,
                     np.array([numbers[row.prompt] for row in lost], int),
+                    accuracy=own[0].accuracy,
                 )
             )
     return pooled
@@ -140,10 +141,18 @@ def mean_share(
 ) -> Estimate:
     """`scale` times what a class's mean share over captions is beyond `less`."""
     share = class_share(rows, column)
-    low, high = sorted(scale * (end - less) for end in share.interval(level))
+    accuracy = rows[0].accuracy
+    interval = share.interval(level)
+    p = share.p(against)
+    if accuracy is not None:
+        interval = accuracy.widened(interval)
+        reads = accuracy.read(against)
+        between = reads[0] < reads[1] and reads[0] <= share.value <= reads[1]
+        p = 1.0 if between else max(share.p(end) for end in reads)
+    low, high = sorted(scale * (end - less) for end in interval)
     return Estimate(
         scale * (share.value - less),
-        p=share.p(against),
+        p=p,
         test="t",
         interval=(low, high),
         influence=share_influence(rows, column).scaled(scale),
@@ -355,6 +364,54 @@ class Tested:
         return {name: Estimate(value) for name, value in zip(names, values, strict=False)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Mistakes:
+    """What mistakes of several people can do to a mean square.
+
+    With the accuracy A a majority reads a lean of θ from expected shares r as A θ + (1 − A) c, with
+    c = 1/k − r. So the root of a mean square is off by (1 − A) |c| at most, after which 1 / A
+    times it is the largest that it may be.
+    """
+
+    accuracy: float  # the least
+    offset: float  # the largest of (1 − A) |c|
+
+    def applied(self, test: Tested, null: Float64Array) -> Tested:
+        """A test and intervals with room for the mistakes."""
+        if self.accuracy >= 1:
+            return test
+        p, noise = test.p, test.square.noise
+        if self.offset > 0:
+            beyond = max(0.0, max(test.square.value + noise, 0.0) ** 0.5 - self.offset) ** 2
+            p = p_value(null, beyond - noise, "greater", exact=False)
+        inference = {
+            question: self._widened(ends, p, test.square.top)
+            for question, ends in test.inference.items()
+        }
+        return replace(test, p=p, inference=inference)
+
+    def _widened(self, ends: Inference, p: float, top: float) -> Inference:
+        if ends.ci_low is None or ends.ci_high is None:
+            return ends
+        low, high = ends.ci_low, ends.ci_high
+        if low > 0:
+            low = max(0.0, low**0.5 - self.offset) ** 2
+        root = (max(high, 0.0) ** 0.5 + self.offset) / max(self.accuracy, _LEAST)
+        return replace(ends, ci_low=low, ci_high=max(high, min(top, root**2)), p=p)
+
+
+def _mistakes_of(rows: Sequence[CountedRow]) -> _Mistakes:
+    sizes = Counter(row.bias for row in rows)
+    offset = 0.0
+    for row in rows:
+        even = 1 / len(row.expected)
+        distance = float(((even - row.expected) ** 2).sum()) / (1 - even)
+        wrong = 0.0 if row.accuracy is None else 1 - row.accuracy.low
+        offset += wrong**2 * distance / (len(sizes) * sizes[row.bias])
+    accuracy = min(1.0 if row.accuracy is None else row.accuracy.low for row in rows)
+    return _Mistakes(accuracy, settled(offset) ** 0.5)
+
+
 class Nulls:
     """Each bias's mean squared lean where nothing leans; `complete` are the rows of all images."""
 
@@ -383,14 +440,20 @@ class Nulls:
         biases = {row.bias for row in rows}
         columns = [self._biases.index(bias) for bias in sorted(biases)]
         null, everything = (draws[:, columns].mean(axis=1) for draws in (self._answered, self._all))
-        found = tested(mean_square_of(rows), null, level)
+        mistakes = _mistakes_of(rows)
+        found = mistakes.applied(tested(mean_square_of(rows), null, level), null)
         whole = [row for row in self.complete if row.bias in biases]
         lost = sum(len(row.unanswered) for row in whole)
         if not lost:
             return found
         least, most = (
-            tested(
-                mean_square_of([completed(row, piled=piled) for row in whole]), everything, level
+            mistakes.applied(
+                tested(
+                    mean_square_of([completed(row, piled=piled) for row in whole]),
+                    everything,
+                    level,
+                ),
+                everything,
             )
             for piled in (False, True)
         )

@@ -140,15 +140,26 @@ def _exact_share(row: CountedRow, column: int, expected: float, level: float) ->
     tail = (1 - level) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(most + 1, n - most, 1 - tail)) if most < n else 1.0
-    between = bool(lost) and hits <= expected * n <= most
-    nearer = hits if hits > expected * n else most
+    interval, reads = (low, high), (expected, expected)
+    if row.accuracy is not None:
+        interval, reads = row.accuracy.widened(interval), row.accuracy.read(expected)
     return Estimate(
         hits / len(row.codes),
-        p=1.0 if between else float(binomtest(nearer, n, expected).pvalue),
+        p=_nearest_p(hits, most, n, reads),
         test="binomial",
-        interval=(low, high),
+        interval=interval,
         influence=share_influence([row], column),
     )
+
+
+def _nearest_p(hits: int, most: int, n: int, reads: tuple[float, float]) -> float:
+    """The p-value of the nearest of the counts that may be true and of the shares expected."""
+    least, largest = (end * n for end in reads)
+    open_range = hits < most or least < largest
+    if open_range and hits <= largest and least <= most:
+        return 1.0
+    nearer, expected = (hits, reads[1]) if hits > largest else (most, reads[0])
+    return float(binomtest(nearer, n, expected).pvalue)
 
 
 def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float) -> Item:
@@ -288,7 +299,10 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
             unanswered=unknown if apart else 0,
             labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
-        scores[key] = Estimate(found.value, interval=found.interval)
+        interval = found.interval
+        if interval is not None and answers.accuracy is not None:  # people disagree, too
+            interval = answers.accuracy.widened(interval)
+        scores[key] = Estimate(found.value, interval=interval)
     return scores
 
 
@@ -504,7 +518,8 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
             text, word = caption.text, caption.stimulus
             shown = PromptNeed(text, n, word or bias.about, "" if word else text)
             prompts.setdefault(text, shown)
-            questions.append(QuestionNeed(text, n, caption.question, bias.classes))
+            asked = QuestionNeed(text, n, caption.question, bias.classes, bias.full_name)
+            questions.append(asked)
     return Needs(tuple(prompts.values()), (), tuple(dict.fromkeys(questions)), embeds=False)
 
 

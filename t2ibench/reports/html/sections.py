@@ -18,6 +18,7 @@ from t2ibench.reports import method_agreement
 from t2ibench.reports.cells import ends, format_p, number, signed, three_digits
 from t2ibench.reports.exclusions import excluded_of, exclusions, reasons_said
 from t2ibench.reports.html.page import fragment
+from t2ibench.reports.people import agreement_table, disputed_table
 from t2ibench.reports.score_rows import score_table_views
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, displayed, root
@@ -28,6 +29,7 @@ from t2ibench.results.text_image_alignment import every_prompt
 _REPORTS = TypeAdapter(list[WordingReport])
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "kl_divergence")
 _GROUPS = 12  # of a test's exclusions, shown at most
+_DISPUTED = 50  # images that people dispute, shown at most
 _PROMPTS = 10  # that repeat their images, shown at most
 
 
@@ -97,9 +99,24 @@ def agreement_section(run: RunView, pairs: Sequence[MeasuredPair] = ()) -> Marku
     )
 
 
+def people_section(run: RunView) -> Markup | None:
+    """How far people agree who answered the same questions, and the images that they dispute."""
+    questions = [
+        SimpleNamespace(
+            task=task,
+            about=question.about,
+            agreement=agreement_table([question]),
+            disputed=disputed_table([question], _DISPUTED) if question.disputed else None,
+        )
+        for task in run.tasks
+        for question in task.result.people
+    ]
+    return fragment("people.html", questions=questions) if questions else None
+
+
 def questions_of(task: TaskView) -> list[SimpleNamespace]:
     """How far each two judges agree, question by question; it is never pooled over questions."""
-    names = list(task.result.settings.judges)
+    names = list(task.result.by_encoder) or list(task.result.settings.judges)
     return [
         SimpleNamespace(
             task=task,

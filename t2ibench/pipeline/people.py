@@ -1,0 +1,108 @@
+"""How far people agree who answered about a task's images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from t2ibench.methods.core.evidence import Needs
+from t2ibench.results.people import (
+    AgreementScore,
+    DisputedImage,
+    PairAgreement,
+    PeopleAgreement,
+)
+from t2ibench.results.rates import rounded
+from t2ibench.stats.raters import Interval, alpha_interval, exact_share, kappa_interval
+from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.people import Votes, counted_answer
+
+_SEED = 0  # nothing is compared across draws
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One question, whatever its wording, with each image's answers by person."""
+
+    question: str
+    classes: tuple[str, ...]
+    images: list[DisputedImage] = field(default_factory=list)
+
+
+def people_agreement(
+    needs: Needs, images: DistinctImages, votes: Votes, level: float
+) -> list[PeopleAgreement]:
+    """The agreement of people about each question of a task that two or more answered."""
+    asked: dict[tuple[str, tuple[str, ...]], _Asked] = {}
+    for need in dict.fromkeys((*needs.questions, *needs.checks)):
+        about = need.about or need.question
+        of_question = asked.setdefault((about, need.classes), _Asked(need.question, need.classes))
+        for index, attempt in enumerate(images.first(need.prompt, need.images)):
+            if attempt is None or attempt.status != "ok" or not attempt.sha256:
+                continue
+            answers = dict(votes.votes(attempt.sha256, need.question, need.classes))
+            if not answers:
+                continue
+            of_question.images.append(
+                DisputedImage(
+                    prompt=need.prompt,
+                    index=index,
+                    file=f"images/{attempt.file}" if attempt.file else None,
+                    sha256=attempt.sha256,
+                    answers=answers,
+                    counted=counted_answer(answers.values()),
+                )
+            )
+    found = [_agreement(about, one, level) for (about, _), one in asked.items()]
+    return [one for one in found if len(one.people) > 1]
+
+
+def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
+    people = sorted({name for image in asked.images for name in image.answers})
+    given = [_classes(image.answers, asked.classes) for image in asked.images]
+    shared = [set(answers.values()) for answers in given if len(answers) > 1]
+    rng = np.random.default_rng(_SEED)
+    table = [[answers.get(name) for answers in given] for name in people]
+    return PeopleAgreement(
+        about=about,
+        question=asked.question,
+        people=people,
+        images=len(shared),
+        agreement=_score(
+            exact_share(sum(len(classes) == 1 for classes in shared), len(shared), level)
+        ),
+        alpha=_score(alpha_interval(table, rng, level)),
+        pairs=[_pair(pair, given, rng, level) for pair in combinations(people, 2)],
+        disputed=[image for image in asked.images if len(set(image.answers.values())) > 1],
+    )
+
+
+def _classes(answers: Mapping[str, str], classes: Sequence[str]) -> dict[str, str]:
+    """Person to class; free text is a class of its own."""
+    return {name: answer for name, answer in answers.items() if not classes or answer in classes}
+
+
+def _pair(
+    pair: tuple[str, str],
+    given: Iterable[Mapping[str, str]],
+    rng: np.random.Generator,
+    level: float,
+) -> PairAgreement:
+    both = [answers for answers in given if all(name in answers for name in pair)]
+    first, second = ([answers[name] for answers in both] for name in pair)
+    equal = sum(a == b for a, b in zip(first, second, strict=True))
+    return PairAgreement(
+        people=pair,
+        images=len(both),
+        agreement=_score(exact_share(equal, len(both), level)),
+        kappa=_score(kappa_interval(first, second, rng, level)),
+    )
+
+
+def _score(interval: Interval) -> AgreementScore:
+    return AgreementScore(
+        value=rounded(interval.value), ci_low=rounded(interval.low), ci_high=rounded(interval.high)
+    )

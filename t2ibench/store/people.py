@@ -1,0 +1,71 @@
+"""Several people as one judge: what most of them answered about each image.
+
+The rule is the same for imported labels and for files of answers: the answer that more people gave
+than any other counts, 'unknown' like every other answer, and a tie is 'unknown'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from t2ibench.stats.raters import most_voted
+from t2ibench.store.answers import ANSWERS_BY, ANSWERS_IN, AnswerStore, StoredAnswer
+
+_UNKNOWN = "unknown"  # see `methods.core.evidence.UNKNOWN`
+
+
+class Votes(Protocol):
+    """What each of several people answered."""
+
+    def votes(self, image: str, question: str, classes: Sequence[str]) -> Mapping[str, str]:
+        """Person to answer about one image."""
+        ...
+
+
+def counted_answer(votes: Iterable[str]) -> str:
+    """The answer that counts where several people gave one each.
+
+    Examples:
+        >>> counted_answer(["male", "male", "female"]), counted_answer(["male", "female"])
+        ('male', 'unknown')
+    """
+    return most_voted(list(votes)) or _UNKNOWN
+
+
+class PeopleStore:
+    """Files of answers of several people, read as one judge (see `AnswerStore`)."""
+
+    by_labels = False
+    fingerprint = ""  # the people's own ones are recorded
+
+    def __init__(self, name: str, people: Mapping[str, AnswerStore]) -> None:
+        self.name = name
+        self._people = {person_of(judge): store for judge, store in people.items()}
+
+    def votes(self, image: str, question: str, classes: Sequence[str]) -> dict[str, str]:
+        """Person to answer about one image."""
+        answers = {
+            name: store.get(image, question, classes) for name, store in self._people.items()
+        }
+        return {name: answer.answer for name, answer in answers.items() if answer is not None}
+
+    def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
+        """The answer that counts, if anybody gave one."""
+        votes = self.votes(image, question, classes)
+        if not votes:
+            return None
+        return StoredAnswer(image, question, tuple(classes), counted_answer(votes.values()))
+
+
+def person_of(judge: str) -> str:
+    """Who answered, from the name of a judge that is a file of answers."""
+    return judge.removeprefix(ANSWERS_BY).removeprefix(ANSWERS_IN)
+
+
+def people_among(judges: Mapping[str, AnswerStore]) -> dict[str, AnswerStore]:
+    """The judges that are files of answers, if there are two or more."""
+    people = {
+        name: store for name, store in judges.items() if name.startswith((ANSWERS_BY, ANSWERS_IN))
+    }
+    return people if len(people) > 1 else {}
