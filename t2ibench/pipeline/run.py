@@ -104,6 +104,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         _check_access(job)
         with _generation(job, prepared, executor, reporter) as generating:
             run_stage(job, "generate", generating, reporter)
+            job.check_generated()
         if observing:
             _observe(job, prepared, executor, reporter)
         executor.close()  # scoring needs the memory, and no model
@@ -124,6 +125,10 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             outcome.complete = not (left or job.stopped or job.damaged)
         else:
             outcome.complete = settings.allow_missing or not job.unfinished()
+            if job.without_any_image:
+                outcome.complete = False
+                wanted = len(prepared.plan.requests)
+                outcome.problems.append(f"There is no image: none of {wanted} was made.")
         entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
         entry.generated = dict(outcome.attempts)
         status = "complete" if outcome.complete else "incomplete"
