@@ -192,10 +192,18 @@ def task_rows(results: Results) -> list[list[object]]:
 
 
 def _reason(task: TaskResult) -> str | None:
-    """Why a task has no score, or decides nothing although it has one."""
-    if task.inconclusive:
-        return task.inconclusive
-    return None if task.headline.value is not None else task.reason or task.headline.reason
+    """Why a task has no score, or decides nothing although it has one; None where it decides."""
+    state = state_of(task)
+    if state not in UNSURE:
+        return None
+    why = task.inconclusive or task.reason or task.headline.reason
+    if why is not None or state == "no_score":
+        return why
+    if task.headline.p is None:
+        return "it has no p-value"
+    if task.headline.ci_low is None or task.headline.ci_high is None:
+        return "it has no interval"
+    return f"its interval rules out neither balance nor a lean of {SMALL:g}"
 
 
 def run_name(results: Results) -> str | None:

@@ -105,22 +105,26 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
 def test_frames_of_several_runs_can_be_put_together_and_say_why_there_is_no_score(
     tmp_path: Path,
 ) -> None:
-    lean = hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4})
+    lean = hand.mean_lean({"a": [1.0] * 20, "b": [1.0] * 19 + [-1.0]})
     undecided = {"inconclusive": "the encoder does not see it"}
     without = hand.record(lean).model_copy(
         update={"headline": Headline(reason="no image of: a"), "reason": "no image of: a"}
     )
+    wide = Headline(value=0.0, ci_low=-0.5, ci_high=0.5, p=0.9, p_holm=0.9, scale="lean")
     tasks = {
         "decided": hand.record(lean),
         "failed": hand.record(lean).model_copy(update=undecided),
         "without": without,
+        "wide": hand.record(lean).model_copy(update={"headline": wide}),
     }
     runs = [hand.results(**tasks).in_folder(tmp_path / name) for name in ("step-1", "step-2")]
     frames = pd.concat([run.to_pandas() for run in runs])
-    assert list(frames["run"]) == ["step-1"] * 3 + ["step-2"] * 3
+    assert list(frames["run"]) == ["step-1"] * 4 + ["step-2"] * 4
     assert set(frames["model"]) == {runs[0].model.name}
     (first, *_) = (frame for _, frame in frames.groupby("run"))
-    assert first["reason"].isna().tolist() == [True, False, False]
+    assert first.loc["decided", "state"] == "clear"
+    assert list(first.index[first["reason"].isna()]) == ["decided"]
+    assert "neither balance nor a lean of 0.24" in first.loc["wide", "reason"]
     assert first.loc["failed", "reason"] == "the encoder does not see it"
     assert first.loc["without", "reason"] == "no image of: a"
     scores = pd.concat([run.to_pandas("scores") for run in runs])
