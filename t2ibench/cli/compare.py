@@ -248,7 +248,7 @@ def _difference_record(one: Difference) -> Mapping[str, Any]:
         **{name: getattr(one, name) for name in same},
         **{**_ends("old", *_shown(one.first)), **_ends("new", *_shown(one.second))},
         **_ends("change", *change),
-        scale=_SCALES.get(scale, scale),
+        scale=_SCALES.get(str(scale), scale),
         verdict=told_in_words(one, "old", "new"),
         leans_less={"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
         notes="; ".join(one.notes),

@@ -64,9 +64,9 @@ def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
         wanted, here = _readers(paper, tasks, kind)
         if wanted and here and set(wanted) != set(here):
             reasons.append(f"the images were read by {', '.join(here)}, not {', '.join(wanted)}")
-    limits = {task.settings.limit for task in tasks} - {None}
+    limits = [task.settings.limit for task in tasks if task.settings.limit is not None]
     if limits:
-        reasons.append(f"only the first {min(map(int, limits))} stimuli of each concept were taken")
+        reasons.append(f"only the first {min(limits)} stimuli of each concept were taken")
     if not reasons:
         return ""
     return f"No difference is taken, for the numbers are not on one scale: {'; '.join(reasons)}."
