@@ -214,7 +214,7 @@ class RunSettings(Measurement):
     tasks: Annotated[
         Names, _what("T,…", "ids, globs, groups, tag:NAME or all (see t2ibench ls)")
     ] = ()
-    model_args: Annotated[Args, _what("k=v,…", "see the README")] = _NO_ARGS
+    model_args: Annotated[Args, _what("k=v,…", "of the model: steps=30,size=768,lora=…")] = _NO_ARGS
     rewriter: Annotated[
         str | None,
         _what(
@@ -269,9 +269,9 @@ class RunSettings(Measurement):
         _auto,
         _where("N|auto", "processes that work (one a GPU, else 1)", decides=False),
     ] = None
-    engine_args: Annotated[Args, _where("k=v,…", "of the engine; see the docs", decides=False)] = (
-        _NO_ARGS
-    )
+    engine_args: Annotated[
+        Args, _where("k=v,…", "of the engine ray: address=…,num_gpus=…", decides=False)
+    ] = _NO_ARGS
     shard: Annotated[
         str | None,
         AfterValidator(_checked_shard),

@@ -196,7 +196,8 @@ def _distances(prompt: PromptChange, reference: float) -> str:
 _COLUMNS = (
     *("task", "row", "score", "scale"),
     *(f"{name}{end}" for name in ("old", "new", "change") for end in ("", "_low", "_high")),
-    *("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired", "leans_less", "notes"),
+    *("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired"),
+    *("comparable", "verdict", "leans_less", "notes"),
 )
 
 
@@ -216,6 +217,7 @@ def _prompt_record(one: AttributeChange, prompt: PromptChange) -> Mapping[str, A
         score=f"share:{prompt.group}",
         **{"old": old, "new": new, **_ends("change", change.value, change.low, change.high)},
         **{"p_holm": prompt.p_holm, "paired": False, "notes": prompt.words},
+        comparable=True,
     )
 
 
@@ -227,20 +229,28 @@ def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
         row=f"{one.encoder}: {one.group}" if one.group else one.encoder,
         score="text_image_alignment",
         **_ends("change", change.value, change.low, change.high),
-        **{"p": one.p, "p_holm": one.p_holm, "paired": True},
+        **{"p": one.p, "p_holm": one.p_holm, "paired": True, "comparable": True},
         notes=f"{one.n_prompts} prompts, {one.n_images} images of each",
     )
 
 
+# Numbers are those of the table, which shows a mean square as its root.
+_SCALES = {"mean_square": "root_mean_square"}
+
+
 def _difference_record(one: Difference) -> Mapping[str, Any]:
-    same = ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired")
+    from t2ibench.results.comparison import told_in_words
+
+    scale = getattr(one.first, "scale", None)
+    same = ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired", "comparable")
     change = (one.change.value, one.change.low, one.change.high) if one.change else ()
     return _record(
         **{"task": one.task, "row": one.row, "score": one.name},
         **{name: getattr(one, name) for name in same},
         **{**_ends("old", *_shown(one.first)), **_ends("new", *_shown(one.second))},
         **_ends("change", *change),
-        scale=getattr(one.first, "scale", None),
+        scale=_SCALES.get(str(scale), scale),
+        verdict=told_in_words(one, "old", "new"),
         leans_less={"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
         notes="; ".join(one.notes),
     )

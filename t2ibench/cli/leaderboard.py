@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, day, not_negative, positive
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.submission import Card
@@ -60,22 +60,21 @@ def add(verbs: Any) -> None:
     add_flag(card, "--weights", weights, choices=("open", "hosted"))
     says = "Says reproduced, partly reproduced, recomputed or refused, and why."
     of = action("verify", check, "recompute every score of submissions", says)
-    add_flag(of, "folders DIR", "submissions, or folders of them", nargs="+")
+    add_flag(of, "folders DIR", f"submissions, or folders of them (default: {_HOME})", nargs="*")
     seed = "choose the images of an earlier check, which said its seed (random)"
     add_flag(of, "--seed N", seed, type=not_negative)
     _add_checks(of)
     left_out = "One that is refused is left out, and one without evidence is not ranked."
     of = action("build", build, "verify every submission and write the static site", left_out)
+    add_flag(of, "folder DIR", f"the folder of all submissions (default: {_HOME})", nargs="?")
     add_flag(of, "--output DIR", "the site's folder (site)", default="site")
     add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
-    _add_checks(of, all_of_them=True)
+    add_flag(of, "--submissions DIR", "the same as DIR")
+    _add_checks(of)
 
 
-def _add_checks(action: Any, all_of_them: bool = False) -> None:
+def _add_checks(action: Any) -> None:
     """Add the flags of verification."""
-    if all_of_them:
-        text = f"the folder of all submissions ({_HOME})"
-        add_flag(action, "--submissions DIR", text, default=_HOME)
     draw = "make N images of each again, embed them and all texts, ask the judges (0)"
     add_flag(action, "--draw N", draw, type=not_negative, default=0)
     add_flag(action, "--minutes N", "how long each may take (60)", type=positive, default=60)
@@ -140,7 +139,7 @@ def check(arguments: argparse.Namespace) -> int:
 
     folders: list[Path] = []
     strays: list[str] = []
-    for path in map(Path, arguments.folders):
+    for path in map(Path, arguments.folders or [_HOME]):
         inside = sorted(manifest.parent for manifest in path.glob("*/submission.json"))
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
@@ -177,15 +176,28 @@ def build(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output)
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
-    root = Path(arguments.submissions)
+    root = Path(_folder_of_all(arguments))
     tell = functools.partial(print, file=sys.stderr, flush=True)
     board = read_board(root, _verifier(arguments, [root]), tell)
     if not board.entries:
         raise T2IBenchError(
             f"'{root}' holds no submission that could be shown.",
-            "Name their folder with --submissions; `t2ibench leaderboard add RUN` makes one.",
+            "Name their folder, as in `t2ibench leaderboard build DIR`; `t2ibench leaderboard add "
+            "RUN` makes one.",
         )
     today = datetime.now(timezone.utc).date().isoformat()
     site.build(board, output, arguments.date or today)
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
+
+
+def _folder_of_all(arguments: argparse.Namespace) -> str:
+    """The folder of all submissions, which is given as an argument, as to verify, or as a flag."""
+    given = [path for path in (arguments.folder, arguments.submissions) if path is not None]
+    if len(set(given)) > 1:
+        raise T2IBenchError(
+            f"Two folders of submissions are given: {shown(given[0])}, --submissions "
+            f"{shown(given[1])}.",
+            "Give one.",
+        )
+    return given[0] if given else _HOME

@@ -83,16 +83,19 @@ _WIDTH = 100  # columns, where no terminal says how many it has
 
 _DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made of; print one task.
 
-  t2ibench ls                        all tasks: suite, images, title
-  t2ibench ls core                   tasks of a suite (core, all, extended), as --tasks takes them;
-  t2ibench ls occupations              of a group; ls groups lists groups
-  t2ibench ls tag:gender               of a tag
-  t2ibench ls "t2iat_*"                by a pattern of their names; several words: ls core,mcas
+  t2ibench ls                          all tasks: suite, images, title
+  t2ibench ls core                     the tasks of a suite: core, all or extended
+  t2ibench ls occupations              of a group; `ls groups` lists groups
+  t2ibench ls tag:gender               with a tag
+  t2ibench ls "*_gender"               by a pattern of their names; several words: core,tag:age
   t2ibench ls core_occupations_gender  one task: question, prompts, images, groups, source, limits
-  t2ibench ls models                 models and their aliases
-  t2ibench ls encoders               what embeds images and texts; also judges, rewriters, proposers
-  t2ibench ls methods                families of tasks and what they estimate
-  t2ibench ls writers                formats of `report --format`; also papers, destinations"""
+  t2ibench ls models                   models and their aliases
+  t2ibench ls encoders                 what embeds images and texts
+  t2ibench ls judges                   what answers questions about images
+  t2ibench ls methods                  families of tasks, and what they estimate
+  t2ibench ls writers                  formats of `report --format`
+  t2ibench ls papers                   what `reproduce` takes; also rewriters, proposers,
+                                       destinations"""
 
 
 def add(verbs: Any) -> None:

@@ -15,7 +15,8 @@ _EXAMPLES = """examples:
   t2ibench --model folder:my-images --tasks occupations    images that exist already
   t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator
   t2ibench --model sdxl --tasks all --dry-run              what it would generate, how long
-  t2ibench ls                                              tasks, groups, models, encoders
+  t2ibench ls                                              tasks; ls models, ls encoders, …
+  t2ibench ls core_occupations_gender                      one task: question, prompts, source
 
 Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where they come from.
 """

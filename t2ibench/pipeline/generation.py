@@ -41,6 +41,10 @@ class ImageFile:
     look: Float32Array | None = None
 
 
+class _ContractError(Exception):
+    """A generator gave something else than one outcome for each request."""
+
+
 def never() -> bool:
     """Nobody asks to stop."""
     return False
@@ -107,8 +111,12 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
 
 
 def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImage]:
+    if isinstance(drawn, str) or not isinstance(drawn, Sequence):
+        kind = type(drawn).__name__
+        raise _ContractError(f"the generator gave a {kind}, not a list of GeneratedImage")
     if len(drawn) != count:
-        raise ValueError(f"{len(drawn)} images for {count} requests")
+        plural = "" if count == 1 else "s"
+        raise _ContractError(f"the generator gave {len(drawn)} images for {count} request{plural}")
     return [_checked(one) for one in drawn]
 
 
@@ -118,7 +126,8 @@ def _one_by_one(
     """What is left of a batch that failed: no failure of a model may lose the other images."""
     if len(batch) > 1:
         return [one for request in batch for one in generate_batch(generator, [request])]
-    return [GeneratedImage("failed", reason=f"{type(error).__name__}: {first_line(error)}")]
+    kind = "" if isinstance(error, _ContractError) else f"{type(error).__name__}: "
+    return [GeneratedImage("failed", reason=f"{kind}{first_line(error)}")]
 
 
 def _in_parts(

@@ -195,6 +195,18 @@ class Job:
             "Fix the cause and re-run the same command.",
         )
 
+    def check_generated(self) -> None:
+        """End a run of a few images as a longer one ends that begins with failures alone."""
+        failed = self.attempts["failed"]
+        lenient = self.prepared.settings.allow_missing or self.prepared.from_folder
+        if lenient or not failed or failed < self.attempts.total() or self.has_images():
+            return
+        (_, reason), _ = self.lost.most_common(1)[0]
+        what = f"All {failed} images" if failed > 1 else "The only image"
+        raise T2IBenchError(
+            f"{what} failed: {reason.rstrip('.')}.", "Fix the cause and re-run the same command."
+        )
+
     def settle(self) -> None:
         """Write down costs, with all that is stored."""
         settle(self.prepared.folder, self.prepared.generator, self.prepared.settings.max_cost)

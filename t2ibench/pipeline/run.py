@@ -106,6 +106,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         _check_access(job)
         with _generation(job, prepared, executor, reporter) as generating:
             run_stage(job, "generate", generating, reporter)
+            job.check_generated()
         if observing:
             _observe(job, prepared, executor, reporter)
         executor.close()  # scoring needs the memory, and no model
@@ -126,8 +127,11 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             left = sum(job.pending(stage) for stage in stages)
             outcome.complete = not (left or job.stopped or job.damaged)
         else:
-            wanted = settings.allow_missing or not job.unfinished()
-            outcome.complete = wanted and job.has_images()
+            outcome.complete = settings.allow_missing or not job.unfinished()
+            if not job.has_images():
+                outcome.complete = False
+                wanted = len(prepared.plan.requests)
+                outcome.problems.append(f"There is no image: none of {wanted} was made.")
         entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
         entry.generated = dict(outcome.attempts)
         status = "complete" if outcome.complete else "incomplete"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 
 from t2ibench.methods.core.answer_counts import (
     ShownAttribute,
@@ -26,6 +27,8 @@ ASCII = str.maketrans("░│─╌●○□◌‹›█▒▓▚▞·…’−"
 _BAR, _NARROW = 21, 15  # columns of an axis
 _NAME = 34
 _FEW_ROWS = 3
+_SHORTEST_NAME, _SHORTEST_BAR = 12, 8  # columns of a prompt, and of its bar
+_READABLE = 24  # columns of a prompt, for which its bar becomes shorter
 _COUNTED = 9  # lines of who is shown as what
 
 
@@ -107,7 +110,7 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
             key = ", ".join(f"{sign} {people(name, about)}" for name, sign in shades.items())
             lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None))
             ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
-            drawn = [_prompt(row, shades, width) for row in rows]
+            drawn = _prompt_lines(rows, shades, width)
             lines += drawn[:ends]
             if ends < len(rows):
                 lines.append((f" {len(rows) - 2 * ends} between them, in results.md", None))
@@ -120,18 +123,38 @@ def _shades(one: ShownAttribute) -> dict[str, str]:
     return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 
 
-def _prompt(row: ShownRow, shades: Mapping[str, str], width: int) -> Line:
-    size = _BAR if width >= 80 else _NARROW
+def _prompt_lines(rows: Sequence[ShownRow], shades: Mapping[str, str], width: int) -> list[Line]:
+    """A line a prompt, all with their bars below each other.
+
+    The counts stand in full, since they are what a reader quotes: where there is little room,
+    the bar and the prompt are shortened, and counts of many classes go on in a line of their own.
+    """
+    counted = [f"{counts_text(row)}, clear" if row.clear else counts_text(row) for row in rows]
+    most = width - _SHORTEST_NAME - _SHORTEST_BAR - 3
+    widest = min(max(map(len, counted), default=0), most)
+    room = width - widest - 3  # for prompt and bar
+    widest_bar = _BAR if width >= 80 else _NARROW
+    size = min(widest_bar, max(room - _READABLE, _SHORTEST_BAR))
+    name = min(_NAME - 1, room - size)
+    lines: list[Line] = []
+    for row, counts in zip(rows, counted, strict=True):
+        first, *further = wrap(counts, widest)
+        begun = f" {_cut(row.short, name):{name}} {_shares_bar(row, shades, size)} "
+        state: State = "clear" if row.clear else "not_clear"
+        lines.append((f"{begun}{first}", state))
+        lines += [(f"{'':{len(begun)}}{text}", state) for text in further]
+    return lines
+
+
+def _shares_bar(row: ShownRow, shades: Mapping[str, str], size: int) -> str:
+    """A bar of the shares of the classes; what no judge could tell is left open."""
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [round(size * sum(counts[: k + 1]) / max(row.images, 1)) for k in range(len(counts))]
     drawn = "".join(
         shade * (end - start)
         for shade, start, end in zip(shades.values(), [0, *ends], ends, strict=False)
     )
-    text = f" {_cut(row.short, _NAME - 1):{_NAME - 1}} {drawn:·<{size}} {counts_text(row)}"
-    if row.clear:
-        return _cut(f"{text}, clear", width), "clear"
-    return _cut(text, width), "not_clear"
+    return f"{drawn:·<{size}}"
 
 
 def _cut(text: str, width: int) -> str:

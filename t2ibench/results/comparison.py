@@ -225,8 +225,9 @@ class Difference:
     of a mean square leans alike. `detectable` is the least true difference of headlines that is
     told from 0 in 8 of 10 cases. `change` is how much more the second leans, in the unit that
     tables show: of leans without their signs, of roots; of a score without a fair value, second
-    minus first. The verdict is which run leans less, 'opposite' where they differ and neither does,
-    'tie' beyond no chance, None where it cannot be said.
+    minus first. `comparable` is whether both measured one quantity in one way, so that a
+    difference is one of the models. The verdict is which run leans less, 'opposite' where they
+    differ and neither does, 'tie' beyond no chance, None where it cannot be said.
     """
 
     task: str
@@ -244,6 +245,7 @@ class Difference:
     detectable: float | None = None
     change: Contrast | None = None
     paired: bool = False
+    comparable: bool = False
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
 
@@ -447,6 +449,7 @@ class _Pair:
                 rounded(change.value) or 0.0, rounded(change.low), rounded(change.high)
             ),
             paired=True,
+            comparable=self.remarks.decidable,
             verdict=verdict,
         )
 

@@ -166,7 +166,10 @@ _NUMBERS = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
 TASKS = (
     *("family", "scale", "state", "value", "ci_low", "ci_high", "fair_low", "fair_high"),
     *("p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction"),
+    "reason",
 )
+# Of each row of a data frame, so that frames of several runs can be put together.
+RUN = ("run", "model")
 SCORES = (
     *("task", "method", "row", "group", "score", "state", *_NUMBERS),
     *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
@@ -183,9 +186,30 @@ def task_rows(results: Results) -> list[list[object]]:
         left_out = sum(task.excluded.values())
         found.append(
             [name, task.family, shown.label, state_of(task), *numbers, head.p, head.p_holm,
-             head.square, task.n_images, task.n_prompts, left_out, head.direction]
+             head.square, task.n_images, task.n_prompts, left_out, head.direction, _reason(task)]
         )  # fmt: skip
     return found
+
+
+def _reason(task: TaskResult) -> str | None:
+    """Why a task has no score, or decides nothing although it has one; None where it decides."""
+    state = state_of(task)
+    if state not in UNSURE:
+        return None
+    why = task.inconclusive or task.reason or task.headline.reason
+    if why is not None or state == "no_score":
+        return why
+    if task.headline.p is None:
+        return "it has no p-value"
+    if task.headline.ci_low is None or task.headline.ci_high is None:
+        return "it has no interval"
+    return f"its interval rules out neither balance nor a lean of {SMALL:g}"
+
+
+def run_name(results: Results) -> str | None:
+    """What tells a run apart from others: its name, its folder's, or its model's."""
+    folder = results.folder
+    return results.name or (folder.resolve().name if folder else None) or results.model.name
 
 
 def score_rows(results: Results) -> Iterator[list[object]]:
@@ -231,5 +255,8 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
     if table not in tables:
         raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, tables)}")
     columns, rows = tables[table]
-    frame: pd.DataFrame = pd.DataFrame(list(rows(results)), columns=list(columns))
+    first, *others = columns  # the task
+    run = (run_name(results), results.model.name)
+    values = [[row[0], *run, *row[1:]] for row in rows(results)]
+    frame: pd.DataFrame = pd.DataFrame(values, columns=[first, *RUN, *others])
     return frame.set_index("task") if table == "tasks" else frame

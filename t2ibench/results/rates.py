@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +13,11 @@ from t2ibench.stats import holm
 from t2ibench.stats.clusters import clustered_proportion
 from t2ibench.store.distinct import REPEATED
 from t2ibench.store.images import Attempt
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelMetaclass
+else:
+    _ModelMetaclass = type(BaseModel)
 
 # More digits than any score means, and well above what another processor's arithmetic moves.
 _DIGITS = 9
@@ -25,10 +30,25 @@ def rounded(value: float | None) -> float | None:
     return float(f"{value:.{_DIGITS}g}")
 
 
-class Record(BaseModel):
+# What every model of pydantic has; it stays there, and is not what somebody looks for in a result.
+_OF_EVERY_MODEL = frozenset(name for name in dir(BaseModel) if not name.startswith("_"))
+
+
+class _ListsItsMembers(_ModelMetaclass):
+    """A class that lists its own members first of all: `dir`, and completion in a notebook."""
+
+    def __dir__(cls) -> list[str]:
+        return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
+
+
+class Record(BaseModel, metaclass=_ListsItsMembers):
     """Base of every part of results.json; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    def __dir__(self) -> list[str]:
+        """The fields and methods of the record, without those of every pydantic model."""
+        return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
 
 
 class Rate(Record):

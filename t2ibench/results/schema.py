@@ -370,9 +370,11 @@ class Results(Record):
         Args:
             table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
                 mean square as its root; `square` is the unbiased square, which may be averaged),
-                its interval, the band of a fair model and what it shows. 'scores' has one row for
-                each score of each task and of each stimulus, word or target, as `--format csv`
-                has it, with a state where the score is tested.
+                its interval, the band of a fair model, what it shows, and the reason where it
+                shows nothing. 'scores' has one row for each score of each task and of each
+                stimulus, word or target, as `--format csv` has it, with a state where the score is
+                tested. Both have the run and the model in each row, so that `pandas.concat` puts
+                runs together.
 
         Returns:
             The frame; that of tasks is indexed by their ids.

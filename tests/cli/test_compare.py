@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,36 @@ def test_what_has_no_end_is_not_read(runs: dict[str, Path], cli: Cli, tmp_path: 
         for both in ((path, runs["weak"]), (runs["weak"], path)):
             status, _, error = cli("compare", *both)
             assert status == 1 and why in error and error.count("\n") == 1
+
+
+def test_csv_has_the_verdict_of_the_table_and_whether_runs_are_comparable(
+    runs: dict[str, Path], cli: Cli, tmp_path: Path
+) -> None:
+    def records(old: Path, new: Path) -> dict[str, dict[str, str]]:
+        status, out, err = cli("compare", old, new, "--format", "csv")
+        assert status == 0, err
+        rows = csv.DictReader(out.splitlines())
+        return {row["task"]: row for row in rows if row["score"] == "headline"}
+
+    both = records(runs["strong"], runs["weak"])
+    for row in both.values():
+        assert (row["comparable"], row["verdict"]) == ("True", "new leans less")
+    assert both["t2iat_one"]["scale"] == "lean"
+    # The number is a root, as in the table: that of .9 and .9, squared, is .81.
+    assert both["t2iat_many"]["scale"] == "root_mean_square"
+    assert float(both["t2iat_many"]["old"]) == pytest.approx(0.9, abs=0.05)
+    same = records(runs["weak"], runs["weak"])
+    assert {row["verdict"] for row in same.values()} == {"no difference beyond chance"}
+    # Another encoder reads other leans of the same images: no verdict is passed.
+    text = (runs["weak"] / "results.json").read_text(encoding="utf-8")
+    results = json.loads(text)
+    results.pop("checksum", None)
+    for task in results["tasks"].values():
+        task["settings"]["encoders"] = {"another": "ab" * 32}
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(results), encoding="utf-8")
+    for row in records(runs["strong"], other).values():
+        assert (row["comparable"], row["verdict"]) == ("False", "not compared")
 
 
 def test_which_model_leans_less(runs: dict[str, Path], cli: Cli) -> None:

@@ -198,3 +198,90 @@ def test_code_of_others_is_told_in_one_line_and_its_odd_reasons_are_stored(
         else:
             (line,) = err.strip().splitlines()
             assert status == 1 and OTHERS[name] in line
+
+
+GIVES = """
+from PIL import Image
+from t2ibench.models.protocols import GeneratedImage
+
+class Base:
+    name, settings, revision, batch_size, fingerprint = "base", {}, None, 8, "ab" * 32
+    def available(self, prompt):
+        return None
+
+class NoImages(Base):
+    def generate(self, requests):
+        return []
+
+class NoList(Base):
+    def generate(self, requests):
+        return None
+
+class TooFew(Base):
+    def generate(self, requests):
+        grey = Image.new("RGB", (32, 32), (90, 90, 90))
+        return [GeneratedImage("ok", grey) for _ in requests[1:]]
+
+class NoPixels(Base):
+    def generate(self, requests):
+        return [GeneratedImage("ok") for _ in requests]
+
+class NoParts(NoImages):
+    def generate_in_parts(self, requests):
+        return iter(())
+
+class Filters(Base):
+    def generate(self, requests):
+        return [GeneratedImage("filtered", reason="unsafe") for _ in requests]
+"""
+GIVEN = {
+    "NoImages": "failed: the generator gave 0 images for 1 request.",
+    "NoList": "failed: the generator gave a NoneType, not a list of GeneratedImage.",
+    "TooFew": "failed: the generator gave 0 images for 1 request.",
+    "NoPixels": "failed: the generator gave no image.",
+    "NoParts": "failed: the generator gave 0 images for 1 request.",
+}
+TINY = """
+id: tiny
+version: 1
+method: vibex
+title: Tiny
+description: Two images alone.
+citation: The tests.
+anchors: [{name: cat, prompt: a cat}, {name: dog, prompt: a dog}]
+concepts: [{name: fur, prompt: fur}]
+images_per_prompt: 1
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--generate-only",)], ids=["run", "generate-only"])
+@pytest.mark.parametrize("name", [*GIVEN])
+def test_a_generator_that_gives_nothing_ends_the_run_however_small_it_is(
+    name: str, more: tuple[str, ...], cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / f"gives_{name}.py").write_text(GIVES)
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "tiny.yaml").write_text(TINY)
+    words = ("--model", f"gives_{name}:{name}", "--encoder", "toyland", *more)
+    words += ("--include-path", str(tmp_path / "tasks"), "--output-dir", str(tmp_path / "runs"))
+    status, out, err = cli(*words, "--tasks", "tiny")
+    assert (status, out) == (1, "")
+    assert f"All 2 images {GIVEN[name]} Fix the cause" in err
+    status, _, err = cli(*words, "--tasks", "t2iat_flowers_insects")
+    assert status == 1
+    assert "The first 8 images all failed" in err
+
+
+def test_a_run_that_only_generates_is_not_done_without_any_image(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That all are filtered is a property of the model, and nothing to measure it by."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "gives_filtered.py").write_text(GIVES)
+    words = ("--model", "gives_filtered:Filters", "--output-dir", str(tmp_path / "runs"))
+    words += ("--tasks", "t2iat_flowers_insects", "--limit", "1", "--generate-only")
+    for _ in range(2):
+        status, _, err = cli(*words)
+        assert status == 3
+        assert "There is no image: none of " in err

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.display import displayed, row_state, state_of
 from t2ibench.results.judge_checks import judges_said
-from t2ibench.results.schema import Headline, Row, Score, TaskResult
+from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from tests import hand
 
 
@@ -98,6 +100,49 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
     rows = rows[rows["row"].notna()]
     assert list(rows["state"].dropna()) == ["clear", "not_clear"]
     assert rows["state"].isna().tolist() == [False, False, True]
+
+
+def test_frames_of_several_runs_can_be_put_together_and_say_why_there_is_no_score(
+    tmp_path: Path,
+) -> None:
+    lean = hand.mean_lean({"a": [1.0] * 20, "b": [1.0] * 19 + [-1.0]})
+    undecided = {"inconclusive": "the encoder does not see it"}
+    without = hand.record(lean).model_copy(
+        update={"headline": Headline(reason="no image of: a"), "reason": "no image of: a"}
+    )
+    wide = Headline(value=0.0, ci_low=-0.5, ci_high=0.5, p=0.9, p_holm=0.9, scale="lean")
+    tasks = {
+        "decided": hand.record(lean),
+        "failed": hand.record(lean).model_copy(update=undecided),
+        "without": without,
+        "wide": hand.record(lean).model_copy(update={"headline": wide}),
+    }
+    runs = [hand.results(**tasks).in_folder(tmp_path / name) for name in ("step-1", "step-2")]
+    frames = pd.concat([run.to_pandas() for run in runs])
+    assert list(frames["run"]) == ["step-1"] * 4 + ["step-2"] * 4
+    assert set(frames["model"]) == {runs[0].model.name}
+    (first, *_) = (frame for _, frame in frames.groupby("run"))
+    assert first.loc["decided", "state"] == "clear"
+    assert list(first.index[first["reason"].isna()]) == ["decided"]
+    assert "neither balance nor a lean of 0.24" in first.loc["wide", "reason"]
+    assert first.loc["failed", "reason"] == "the encoder does not see it"
+    assert first.loc["without", "reason"] == "no image of: a"
+    scores = pd.concat([run.to_pandas("scores") for run in runs])
+    assert set(scores["run"]) == {"step-1", "step-2"}
+    named = runs[0].model_copy(update={"name": "mine"})
+    assert set(named.to_pandas()["run"]) == {"mine"}
+
+
+def test_completion_shows_what_a_result_has_and_not_what_every_model_of_pydantic_has() -> None:
+    results = hand.results(one=hand.record(hand.mean_lean({"a": [1.0], "b": [1.0]})))
+    members = {"title", "folder", "partial", "to_pandas", "to_json", "with_earlier"}
+    for listed, fields in ((dir(results), {"tasks", "model"}), (dir(Results), set())):
+        public = {name for name in listed if not name.startswith("_")}
+        assert public >= members | fields
+        assert not public & {"parse_obj", "schema", "construct", "model_dump", "copy", "json"}
+    assert {"headline", "by", "reason"} <= set(dir(results.tasks["one"]))
+    # They are there all the same.
+    assert Results.model_validate(results.model_dump(by_alias=True)) == results
 
 
 def test_no_results_are_an_empty_frame_with_columns_and_an_unknown_table_is_one_line() -> None:

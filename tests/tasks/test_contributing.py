@@ -7,9 +7,11 @@ import shlex
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from t2ibench.methods import needs
-from t2ibench.models.protocols import Generator, ImageRequest
+from t2ibench.models.contract import check_judge
+from t2ibench.models.protocols import Generator, ImageRequest, Judge, Query
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import build_index
@@ -18,19 +20,20 @@ from tests.conftest import Cli
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> tuple[str, str]:
-    """Name and text of the one example in a language."""
-    (found,) = re.findall(rf"^```{language}\n(# file: (\S+)\n.*?)^```$", TEXT, re.M | re.S)
-    return found[1], found[0]
+def block(name: str) -> str:
+    """The text of the example that is a file of this name."""
+    pattern = rf"^```\w+\n(# file: {re.escape(name)}\n.*?)^```$"
+    (text,) = re.findall(pattern, TEXT, re.M | re.S)
+    return text
 
 
 @pytest.fixture
 def mytasks(tmp_path: Path) -> Path:
     """The folder with the example task, as a reader of the page has it."""
-    name, text = block("yaml")
+    name = "mytasks/coffee_tea.yaml"
     path = tmp_path / name
     path.parent.mkdir()
-    path.write_text(text, encoding="utf-8")
+    path.write_text(block(name), encoding="utf-8")
     return path.parent
 
 
@@ -65,10 +68,38 @@ def test_the_commands_of_the_page_work(
 
 def test_the_example_generator_is_one() -> None:
     scope: dict[str, type] = {}
-    exec(compile(block("python")[1], "grey.py", "exec"), scope)
+    exec(compile(block("grey.py"), "grey.py", "exec"), scope)
     grey = scope["Grey"]()
     assert isinstance(grey, Generator)
     requests = [ImageRequest("a cat", index, seed=index) for index in range(3)]
     drawn = grey.generate(requests)
     assert [one.status for one in drawn] == ["ok"] * 3
     assert grey.generate(requests[2:])[0].image.tobytes() == drawn[2].image.tobytes()
+
+
+def test_the_example_judge_is_one() -> None:
+    scope: dict[str, type] = {}
+    exec(compile(block("bright.py"), "bright.py", "exec"), scope)
+    judge = scope["Bright"]()
+    assert isinstance(judge, Judge)
+    assert check_judge(scope["Bright"], free_text=False) == []
+    bright, dark = (Image.new("RGB", (8, 8), (level,) * 3) for level in (250, 5))
+    asked = [
+        Query(image, "a hall", 0, "ab" * 32, "Is it day or night?", ("day", "night"))
+        for image in (bright, dark)
+    ]
+    assert [one.answer for one in judge.answer(asked)] == ["day", "night"]
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_example_judge_work(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("bright.py").write_text(block("bright.py"), encoding="utf-8")
+    blocks = re.findall(r"^```\n((?:t2ibench .*\n)+)```$", TEXT, re.M)
+    (lines,) = (block.splitlines() for block in blocks if "bright:Bright" in block)
+    for line in lines:
+        status, out, errors = cli(*shlex.split(line)[1:])
+        assert status == 0, (line, out, errors)

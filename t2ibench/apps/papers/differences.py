@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from t2ibench.apps.papers.paper import Paper
 from t2ibench.models.generators import ALIASES
@@ -14,6 +14,7 @@ _USED = {
     "guidance": ("guidance_scale",),
     "size": ("height", "width"),
 }
+_READERS = ("encoder", "judge")
 
 
 def differences(
@@ -22,12 +23,8 @@ def differences(
     """What differs, of some tasks by the ids that were run."""
     there = {name: task for name, task in tasks.items() if task is not None}
     lines = [*_model(paper, results)]
-    for kind in ("encoder", "judge"):
-        asked = paper.file.preset.settings.get(kind) or []
-        wanted = [asked] if isinstance(asked, str) else list(asked)
-        here = list(
-            dict.fromkeys(n for t in there.values() for n in getattr(t.settings, f"{kind}s"))
-        )
+    for kind in _READERS:
+        wanted, here = _readers(paper, list(there.values()), kind)
         if wanted and here and set(wanted) != set(here):
             named = f"{kind}s" if max(len(here), len(wanted)) > 1 else kind
             lines.append(
@@ -47,6 +44,40 @@ def differences(
         if task.missing_prompts:
             lines.append(f"{name} is without {len(task.missing_prompts)} of its prompts.")
     return [*lines, *paper.file.differs]
+
+
+def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
+    """Why numbers of a run and those of its paper are not on one scale, as a sentence.
+
+    Another model is what `reproduce` compares. Another encoder or judge measures in another unit,
+    and other stimuli are another test.
+
+    Args:
+        paper: The paper.
+        tasks: The results that an exhibit is built of.
+
+    Returns:
+        The sentence; empty where the numbers may be compared.
+    """
+    reasons = []
+    for kind in _READERS:
+        wanted, here = _readers(paper, tasks, kind)
+        if wanted and here and set(wanted) != set(here):
+            reasons.append(f"the images were read by {', '.join(here)}, not {', '.join(wanted)}")
+    limits = [task.settings.limit for task in tasks if task.settings.limit is not None]
+    if limits:
+        reasons.append(f"only the first {min(limits)} stimuli of each concept were taken")
+    if not reasons:
+        return ""
+    return f"No difference is taken, for the numbers are not on one scale: {'; '.join(reasons)}."
+
+
+def _readers(paper: Paper, tasks: Collection[TaskResult], kind: str) -> tuple[list[str], list[str]]:
+    """The encoders, or the judges, of the paper and of some results."""
+    asked = paper.file.preset.settings.get(kind) or []
+    wanted = [asked] if isinstance(asked, str) else list(asked)
+    here = [name for task in tasks for name in getattr(task.settings, f"{kind}s")]
+    return wanted, list(dict.fromkeys(here))
 
 
 def _model(paper: Paper, results: Results) -> Iterator[str]:

@@ -12,6 +12,7 @@ from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Valu
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.figures.figure import Figure
+from t2ibench.reports.writers import Table
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row, Score, TaskResult
 
@@ -33,6 +34,8 @@ class Exhibit:
         figure: The figure; None where the exhibit has none, or there are too few numbers.
         complete: Whether every task that it needs has a score, and it could be built.
         paths: Its files: CSV, and SVG, PNG and PDF of a figure.
+        incomparable: Why ours and the published numbers are not on one scale, as a sentence; empty
+            where they are. Then no difference is shown.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Exhibit:
     remarks: list[str] = field(default_factory=list)
     complete: bool = False
     paths: Sequence[Path] = ()
+    incomparable: str = ""
 
     @property
     def label(self) -> str:
@@ -62,7 +66,13 @@ class Exhibit:
     @property
     def notes(self) -> list[str]:
         """What a reader must know of it."""
-        return [*self.file.notes, *self.remarks]
+        first = [self.incomparable] if self.incomparable and self.lines else []
+        return [*first, *self.file.notes, *self.remarks]
+
+    @property
+    def table(self) -> Table:
+        """Its lines beside the published numbers, and their differences."""
+        return comparison(self.lines, self.file.models, comparable=not self.incomparable)
 
     @property
     def rows(self) -> list[dict[str, object]]:
@@ -72,8 +82,7 @@ class Exhibit:
         'ours', its interval 'ci_low' and 'ci_high', and 'note'. Of a figure alone: its points.
         """
         if self.lines:
-            table = comparison(self.lines, self.file.models)
-            return [dict(record) for record in table.records]
+            return [dict(record) for record in self.table.records]
         drawn = self.figure
         if drawn is None:
             return []

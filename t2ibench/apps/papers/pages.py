@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from t2ibench.apps.papers.exhibits import Exhibit
 from t2ibench.apps.papers.reproduction import FOLDER, Reproduction
-from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
 from t2ibench.reports.figures.files import write_figure
@@ -23,7 +22,8 @@ from t2ibench.store.files import write_text
 
 _LEGEND = (
     "Published is the paper's number, ours that of {model}, with its interval where one is "
-    "vouched for. The difference is ours less the published one. – stands where there is no number."
+    "vouched for. The difference is ours less the published one, where both were read by the same "
+    "encoder and judge. – stands where there is no number."
 )
 _LONG = 24  # characters of a cell that is a text rather than a number
 
@@ -42,7 +42,7 @@ def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple
     """An exhibit's files: its lines as CSV, and its figure with its points."""
     written: list[Path] = []
     if exhibit.lines:
-        table = comparison(exhibit.lines, exhibit.file.models)
+        table = exhibit.table
         written.append(folder / f"{exhibit.name}.csv")
         write_text(written[-1], CSV.table(table))
     drawn = exhibit.figure
@@ -72,7 +72,7 @@ def exhibit_text(exhibit: Exhibit) -> str:
     """The table of an exhibit and its notes, for a terminal or a page of Markdown."""
     parts = [f"{exhibit.file.source}.\n"]
     if exhibit.lines:
-        table = comparison(exhibit.lines, exhibit.file.models)
+        table = exhibit.table
         cells = [  # a name that several rows have stands in the first of them
             ["" if number else row[0], *row[1:]]
             for _, rows in _grouped(table)
@@ -103,7 +103,7 @@ def html(found: Reproduction) -> str:
     """The paper's tables and figures as one file of HTML, without network and scripts."""
     exhibits = []
     for exhibit in found.exhibits:
-        table = comparison(exhibit.lines, exhibit.file.models)
+        table = exhibit.table
         texts = [  # columns of texts are set to the left and may wrap
             k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
             for k, head in enumerate(table.headers)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2ibench.apps.papers.differences import differences
+from t2ibench.apps.papers.differences import differences, incomparable
 from t2ibench.apps.papers.exhibits import Exhibit
 from t2ibench.apps.papers.paper import Paper
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
@@ -102,6 +102,7 @@ def build(
             ran,
             folder,
         )
+        exhibit.incomparable = incomparable(paper, exhibit.results.values())
         built = _built(paper.builders[name], exhibit)
         exhibit.complete = built and all(of in there and not there[of].reason for of in entry.tasks)
         exhibits.append(exhibit)

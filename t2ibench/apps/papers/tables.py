@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from t2ibench.reports.writers import Table
 
 NONE = "–"
+_LEAST_P = 0.001  # a table says no more than that of smaller ones, as papers do
 PAPER = "the paper"  # in place of a published model, where the number is of none
 
 
@@ -16,6 +17,7 @@ class Line:
     """One number of a table, such as 'd' of a test: ours, and one for each published model.
 
     `low` and `high` are the ends of our 95 % interval, where there is one that is vouched for.
+    Of a p-value (`is_p`) no difference is taken: it says how sure each is, not how large.
     """
 
     row: str
@@ -26,13 +28,21 @@ class Line:
     high: float | None = None
     digits: int = 3
     note: str = ""
+    is_p: bool = False
+
+    def text(self, value: float | str | None) -> str:
+        """A number of this line as a table has it; a p-value of .001 or less says that alone."""
+        if self.is_p and isinstance(value, float) and value <= _LEAST_P:
+            return f"≤ {_LEAST_P:g}"
+        return cell(value, self.digits)
 
     def differences(self) -> tuple[float | None, ...]:
         """Ours less each published number; None where either is no number."""
         ours = self.ours
+        if self.is_p or not isinstance(ours, float):
+            return (None,) * len(self.published)
         return tuple(
-            ours - value if isinstance(ours, float) and isinstance(value, (float, int)) else None
-            for value in self.published
+            ours - value if isinstance(value, (float, int)) else None for value in self.published
         )
 
 
@@ -46,19 +56,29 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
     return text.lstrip("+-") if not float(text) else text
 
 
-def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
-    """Lines as a table, and as records with all digits and every column."""
+def comparison(lines: Sequence[Line], models: Sequence[str], *, comparable: bool = True) -> Table:
+    """Lines as a table, and as records with all digits and every column.
+
+    Args:
+        lines: The numbers.
+        models: The published models, in the order of each line's published numbers.
+        comparable: Whether ours and the published numbers are on one scale; without it there are
+            no differences.
+
+    Returns:
+        The table, without columns that are empty.
+    """
     named = ["published" if model == PAPER else f"published, {model}" for model in models]
     heads = ["", "score", *named, "ours", "95 % CI"]
     heads += [f"ours − {one}" if len(models) > 1 else "difference" for one in models] + ["note"]
     rows, records = [], []
     for line in lines:
         known = line.published or (None,) * len(models)
-        gaps = line.differences() or (None,) * len(models)
+        gaps = (comparable and line.differences()) or (None,) * len(models)
         ends = (line.low, line.high)
         within = None if None in ends else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
-        row = [line.row, line.score, *(cell(value, line.digits) for value in known)]
-        row += [cell(line.ours, line.digits), within or NONE]
+        row = [line.row, line.score, *(line.text(value) for value in known)]
+        row += [line.text(line.ours), within or NONE]
         rows.append([*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note])
         record: dict[str, object] = {"row": line.row, "score": line.score}
         record |= {f"published: {one}": x for one, x in zip(models, known, strict=True)}

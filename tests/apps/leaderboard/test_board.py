@@ -192,3 +192,24 @@ def test_build_verifies_first(cli: Cli, root: Path, tmp_path: Path) -> None:
         (folder / "results.json").write_text("{}")
     status, out, err = cli("leaderboard", "build", *given, "--output", str(tmp_path / "new"))
     assert status == 1 and "holds no submission that could be shown" in err
+
+
+def test_build_and_verify_take_the_folder_alike(
+    cli: Cli, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, out, err = cli("leaderboard", "verify", root)
+    assert status == 0 and ": recomputed" in out
+    site = ("--output", str(tmp_path / "site"))
+    status, out, err = cli("leaderboard", "build", root, *site)
+    assert status == 0 and "1 models: open" in out, err
+    both = ("leaderboard", "build", root, "--submissions", tmp_path, *site)
+    status, out, err = cli(*both)
+    assert status == 1 and "Two folders of submissions are given" in err
+    # Without a folder both take the checkout's.
+    home = tmp_path / "checkout" / "leaderboard" / "submissions"
+    home.parent.mkdir(parents=True)
+    home.symlink_to(root, target_is_directory=True)
+    monkeypatch.chdir(tmp_path / "checkout")
+    status, out, err = cli("leaderboard", "verify")
+    assert status == 0 and "leaderboard/submissions/" in out
+    assert cli("leaderboard", "build", *site)[0] == 0

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import t2ibench
+from t2ibench.apps.papers.differences import incomparable
 from t2ibench.apps.papers.paper import PAPERS, read_paper
 from t2ibench.apps.papers.preset import with_preset, write_tasks
 from t2ibench.apps.papers.published import t2iat
@@ -20,6 +21,7 @@ from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import build_index
+from tests import hand
 from tests.apps.papers.conftest import FEW, SMALL
 from tests.conftest import Cli
 
@@ -43,6 +45,47 @@ def test_lines_by_hand() -> None:
     assert Line("x", "y", "male", ("male",)).differences() == (None,)
     alone = comparison([Line("a", "b", 1.0, (2.0,))], ["the paper"])
     assert alone.headers == ["", "score", "published", "ours", "difference"]
+
+
+def test_p_values_have_one_floor_and_no_difference() -> None:
+    lines = [
+        Line("tulip", "p", 0.000999, (0.001,), is_p=True),
+        Line("rose", "p", 0.0402, (0.27,), is_p=True),
+        Line("rose", "d", 0.3, (0.1,)),
+    ]
+    table = comparison(lines, ["Model 1"])
+    assert [row[2:] for row in table.rows] == [
+        ["≤ 0.001", "≤ 0.001", "–"],
+        ["0.270", "0.040", "–"],
+        ["0.100", "0.300", "+0.200"],
+    ]
+    assert table.records[0]["ours"] == 0.000999
+
+
+def test_numbers_on_another_scale_have_no_difference() -> None:
+    lines = [Line("tulip", "S", 0.25, (0.1,))]
+    table = comparison(lines, ["Model 1"], comparable=False)
+    assert table.headers == ["", "score", "published, Model 1", "ours"]
+    assert table.records[0]["ours - Model 1"] is None
+
+
+@pytest.mark.parametrize(
+    ("encoders", "limit", "why"),
+    [
+        ({"open_clip:ViT-L-14/openai": "ab"}, None, ""),
+        ({"toyland": "ab"}, None, "were read by toyland, not open_clip:ViT-L-14/openai"),
+        ({"open_clip:ViT-L-14/openai": "ab"}, 4, "only the first 4 stimuli"),
+    ],
+)
+def test_another_encoder_is_another_scale_and_another_model_is_not(
+    encoders: dict[str, str], limit: int | None, why: str
+) -> None:
+    task = hand.record(hand.mean_lean({"a": [1.0, 1.0], "b": [1.0, -1.0]}))
+    settings = task.settings.model_copy(update={"encoders": encoders, "limit": limit})
+    given = task.model_copy(update={"settings": settings})
+    found = incomparable(PAPERS.get("t2iat"), [given])
+    assert why in found
+    assert bool(found) == bool(why)
 
 
 @pytest.mark.slow

@@ -31,7 +31,8 @@ def table_1(draft: Exhibit) -> None:
             ("d", "effect_size", value_of(task, "effect_size")),
         ):
             known = tuple(blocks.get(model, {}).get(score) for model in draft.file.models)
-            draft.lines.append(Line(row, symbol, value, known, note=task.reason or ""))
+            is_p = symbol == "p"
+            draft.lines.append(Line(row, symbol, value, known, note=task.reason or "", is_p=is_p))
         draft.score(row, "lean", task.headline, note=task.inconclusive or "")
 
 
