@@ -320,7 +320,7 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
 
     # At the one place that all loggers pass, so that those of libraries that are only imported now
     # are heard, too, and none prints by a handler of its own.
-    logging.Logger.callHandlers = collect  # type: ignore[method-assign, assignment]
+    logging.Logger.callHandlers = collect  # type: ignore[method-assign]
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import Needs, QuestionNeed
+from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
 from t2ibench.pipeline.plan import Plan
@@ -216,6 +216,8 @@ def _written(
     if images is not None:
         counts = needs.images_by_prompt
         missing, because = _lost(counts, images)
+        if not needs.questions:
+            because |= _unknown_to_encoders(found)
         treated = prompt_outcomes(counts, needs.groups, images.first, level)
         lines = [revised_line(treated), repeats_line(repeated, counts)]
         update: dict[str, Any] = {
@@ -231,6 +233,17 @@ def _written(
             paired = replace(paired, agreement=cosines)
         record = record.model_copy(update=update)
     return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
+
+
+def _unknown_to_encoders(found: Scores) -> dict[str, dict[str, int]]:
+    """How many images each encoder has no embedding for, under 'unknown'."""
+    _, by_encoder = found
+    counts = {
+        f"{name} cannot embed it": result.excluded[UNKNOWN]
+        for name, result in by_encoder.items()
+        if result.excluded[UNKNOWN]
+    }
+    return {UNKNOWN: counts} if counts else {}
 
 
 def _lost(
