@@ -11,6 +11,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
@@ -101,11 +102,27 @@ def score_task(
     try:
         results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
         single = {name: combine(task.spec, [result], settings) for name, result in results.items()}
-        return combine(task.spec, list(results.values()), settings), single
+        combined = combine(task.spec, list(results.values()), settings)
+        return replace(combined, inconclusive=_who_fails(combined, results)), single
     except T2IBenchError as error:
         return _undefined(str(error))
     except Exception as error:  # a defect of one method must not lose the other tasks
         return _undefined(_defect(task, error))
+
+
+def _who_fails(combined: MethodResult, results: Mapping[str, MethodResult]) -> str | None:
+    """Why a test of several encoders or judges is inconclusive, naming each that fails."""
+    reasons = {name: one.inconclusive for name, one in results.items() if one.inconclusive}
+    if len(results) < 2 or combined.inconclusive not in reasons.values():
+        return combined.inconclusive
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    named = [f"{listed(names)}: {reason}" for reason, names in by_reason.items()]
+    passed = [name for name in results if name not in reasons]
+    if passed:
+        named.append(f"by {listed(passed)} it is not inconclusive")
+    return "; ".join(named)
 
 
 def _defect(task: LoadedTask, error: Exception) -> str:
