@@ -132,6 +132,12 @@ RULES = (
         "transformers: nothing but tables of positions, which were stored once and are computed "
         "now (`_COMPUTED`, whose rows are removed before the rules are asked).",
     ),
+    Rule(
+        "harmless",
+        r"No LoRA keys associated to \S*Text\S* found",
+        "diffusers: a LoRA of the denoiser alone, which is the usual kind; whether a LoRA fits at "
+        "all, the generator counts.",
+    ),
     # What a reader should know; such a result may be right.
     Rule(
         "recorded",
@@ -140,6 +146,11 @@ RULES = (
         "models than one, and a mistake where it was to be this one.",
     ),
     Rule("recorded", r"not expected|will be ignored|unused", "Arguments without an effect."),
+    Rule(
+        "recorded",
+        r"No LoRA keys associated to",
+        "diffusers: a LoRA without anything for the network that makes the image.",
+    ),
     Rule("recorded", r"truncat|sequence length is longer", "Texts that are not read to their end."),
     Rule("recorded", r"float16|bfloat16|float32|precision|dtype", "Numbers are rounded otherwise."),
     Rule("recorded", r"mismatch|not supported|fall(ing)? ?back", "Something else than asked for."),
