@@ -132,6 +132,12 @@ RULES = (
         "transformers: nothing but tables of positions, which were stored once and are computed "
         "now (`_COMPUTED`, whose rows are removed before the rules are asked).",
     ),
+    Rule(
+        "harmless",
+        r"No LoRA keys associated to \S*Text\S* found",
+        "diffusers: a LoRA of the denoiser alone, which is the usual kind; whether a LoRA fits at "
+        "all, the generator counts.",
+    ),
     # What a reader should know; such a result may be right.
     Rule(
         "recorded",
@@ -140,6 +146,11 @@ RULES = (
         "models than one, and a mistake where it was to be this one.",
     ),
     Rule("recorded", r"not expected|will be ignored|unused", "Arguments without an effect."),
+    Rule(
+        "recorded",
+        r"No LoRA keys associated to",
+        "diffusers: a LoRA without anything for the network that makes the image.",
+    ),
     Rule("recorded", r"truncat|sequence length is longer", "Texts that are not read to their end."),
     Rule("recorded", r"float16|bfloat16|float32|precision|dtype", "Numbers are rounded otherwise."),
     Rule("recorded", r"mismatch|not supported|fall(ing)? ?back", "Something else than asked for."),
@@ -320,7 +331,7 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
 
     # At the one place that all loggers pass, so that those of libraries that are only imported now
     # are heard, too, and none prints by a handler of its own.
-    logging.Logger.callHandlers = collect  # type: ignore[method-assign, assignment]
+    logging.Logger.callHandlers = collect  # type: ignore[method-assign]
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -191,7 +191,8 @@ class Encoder(Protocol):
             prepared: What `prepare` returned, one for each image.
 
         Returns:
-            float32, shape (n, d), rows of unit length, in the order of the images.
+            float32, shape (n, d), rows of unit length, in the order of the images. The row of an
+            image that the encoder cannot embed (in which a network for faces sees none) is all NaN.
         """
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:

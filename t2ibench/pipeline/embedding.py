@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,6 +26,9 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
+ABORT_AFTER_ERRORS = 8  # of images in a row: then the encoder has failed, not the images
+_LAST_ERRORS = 3  # the same at the end, where no other image shows that it still works
+_NO_VECTOR = "the encoder gave NaN, which says that it has none"
 PART = 256  # embeddings that are stored together: what a kill can cost, and what memory holds
 
 
@@ -49,22 +53,77 @@ def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:
     return [by_key[key] for key in store.missing("texts", by_key)]
 
 
+class _RaisedError(T2IBenchError):
+    """An encoder raised an error about some images; one of them may be the cause."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far one encoder has come with a piece.
+
+    Attributes:
+        worked: Whether it has embedded images before.
+        width: Numbers in an embedding, where that is known.
+        embedded: Images that it gave an embedding.
+        errors: Images in a row that raised an error, up to the last one.
+        unread: Images without an embedding that are not stored yet, each with the reason.
+        failed: Why it cannot go on.
+    """
+
+    worked: bool
+    width: int | None
+    embedded: int = 0
+    errors: int = 0
+    unread: dict[str, str] = field(default_factory=dict)
+    failed: str | None = None
+
+    def read(self, key: str) -> None:
+        """Note an image that has an embedding."""
+        self.embedded += 1
+        self.errors = 0
+
+    def cannot_read(self, key: str, reason: str, *, raised: bool) -> None:
+        """Note an image without one; errors of many in a row are the encoder's fault."""
+        self.unread[key] = reason
+        self.errors += raised
+        if self.errors >= ABORT_AFTER_ERRORS:
+            self.failed = reason
+
+    def flush(self, name: str, part: Embedded, *, last: bool) -> None:
+        """Put what has no embedding into a part, as rows of NaN, once others had one."""
+        if self.failed is not None or not self.unread:
+            return
+        works = self.worked or self.embedded > 0
+        if not last and (self.errors or not works):
+            return  # whether it reads another image is not known yet
+        if not works or self.width is None or self.errors > _LAST_ERRORS:
+            reason = list(self.unread.values())[-1]
+            self.failed = _no_numbers(name) if reason == _NO_VECTOR else reason
+            return
+        rows = np.full((len(self.unread), self.width), np.nan, np.float32)
+        _add_rows(name, part, list(self.unread), rows)
+        part.unread[name] = Counter(self.unread.values())
+        self.unread.clear()
+
+
 def embedded_images(
     wanted: Sequence[ImageToEmbed],
     encoders: Mapping[str, Encoder],
     widths: Mapping[str, int | None],
     stopping: Callable[[], bool] = never,
+    worked: Collection[str] = (),
 ) -> Iterator[Embedded]:
     """Embed images; each file is decoded once for all encoders.
 
-    Threads decode and prepare images ahead of the encoders, once these are loaded.
+    Threads decode and prepare images ahead of the encoders, once these are loaded. An image that
+    an encoder cannot embed has a row of NaN; where that is so of every image, or of many in a row
+    with an error, the encoder has failed. `worked` names those that have embedded others before.
     """
-    failed: dict[str, str] = {}
-    known = dict(widths)
+    readings = {name: _Reading(name in worked, widths.get(name)) for name in encoders}
     _load(wanted, encoders)
     ahead = 2 * max((encoder.batch_size for encoder in encoders.values()), default=1)
     with ThreadPoolExecutor(_THREADS) as pool:
-        call = partial(_prepare, encoders, failed)
+        call = partial(_prepare, encoders, readings)
         prepared = in_order(pool, call, wanted, max(ahead, _LEAST_AHEAD))
         for start in range(0, len(wanted), PART):
             if stopping():
@@ -79,10 +138,13 @@ def embedded_images(
                 for name, value in found.items():
                     waiting[name][image.sha256] = value
                     if len(waiting[name]) >= encoders[name].batch_size:
-                        _encode(encoders[name], waiting[name], part, failed, known)
+                        _encode(encoders[name], waiting[name], part, readings[name])
             for name, encoder in encoders.items():
-                _encode(encoder, waiting[name], part, failed, known)
-            part.failures = dict(failed)
+                _encode(encoder, waiting[name], part, readings[name])
+                readings[name].flush(name, part, last=start + PART >= len(wanted))
+            part.failures = {
+                name: reading.failed for name, reading in readings.items() if reading.failed
+            }
             yield part
 
 
@@ -122,7 +184,7 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
             f"({count}, {width or 'd'}).",
             "`t2ibench check adapter` says what an encoder must do.",
         )
-    # A row of NaN is a text without a vector; `encode` refuses such images.
+    # A row of NaN is a text or an image without a vector.
     off = off_length(rows, may_lack=True) & np.isfinite(rows).all(axis=1)
     if off.any():
         raise T2IBenchError(
@@ -135,21 +197,23 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
 
 
 def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) -> Float32Array:
-    """Embeddings of prepared images, in batches of the encoder's own size."""
+    """Embeddings of prepared images, in batches of the encoder's own size.
+
+    The row of an image that it cannot embed is NaN throughout.
+    """
     size = max(1, encoder.batch_size)
     parts = []
     for start in range(0, len(prepared), size):
         batch = prepared[start : start + size]
-        with naming(encoder.name):
-            rows = encoder.encode_images(batch)
+        try:
+            with naming(encoder.name):
+                rows = encoder.encode_images(batch)
+        except T2IBenchError as error:
+            raise _RaisedError(error.message, error.hint) from error
         parts.append(checked_rows(encoder, rows, len(batch), width))
         width = parts[-1].shape[1]
     embeddings: Float32Array = np.concatenate(parts)
-    if not np.isfinite(embeddings).all():
-        raise T2IBenchError(
-            f"The encoder '{encoder.name}' gave embeddings that are not numbers.",
-            "Try --dtype float32, or another device.",
-        )
+    embeddings[np.flatnonzero(~np.isfinite(embeddings).all(axis=1))] = np.nan
     return embeddings
 
 
@@ -183,7 +247,7 @@ def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> No
 
 
 def _prepare(
-    encoders: Mapping[str, Encoder], failed: Mapping[str, str], wanted: ImageToEmbed
+    encoders: Mapping[str, Encoder], readings: Mapping[str, _Reading], wanted: ImageToEmbed
 ) -> dict[str, Any] | str:
     """An image as each encoder takes it; why it cannot be read."""
     image, names = wanted
@@ -193,7 +257,7 @@ def _prepare(
         return str(error)
     inputs: dict[str, Any] = {}
     for name in names:
-        if name not in failed:
+        if readings[name].failed is None:
             try:
                 with naming(name):
                     inputs[name] = encoders[name].prepare(pixels)
@@ -202,26 +266,68 @@ def _prepare(
     return inputs
 
 
-def _encode(
-    encoder: Encoder,
-    waiting: dict[str, Any],
-    part: Embedded,
-    failed: dict[str, str],
-    widths: dict[str, int | None],
-) -> None:
+def _encode(encoder: Encoder, waiting: dict[str, Any], part: Embedded, reading: _Reading) -> None:
     """Embed a batch, by the hashes of its images; what came before a failure is kept."""
-    keys, batch, name = list(waiting), list(waiting.values()), encoder.name
+    batch = dict(waiting)
     waiting.clear()
-    if not batch or name in failed:
+    readable = {key: one for key, one in batch.items() if not isinstance(one, T2IBenchError)}
+    results: dict[str, Float32Array | T2IBenchError] = {
+        key: one for key, one in batch.items() if isinstance(one, T2IBenchError)
+    }
+    if reading.failed is not None:
         return
     try:
-        for one in batch:
-            if isinstance(one, T2IBenchError):
-                raise one
-        rows = encode(encoder, batch, widths.get(name))
-    except T2IBenchError as error:
-        failed[name] = str(error)
+        results |= _by_key(encoder, readable, reading.width)
+    except _RaisedError as error:
+        for key, one in readable.items():  # one image must not lose the others of its batch
+            results[key] = error if len(readable) == 1 else _alone(encoder, one, reading.width)
+    except T2IBenchError as error:  # rows that no encoder may give
+        reading.failed = str(error)
         return
-    widths[name] = rows.shape[1]
+    keys, rows = [], []
+    for key in batch:
+        result = results[key]
+        if isinstance(result, T2IBenchError):
+            reading.cannot_read(key, str(result), raised=True)
+        elif not np.isfinite(result).all():
+            reading.width = len(result)
+            reading.cannot_read(key, _NO_VECTOR, raised=False)
+        else:
+            reading.width = len(result)
+            reading.read(key)
+            keys.append(key)
+            rows.append(result)
+    if keys:
+        _add_rows(encoder.name, part, keys, np.stack(rows))
+
+
+def _by_key(
+    encoder: Encoder, prepared: Mapping[str, Any], width: int | None
+) -> dict[str, Float32Array]:
+    """The embeddings of prepared images."""
+    if not prepared:
+        return {}
+    rows = encode(encoder, list(prepared.values()), width)
+    return dict(zip(prepared, rows, strict=True))
+
+
+def _alone(encoder: Encoder, prepared: Any, width: int | None) -> Float32Array | T2IBenchError:
+    """The embedding of one image, or why it has none."""
+    try:
+        row: Float32Array = encode(encoder, [prepared], width)[0]
+    except T2IBenchError as error:
+        return error
+    return row
+
+
+def _no_numbers(name: str) -> str:
+    return (
+        f"The encoder '{name}' gave embeddings that are not numbers. Try --dtype float32, "
+        "or another device."
+    )
+
+
+def _add_rows(name: str, part: Embedded, keys: list[str], rows: Float32Array) -> None:
+    """Add embeddings of one encoder to a part."""
     before, known = part.rows.get(name, ([], rows[:0]))
     part.rows[name] = [*before, *keys], np.concatenate([known, rows])

@@ -69,6 +69,7 @@ class Job:
         self.damaged: list[Damaged] = []
         self.reports: dict[str, AskReport] = {}
         self.stopped: dict[str, str] = {}  # encoder or judge to the reason
+        self.unread: dict[str, Counter[str]] = {}  # encoder to why images have no embedding
         self.changed = 0  # images made again whose files differ from those before
         self.lost = Counter[tuple[str, str]]()  # by status and reason
         self._black_prompts: set[str] = set()
@@ -88,7 +89,10 @@ class Job:
         if stage == "embed":
             images = self._images_to_embed(number)
             widths = {store.name: store.width for store in self._embeddings()}
-            return ImagesToEmbed(tuple(images), widths) if images else None
+            worked = frozenset(
+                store.name for store in self._embeddings() if store.has_any("images")
+            )
+            return ImagesToEmbed(tuple(images), widths, worked) if images else None
         requests = self._to_generate(number)
         requests = [one for one in requests if _place(one) not in self._tried]
         return ImagesToGenerate(tuple(requests)) if requests else None
@@ -122,6 +126,8 @@ class Job:
             if store.name in part.rows:
                 store.add(part.kind, *part.rows[store.name])
         self.embedded += part.embedded
+        for name, reasons in part.unread.items():
+            self.unread.setdefault(name, Counter()).update(reasons)
         self._remove(part.damaged)
         self.stopped |= part.failures
         return part.tried
@@ -307,6 +313,16 @@ class Job:
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
             lines += _unread_lines(name, report.unread)
+        controls = {store.name for store in self.controls.values()}
+        for name, because in self.unread.items():
+            if name in controls:
+                continue
+            count, (why, _) = because.total(), because.most_common(1)[0]
+            images = "image has" if count == 1 else "images have"
+            lines.append(
+                f"{name}: {count} {images} no embedding and count as unknown; the most frequent "
+                f"reason: {why.rstrip('.')}."
+            )
         lines += [
             f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
             "command to continue."

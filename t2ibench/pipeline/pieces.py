@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,7 @@ class ImagesToEmbed:
 
     images: tuple[ImageToEmbed, ...]
     widths: Mapping[str, int | None]  # of embeddings by each encoder, where known
+    worked: frozenset[str] = frozenset()  # encoders that have embedded images before
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class Embedded:
     rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
     damaged: list[Damaged] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)  # encoder to why it cannot go on
+    # encoder to why some images have no embedding, each reason with the number of images
+    unread: dict[str, Counter[str]] = field(default_factory=dict)
 
     @property
     def embedded(self) -> int:

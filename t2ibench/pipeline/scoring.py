@@ -14,7 +14,7 @@ from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import Needs, QuestionNeed
+from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
 from t2ibench.pipeline.people import people_agreement
@@ -120,11 +120,27 @@ def score_task(
     try:
         results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
         single = {name: combine(task.spec, [result], settings) for name, result in results.items()}
-        return combine(task.spec, list(results.values()), settings), single
+        combined = combine(task.spec, list(results.values()), settings)
+        return replace(combined, inconclusive=_who_fails(combined, results)), single
     except T2IBenchError as error:
         return _undefined(str(error))
     except Exception as error:  # a defect of one method must not lose the other tasks
         return _undefined(_defect(task, error))
+
+
+def _who_fails(combined: MethodResult, results: Mapping[str, MethodResult]) -> str | None:
+    """Why a test of several encoders or judges is inconclusive, naming each that fails."""
+    reasons = {name: one.inconclusive for name, one in results.items() if one.inconclusive}
+    if len(results) < 2 or combined.inconclusive not in reasons.values():
+        return combined.inconclusive
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    named = [f"{listed(names)}: {reason}" for reason, names in by_reason.items()]
+    passed = [name for name in results if name not in reasons]
+    if passed:
+        named.append(f"by {listed(passed)} it is not inconclusive")
+    return "; ".join(named)
 
 
 def _defect(task: LoadedTask, error: Exception) -> str:
@@ -235,6 +251,8 @@ def _written(
     if images is not None:
         counts, votes = needs.images_by_prompt, stores.votes
         missing, because = _lost(counts, images)
+        if not needs.questions:
+            because |= _unknown_to_encoders(found)
         treated = prompt_outcomes(counts, needs.groups, images.first, level)
         lines = [revised_line(treated), repeats_line(repeated, counts)]
         update: dict[str, Any] = {
@@ -251,6 +269,17 @@ def _written(
             paired = replace(paired, agreement=cosines)
         record = record.model_copy(update=update)
     return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
+
+
+def _unknown_to_encoders(found: Scores) -> dict[str, dict[str, int]]:
+    """How many images each encoder has no embedding for, under 'unknown'."""
+    _, by_encoder = found
+    counts = {
+        f"{name} cannot embed it": result.excluded[UNKNOWN]
+        for name, result in by_encoder.items()
+        if result.excluded[UNKNOWN]
+    }
+    return {UNKNOWN: counts} if counts else {}
 
 
 def _lost(

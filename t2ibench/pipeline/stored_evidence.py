@@ -9,7 +9,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import unreachable_classes
 from t2ibench.store.answers import AnswerStore
@@ -63,7 +63,11 @@ class StoredEvidence:
                 keys.append(sha256)
                 indices.append(index)
         stacked = self._store.rows("images", keys) if self._store and keys else np.zeros((0, 1))
-        return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
+        numbers, has = np.asarray(indices, dtype=np.int64), np.isfinite(stacked).all(axis=1)
+        if not has.all():  # the encoder looked, and has no vector for them
+            excluded[UNKNOWN] += int((~has).sum())
+            stacked, numbers = stacked[has], numbers[has]
+        return ImageEvidence(stacked, numbers, excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
         """Embeddings of texts."""

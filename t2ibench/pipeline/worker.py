@@ -96,7 +96,9 @@ class Worker:
         if isinstance(piece, ImagesToEmbed):
             needed = {name for _, names in piece.images for name in names}
             encoders = {name: one for name, one in self._encoders().items() if name in needed}
-            yield from embedded_images(piece.images, encoders, piece.widths, self.stopping)
+            yield from embedded_images(
+                piece.images, encoders, piece.widths, self.stopping, piece.worked
+            )
         elif isinstance(piece, TextsToEmbed):
             encoder = self._encoders()[piece.encoder]
             yield from embedded_texts(piece.texts, encoder, piece.width, self.stopping)

@@ -14,12 +14,13 @@ from t2ibench.results.rates import Rate
 from t2ibench.results.schema import TaskResult
 from t2ibench.stats.permutation import holm
 
-_REASONS = ("repeated", "refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
+UNREAD = "no embedding"
+_REASONS = ("repeated", "refused", "filtered", "failed", "missing", "not labelled", UNKNOWN, UNREAD)
 
 
 def reasons_said(by_reason: Mapping[str, int]) -> str:
     """Why images do not count."""
-    words = {UNKNOWN: "without an answer"}
+    words = {UNKNOWN: "without an answer", UNREAD: "unknown, without an embedding"}
     found = [name for name in _REASONS if by_reason.get(name)]
     return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in found)
 
@@ -28,6 +29,10 @@ def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
     """How many images a test asked for, and which do not count."""
     found = {reason: count for reason, count in result.excluded.items() if count}
     missing = sum(count for reason, count in found.items() if reason != UNKNOWN)
+    if UNKNOWN in found and result.excluded_because.get(UNKNOWN):
+        # Unknown to an encoder, which measures without them; a judge's 'unknown' is an answer.
+        found[UNREAD] = found.pop(UNKNOWN)
+        missing += found[UNREAD]
     return result.n_images + missing, found
 
 

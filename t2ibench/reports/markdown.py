@@ -276,29 +276,35 @@ def _rows_table(task: TaskResult) -> str | None:
 
 def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
-        if task.inconclusive:
-            yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
-            against = [one for one in task.controls.values() if one.contradicts]
-            yield from (f"  - {escape(one.says)}" for one in against)
-        elif task.reason:
-            yield f"- `{name}` has no score: {escape(task.reason)}"
-        elif task.headline.reason:
-            yield f"- `{name}` has no headline: {escape(task.headline.reason)}"
+        yield from _without_value(name, task)
         if task.missing_prompts:
             yield f"- `{name}`: {escape(missing_line(task))}"
         for status, reasons in task.excluded_because.items():
             for reason, count in reasons.items():
                 plural = "" if count == 1 else "s"
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
-        yield from (
-            f"- `{name}`: {escape(control.says)}"
-            for key, control in task.controls.items()
-            if key.startswith(("obedience", "breakdown")) and not control.contradicts
-        )
+        for reader, key, control in sentences.controls_by_reader(task):
+            if key.startswith(("obedience", "breakdown")) and not control.contradicts:
+                by = f" ({escape(reader)})" if reader else ""
+                yield f"- `{name}`{by}: {escape(control.says)}"
         for warning in task.warnings:
             yield f"- `{name}`: {escape(warning)}"
         if task.encoder_agreement is False:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
+
+
+def _without_value(name: str, task: TaskResult) -> Iterator[str]:
+    """Why a test decides nothing or has no score, with the controls that say so."""
+    if task.inconclusive:
+        yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
+        for reader, _, control in sentences.controls_by_reader(task):
+            if control.contradicts:
+                by = f"{reader}: " if reader else ""
+                yield f"  - {escape(by + control.says)}"
+    elif task.reason:
+        yield f"- `{name}` has no score: {escape(task.reason)}"
+    elif task.headline.reason:
+        yield f"- `{name}` has no headline: {escape(task.headline.reason)}"
 
 
 class MarkdownTables:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people
+from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.results.display import ALPHA, UNSURE, WORDS, IntervalMark
@@ -123,7 +124,8 @@ def controls_said(run: RunView) -> tuple[str, str]:
     passed = [t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"]
     unsure = [t for t in run.controls if t.mark.state in UNSURE]
     failed = [task for task in run.controls if task not in passed and task not in unsure]
-    who, warning = ", ".join(run.encoders), ""
+    readers = dict.fromkeys(name for task in (failed or unsure) for name in _failing_readers(task))
+    who, warning = ", ".join(readers or run.encoders), ""
     if failed:
         names = ", ".join(task.name for task in failed)
         warning = f"A positive control failed ({names}): nothing else from {who} can be read."
@@ -143,6 +145,33 @@ def controls_said(run: RunView) -> tuple[str, str]:
     if any(value is not None and low is not None and value >= low for value, low in reproduced):
         fine += " An untrained network passes too, so this shows little."
     return warning, fine if passed else ""
+
+
+def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
+    """The controls of a test: of several encoders or judges each one's own, by its name.
+
+    Each is a reader (empty where there is one alone), the control's name and the control.
+    """
+    if not result.by_encoder:
+        return [("", name, control) for name, control in result.controls.items()]
+    own = [
+        (reader, name, control)
+        for reader, scores in result.by_encoder.items()
+        for name, control in scores.controls.items()
+    ]
+    blind = result.controls.get(UNTRAINED)
+    return [*own, *([("their mean", UNTRAINED, blind)] if blind is not None else [])]
+
+
+def _failing_readers(task: TaskView) -> list[str]:
+    """Of several encoders those that do not pass a positive control; all where none is alone."""
+    readers = task.result.by_encoder
+    failing = [
+        name
+        for name, scores in readers.items()
+        if scores.reason or scores.inconclusive or not (scores.headline.ci_low or 0.0) > 0
+    ]
+    return failing or list(task.result.settings.encoders)
 
 
 def earlier(run: RunView) -> tuple[str, str] | None:

@@ -56,8 +56,8 @@ class EvidenceStore:
     What is where is kept in memory, and the parts used last (see `_HELD`); the others stay on
     disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes. A part
     is what was embedded together. One that is damaged counts as missing: it does not match its
-    checksum, has another width than the rest, or a row that is not of unit length (a text's may be
-    all NaN).
+    checksum, has another width than the rest, or a row that is not of unit length (one that is all
+    NaN is of what the encoder has no vector for).
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class EvidenceStore:
             and crc == blob_checksum(keys, data, sums)
         ):  # fmt: skip
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(n, width)
-            if not off_length(rows, may_lack=kind == "texts").any():
+            if not off_length(rows, may_lack=True).any():
                 self._add(part, kind, keys, rows, np.frombuffer(sums, dtype="<u4"))
                 return
         self.database.damaged["embeddings"].add((part,))
@@ -123,6 +123,10 @@ class EvidenceStore:
     def keys(self, kind: Kind) -> list[str]:
         """What has an embedding."""
         return list(self._places[kind])
+
+    def has_any(self, kind: Kind) -> bool:
+        """Whether any embedding is there."""
+        return bool(self._places[kind])
 
     def has(self, kind: Kind, key: str) -> bool:
         """Whether an embedding is there."""

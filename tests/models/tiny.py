@@ -117,7 +117,7 @@ def _llama(tokenizer: Any) -> Any:
     return LlamaConfig(**token_ids(tokenizer), **SIZES, max_position_embeddings=4096)
 
 
-def llava(folder: Path, text: Any = None, chat: str = CHAT) -> Path:
+def llava(folder: Path, text: Any = None, chat: str = CHAT, tokenizer: Any = None) -> Path:
     """A LLaVA with random weights and its processor; `text` configures its language model."""
     from transformers import (
         CLIPImageProcessor,
@@ -128,7 +128,7 @@ def llava(folder: Path, text: Any = None, chat: str = CHAT) -> Path:
     )
 
     seed()
-    tokenizer = letter_tokenizer()
+    tokenizer = tokenizer or letter_tokenizer()
     sizes = {key: SIZES[key] for key in SIZES if key != "num_key_value_heads"}
     config = LlavaConfig(
         vision_config=CLIPVisionConfig(**sizes, image_size=32, patch_size=16, projection_dim=32),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -57,6 +58,8 @@ def embed(images: Iterable[StoredImage], runs: Sequence[Opened]) -> Embedded:
         report.tried += part.tried
         report.damaged += part.damaged
         report.failures |= part.failures
+        for name, reasons in part.unread.items():
+            report.unread.setdefault(name, Counter()).update(reasons)
     return report
 
 

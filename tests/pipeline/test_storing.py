@@ -148,7 +148,7 @@ class Colours(parts.Flat):
 
     def encode_images(self, prepared: Sequence[Any]) -> Any:
         self.batches.append(len(prepared))
-        if len(self.batches) == self.fails_at:
+        if len(self.batches) >= (self.fails_at or np.inf):
             raise ValueError("no memory")
         rows = np.stack(list(prepared))
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
@@ -196,6 +196,55 @@ def test_rows_that_cannot_be_used_stop_their_encoder(
 
     run = open_encoder(Spoilt(5), Database(tmp_path))
     assert says in embed(images, [run]).failures["colours 5"] and not run.store.keys("images")
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_image_that_an_encoder_cannot_embed_is_a_row_of_nan(
+    raises: bool, tmp_path: Path, images: list[StoredImage]
+) -> None:
+    """One of the middle, and the last: the others of their batches are embedded as always."""
+    hopeless = [np.asarray(images[at].read()) for at in (3, len(images) - 1)]
+
+    class Faces(Colours):
+        def prepare(self, image: Image.Image) -> Any:
+            pixels = np.asarray(image)
+            seen = not any(np.array_equal(pixels, other) for other in hopeless)
+            return super().prepare(image) if seen else None
+
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            if raises and any(one is None for one in prepared):
+                raise ValueError("no face is seen")
+            whole = [np.ones(3, np.float32) if one is None else one for one in prepared]
+            rows = super().encode_images(whole)
+            rows[[one is None for one in prepared]] = np.nan
+            return rows
+
+    run, plain = (open_encoder(encoder, Database(tmp_path)) for encoder in (Faces(5), Colours(4)))
+    report = embed(images, [run, plain])
+    assert not report.failures and report.unread["colours 5"].total() == 2
+    for number, image in enumerate(images):
+        row, expected = (one.store.get("images", image.sha256) for one in (run, plain))
+        if number in (3, len(images) - 1):
+            assert np.isnan(row).all()
+        else:
+            assert np.array_equal(row, expected)
+    # Read again from the disk: what has no embedding is known, and not asked for again.
+    again = open_encoder(Faces(5), Database(tmp_path))
+    assert not again.store.missing("images", [image.sha256 for image in images])
+
+
+def test_prepare_may_fail_for_an_image(tmp_path: Path, images: list[StoredImage]) -> None:
+    class Picky(Colours):
+        def prepare(self, image: Image.Image) -> Any:
+            if np.array_equal(np.asarray(image), np.asarray(images[0].read())):
+                raise ValueError("no face is seen")
+            return super().prepare(image)
+
+    run = open_encoder(Picky(5), Database(tmp_path))
+    report = embed(images, [run])
+    assert not report.failures
+    assert "no face is seen" in next(iter(report.unread["colours 5"]))
+    assert np.isnan(run.store.get("images", images[0].sha256)).all()
 
 
 def test_results_come_in_order_and_only_some_are_made_ahead() -> None:

@@ -195,6 +195,12 @@ def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None
         ({"inconclusive": "it differs"}, "the test failed its own check in the second run", True),
         ({"task_hash": "other"}, "another version of the task", False),
         ({"settings": hand.settings(encoders={"x": "0" * 64})}, "other encoders", True),
+        (
+            {"settings": hand.settings(encoders=dict.fromkeys(hand.settings().encoders, "0" * 64))},
+            "an encoder has the same name and is another network, or of another version of "
+            "t2ibench",
+            True,
+        ),
         ({"settings": hand.settings(judges={"j": "0" * 64})}, "other judges", True),
         ({"settings": hand.settings(limit=2)}, "other stimuli (--limit)", True),
     ],

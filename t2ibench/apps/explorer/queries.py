@@ -25,6 +25,7 @@ from t2ibench.methods.core.reference import (
     image_p,
     place,
 )
+from t2ibench.methods.core.text_vectors import with_vector
 from t2ibench.stats import group_distance, holm
 from t2ibench.stats.student import satterthwaite, t_interval
 
@@ -122,7 +123,7 @@ def scene_of(collection: Collection, anchors: Anchors, reference: Sequence[str])
         ]
     )
     words = collection.texts(anchors.prompts).astype(np.float64)
-    rows = collection.texts(reference).astype(np.float64)
+    rows = with_vector(collection.texts(reference, may_lack=True).astype(np.float64))
     centre = rows.mean(axis=0)
     beyond, plain = (
         spread(centres @ kind.T) for kind in (beyond_words(rows - centre, words), rows - centre)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import BoolArray, Float32Array, IntArray
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_encoder
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
@@ -114,7 +114,9 @@ class Collection:
             # In the order in which they are stored: each part of them is read once.
             for k in sorted(own, key=lambda k: places[pictures[k].sha256]):
                 rows[k] = source.evidence.get("images", pictures[k].sha256)
-        self.gallery = Gallery(list(pictures), rows)
+        # An image that the encoder cannot embed is nowhere on the map.
+        seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
+        self.gallery = Gallery([pictures[k] for k in seen.tolist()], rows[seen])
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
@@ -124,8 +126,13 @@ class Collection:
             raise T2IBenchError(f"There is no run {run}.")
         return self.sources[run]
 
-    def texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts; embeddings are kept in memory."""
+    def texts(self, texts: Sequence[str], *, may_lack: bool = False) -> Float32Array:
+        """Embed texts; embeddings are kept in memory.
+
+        Raises:
+            T2IBenchError: the encoder has no vector of a text, unless some may lack one; then it
+                has a row of NaN.
+        """
         store, distinct = self.sources[0].evidence, list(dict.fromkeys(texts))
         found: dict[str, Float32Array] = {}
         with self._lock:
@@ -144,7 +151,15 @@ class Collection:
                 new = dict(zip(part, self.encoder.encode_texts(part), strict=True))
                 self._texts.update(new)
             found.update(new)
-        return np.stack([found[text] for text in texts])
+        rows = np.stack([found[text] for text in texts])
+        lacking = ~np.isfinite(rows).all(axis=1)
+        if lacking.any() and not may_lack:
+            text = texts[int(np.argmax(lacking))]
+            raise T2IBenchError(
+                f"The encoder '{self.encoder.name}' has no vector of the text '{shown(text)}'.",
+                "Ask for another text, or explore with another --encoder.",
+            )
+        return rows
 
 
 def open_collection(
@@ -276,11 +291,20 @@ def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: 
         return
     with reporter.stage("Embedding images", len(todo), "images") as ticker:
         broken = set[str]()
-        for part in embedded_images(todo, {store.name: encoder}, {store.name: store.width}):
+        worked = [store.name] if store.has_any("images") else []
+        parts = embedded_images(
+            todo, {store.name: encoder}, {store.name: store.width}, worked=worked
+        )
+        for part in parts:
             for keys, rows in part.rows.values():
                 store.add("images", keys, rows)
             ticker.advance(part.tried)
             part.check()
+            for reasons in part.unread.values():
+                reporter.warn(
+                    f"{reasons.total()} images are excluded, which {store.name} cannot embed: "
+                    f"{next(iter(reasons))}"
+                )
             for damage in part.damaged:
                 reporter.warn(f"{damage}; it is excluded.")
                 broken.add(damage.image.sha256)

@@ -219,6 +219,8 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
         "settings": results.model.settings,
         "effective settings": results.model.effective_settings,
         "encoders": manifest.encoders,
+        "networks": results.networks,
+        "warnings of libraries": [one.text for one in results.library_warnings],
         "judges": manifest.judges,
         "t2ibench": manifest.t2ibench,
         "environment": results.environment,

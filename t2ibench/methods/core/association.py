@@ -13,6 +13,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import over_stimuli
 from t2ibench.methods.core.obedience import Seen
+from t2ibench.methods.core.text_vectors import with_vector
 from t2ibench.stats import p_value, resample_weights
 from t2ibench.stats.moments import safe_ratio
 
@@ -104,9 +105,16 @@ def standardised_draws(
 def adherence(
     a_images: Float64Array, b_images: Float64Array, a_texts: Float64Array, b_texts: Float64Array
 ) -> tuple[Seen, Seen]:
-    """How many images of A, and of B, are nearer their own attribute's text than the other's."""
-    nearer = association(a_images, a_texts, b_texts) > 0
-    farther = association(b_images, a_texts, b_texts) < 0
+    """How many images of A, and of B, are nearer their own attribute's text than the other's.
+
+    Texts without a vector count for nothing; where an attribute has no other, its images and the
+    other's are unknown.
+    """
+    a_known, b_known = with_vector(a_texts), with_vector(b_texts)
+    if not len(a_known) or not len(b_known):
+        return Seen(unknown=len(a_images)), Seen(unknown=len(b_images))
+    nearer = association(a_images, a_known, b_known) > 0
+    farther = association(b_images, a_known, b_known) < 0
     return Seen(int(nearer.sum()), len(nearer)), Seen(int(farther.sum()), len(farther))
 
 

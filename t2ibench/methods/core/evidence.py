@@ -24,7 +24,7 @@ class ImageEvidence:
         embeddings: Shape (n, d), rows of unit length; only images that count.
         indices: Shape (n,), which sample of the prompt each row is.
         excluded: Number of images without an embedding, by reason ('refused', 'filtered',
-            'failed', 'missing').
+            'failed', 'missing', or 'unknown' where the encoder has none for an image).
     """
 
     embeddings: Float64Array

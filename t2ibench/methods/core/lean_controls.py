@@ -200,8 +200,10 @@ def _principal(
     return vectors[order], weights[order]
 
 
-def text_control(value: float | None, scale: str) -> Control:
-    """The same score from the words alone."""
+def text_control(value: float | None, scale: str, lacking: str | None = None) -> Control:
+    """The same score from the words alone; unknown where texts lack a vector."""
+    if value is None and lacking is not None:
+        return Control(f"What the words alone say is unknown: {lacking}.")
     if value is None:
         return Control("The texts with either attribute do not differ.")
     return Control(f"From the words alone, without any image, the {scale} is {value:+.2f}.", value)

@@ -17,6 +17,7 @@ _ALPHA = 0.05
 _LEAST_SHOWN = 0.5  # of a group's images
 _MOST_THIN = 0.2  # of the prompts, with fewer than two images that show what was asked for
 _FEWEST = 2
+_NO_TEXTS = "the encoder has no vectors of the texts that say what was asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Seen:
     asked: int = 0  # images that somebody answered for
     thin: int = 0  # prompts with fewer than two images that show it
     prompts: int = 0  # all prompts
+    unknown: int = 0  # images whose texts have no vector, so that the encoder cannot say it
 
     def __add__(self, other: Seen) -> Seen:
         return Seen(*map(add, astuple(self), astuple(other)))
@@ -60,7 +62,7 @@ def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Es
     return {
         f"obedience:{name}{suffix}": share_estimate(one.shown, one.asked)
         if one.asked
-        else Estimate.undefined("there are no guided images")
+        else Estimate.undefined(_NO_TEXTS if one.unknown else "there are no guided images")
         for name, one in seen.items()
     }
 
@@ -78,7 +80,10 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         28 of 40 asked for men show men and 39 of 40 asked for women show women (p = 0.0015 that both obey alike); the others are left out.
     """  # noqa: E501
     names, both = list(seen), list(seen.values())
+    unknown = sum(one.unknown for one in both)
     if not all(one.asked for one in both):
+        if unknown:
+            return Control(f"What the guided images show is unknown: {_NO_TEXTS}.")
         return Control("Nobody said what the guided images show.")
     nouns = {name: people(name, GROUP) for name in names}
     counts = [
@@ -93,6 +98,8 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         total = sum(one.asked for one in both)
         says = f"All {total} guided images show what they were asked for"
         says += "." if judged else ": each is nearer its own text than the other's."
+    if unknown:
+        says += f" Of {unknown} more it is unknown: {_NO_TEXTS}."
     value = both[0].shown / both[0].asked - both[1].shown / both[1].asked
     reason = None
     thin, prompts = sum(one.thin for one in both), sum(one.prompts for one in both)

@@ -13,6 +13,7 @@ from t2ibench.methods.core.association import adherence
 from t2ibench.methods.core.evidence import Evidence, PromptImages
 from t2ibench.methods.core.leans import BOTTOM, TOP, Marked, held_out
 from t2ibench.methods.core.obedience import Seen, obedient
+from t2ibench.methods.core.text_vectors import mean_vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +94,19 @@ def read_groups(
 def text_leans(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Float64Array, Float64Array]:
-    """N and D of each stimulus from the embeddings of its prompts instead of images."""
-    sides = np.array(
-        [
-            [evidence.texts(side.prompts).mean(axis=0) for side in (one.all_neutral, a, b)]
-            for one in images
-            for a, b in [(one.of_group(first), one.of_group(second))]
-        ]
-    ).swapaxes(0, 1)
-    means = np.einsum("sjd,jd->js", sides, held_out(sides[1] - sides[2]))
+    """N and D of each stimulus from the embeddings of its prompts instead of images.
+
+    Both are NaN for a stimulus whose prompts without a group, or with either, have no vector.
+    """
+    points = []
+    for one in images:
+        sides = (one.all_neutral, one.of_group(first), one.of_group(second))
+        points.append([mean_vector(evidence.texts(side.prompts)) for side in sides])
+    vectors = np.array(points)  # shape (stimuli, 3, d)
+    known = np.isfinite(vectors).all(axis=(1, 2))
+    means = np.full(vectors.shape[:2], np.nan)
+    if known.sum() > 1:
+        sides_of_known = vectors[known].swapaxes(0, 1)
+        directions = held_out(sides_of_known[1] - sides_of_known[2])
+        means[known] = np.einsum("sjd,jd->js", sides_of_known, directions)
     return means @ TOP, means @ BOTTOM

@@ -16,6 +16,7 @@ from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.schema import Side
+from t2ibench.methods.core.text_vectors import mean_vector
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
 from t2ibench.stats.rounding import sums_by
@@ -219,7 +220,7 @@ class Target:
 
     spec: McasTarget
     images: PromptImages  # its images, of those of its prompts that have any
-    texts: Float64Array  # its prompts as texts, shape (prompts, d)
+    texts: Float64Array  # its prompts as texts, those that have a vector, shape (prompts, d)
     by_image: bool  # whether images are the units where it has several prompts
 
     @property
@@ -231,9 +232,8 @@ class Target:
 
     @property
     def text(self) -> Float64Array:
-        """Mean embedding of its texts, shape (d,)."""
-        mean: Float64Array = self.texts.mean(axis=0)
-        return mean
+        """Mean embedding of its texts, shape (d,); NaN where none has a vector."""
+        return mean_vector(self.texts)
 
     def image_influence(self, direction: Float64Array) -> Influence:
         """The influence of its images, or prompts, on its point along a direction; nan for one."""
@@ -251,7 +251,7 @@ class Target:
 
     def text_influence(self, direction: Float64Array) -> Influence:
         """The influence of its prompts on its text along a direction; none of a single prompt."""
-        if len(self.texts) == 1 or self.by_image:
+        if len(self.texts) <= 1 or self.by_image:
             return Influence.none()
         return Influence.of_mean(self._stratum, np.arange(len(self.texts)), self.texts @ direction)
 

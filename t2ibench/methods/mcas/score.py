@@ -40,6 +40,7 @@ from t2ibench.methods.core.obedience import (
     obedience_warnings,
 )
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
+from t2ibench.methods.core.text_vectors import has_vector, with_vector
 from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
     Axis,
@@ -57,6 +58,7 @@ from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 _GATE = 0.005  # p-value below which the attributes' images are told apart
 _ALPHA = 0.05
+_NO_TEXTS = "the encoder has no vectors of the texts"
 
 
 def separation_control(task: McasTask, poles: Poles, axis: Axis, level: float) -> Control:
@@ -169,8 +171,16 @@ def text_only_control(
     design: Design, targets: Sequence[Target], words: tuple[Float64Array, Float64Array]
 ) -> Control:
     """The same score from words alone: target prompts as texts, along the axis of the words."""
+    without = [
+        target
+        for target, weight in zip(targets, design.weights, strict=True)
+        if weight and not len(target.texts)
+    ]
+    if not all(map(len, words)) or without:
+        return Control(f"What the words alone say is unknown: {_NO_TEXTS}.")
     axis = text_axis(*words)
-    point = design.weights @ np.stack([target.text for target in targets])
+    # A target that no other is compared with has no weight, and may have no text either.
+    point = design.weights @ np.nan_to_num(np.stack([target.text for target in targets]))
     top, length = float(point @ axis.direction), axis.length_influence
     if not np.isfinite(length.variance) or not axis.length > 0:
         return Control("The words alone do not show the attributes.")
@@ -437,6 +447,9 @@ def target_terms(target: Target, attributes: Attributes, level: float) -> dict[s
     cells = [(of, axis) for axis in (attributes.seen, attributes.said) for of in (image, text)]
     terms: dict[str, Estimate] = {}
     for name, ((point, influence_of), axis) in zip(TERMS, cells, strict=True):
+        if not np.isfinite(point).all() or not np.isfinite(axis.direction).all():
+            terms[name] = Estimate.undefined(_NO_TEXTS)
+            continue
         of_axis = axis.influence(axis.directions @ point)
         influence = Influence.combined([(1.0, of_axis), (1.0, influence_of(axis.direction))])
         terms[name] = Estimate.from_influence(float(point @ axis.direction), influence, level)
@@ -469,7 +482,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     for spec in chosen_targets(task, settings):
         images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
         if images.whole:
-            texts = evidence.texts(list(spec.texts)).astype(np.float64)
+            texts = with_vector(evidence.texts(list(spec.texts)).astype(np.float64))
             targets.append(Target(spec, images, texts, task.unit == "image"))
         else:  # without one of its wordings it would be another target
             lacking.append(spec.name)
@@ -602,9 +615,17 @@ def _collect_attributes(
     poles = image_poles(a, b, task.unit == "image")
     if not len(poles.a) or not len(poles.b):
         return None
-    words_a, words_b = (evidence.texts(side.words).astype(np.float64) for side in sides)
+    words_a, words_b = _words(*(evidence.texts(side.words).astype(np.float64) for side in sides))
     axis = Axis.between(poles)
     return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
+
+
+def _words(a: Float64Array, b: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """The attributes' words that have a vector; of pairs, both or neither."""
+    if len(a) == len(b):
+        both = has_vector(a) & has_vector(b)
+        return a[both], b[both]
+    return with_vector(a), with_vector(b)
 
 
 _FEWEST_TARGETS = 6  # for a slope with a standard error

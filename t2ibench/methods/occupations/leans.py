@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate
@@ -37,6 +37,7 @@ from t2ibench.methods.core.leans import (
 from t2ibench.methods.core.obedience import bounds, breakdown
 from t2ibench.methods.core.schema import Concept
 from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
+from t2ibench.methods.core.text_vectors import lacking
 from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
@@ -45,6 +46,7 @@ from t2ibench.stats.squares import mean_square
 
 _UNKNOWN = "its share is not known"
 _NO_DIRECTION = "there is no direction to go further in"
+_NO_TEXT = "the encoder has no vectors of its texts"
 
 
 def _beyond_shares(
@@ -82,6 +84,7 @@ class PairLeans:
     # name to control: whether the encoder tells the groups apart, and whether enough images are
     # left to allow for unequal spread
     gates: dict[str, Control]
+    without_text: BoolArray  # whether the texts of each stimulus have no vector, shape (stimuli,)
     known_group: str = ""  # the group that the reference has the shares of; '' without one
 
     @property
@@ -109,7 +112,9 @@ def pair_leans(
         "spread": lean_controls.lean_spread(leans, *groups),
     }
     known = task.reference.group if task.reference is not None else ""
-    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gates, known)
+    without_text = np.isnan(bottom)
+    shares = _known_leans(task, pair, names)
+    return PairLeans(pair, leans, in_text, shares, gates, without_text, known)
 
 
 def _known_leans(
@@ -137,8 +142,11 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
             for name, column in columns.items()
         }
     columns["lean_text"] = [
-        Estimate(float(value), reason="the texts of the groups do not differ")
-        for value in found.in_text
+        Estimate(
+            float(value),
+            reason=_NO_TEXT if without_text else "the texts of the groups do not differ",
+        )
+        for value, without_text in zip(found.in_text, found.without_text, strict=True)
     ]
     return [
         {f"{name}{suffix}": column[number] for name, column in columns.items()}
@@ -409,7 +417,9 @@ def controls_of(
     }
     texts = np.concatenate([one.in_text for one in pairs])
     in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None
-    controls["text_only"] = lean_controls.text_control(in_text, "rms lean")
+    unknown = np.any([one.without_text for one in pairs], axis=0)
+    without_text = lacking(int(unknown.sum()), len(unknown))
+    controls["text_only"] = lean_controls.text_control(in_text, "rms lean", without_text)
     if headline.value is None:
         return controls
     scaled = _Scaled.of(pairs)

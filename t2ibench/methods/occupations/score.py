@@ -26,6 +26,7 @@ from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.core.leans import LONE, positions
 from t2ibench.methods.core.obedience import obedience_control, obedience_scores, obedience_warnings
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
+from t2ibench.methods.core.text_vectors import with_vector
 from t2ibench.methods.core.wording_report import by_wording, wording_report
 from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.forms import form_scores
@@ -46,6 +47,7 @@ from t2ibench.stats import correlation_permutation, holm
 _FEWEST = 4  # stimuli
 _SEPARATION = 4.0  # as of the leans: without the attribute it is passed by chance almost never
 _ALIKE = "the images of the combinations are too alike to tell their shares"
+_NO_TEXTS = "the encoder has no vectors of its texts"
 _FEW = f"fewer than {_FEWEST} stimuli have all of their images"
 JOIN = " x "
 
@@ -251,15 +253,18 @@ def associate(
         values = asc[pair.suffix] = association(neutral, a, b)
         groups = [group_prompts(task, images.name, group) for group in (pair.first, pair.second)]
         asked = neutral_prompts(task, images.name), *groups
-        in_text = association(*map(evidence.texts, asked))
+        neutral_texts, *group_texts = [with_vector(evidence.texts(texts)) for texts in asked]
+        in_text = np.nan
+        if all(map(len, (neutral_texts, *group_texts))):
+            in_text = float(association(neutral_texts, *group_texts).mean())
         by_name = {
             "association": float(values.mean()),
             "nearer_share_difference": nearer_share_difference(values),
             **{name: float(np.percentile(values, percent)) for name, percent in _QUANTILES},
-            "association_text": float(in_text.mean()),
+            "association_text": in_text,
         }
         scores |= {
-            f"{name}{pair.suffix}": Estimate(value, as_published=True)
+            f"{name}{pair.suffix}": Estimate(value, as_published=True, reason=_NO_TEXTS)
             for name, value in by_name.items()
         }
     return asc, scores

@@ -30,6 +30,7 @@ from t2ibench.methods.core.obedience import (
     obedience_warnings,
 )
 from t2ibench.methods.core.stimulus_images import obeying, read_groups, text_leans
+from t2ibench.methods.core.text_vectors import lacking as lacking_texts
 from t2ibench.methods.core.wording_report import (
     by_wording,
     over_stimuli_and_wordings,
@@ -90,12 +91,15 @@ def tested(
     unclear = contradiction(controls)
     headline = _headline(leans, design, settings.level)
     text_top, text_bottom = text_leans(images, "A", "B", evidence)
-    told_apart = (design.means @ text_bottom > 0).all()
+    without_text = lacking_texts(int(np.isnan(text_bottom).sum()), len(images))
+    told_apart = without_text is None and bool((design.means @ text_bottom > 0).all())
     in_text = float(design.lean(text_top, text_bottom)) if told_apart else None
     if unclear is None:
         controls |= _repeated(leans, design, headline)
-    controls["text_only"] = lean_controls.text_control(in_text, "lean")
-    scores = _own_leans(leans, design, settings.level) | _amplification(headline, in_text)
+    controls["text_only"] = lean_controls.text_control(in_text, "lean", without_text)
+    scores = _own_leans(leans, design, settings.level) | _amplification(
+        headline, in_text, without_text
+    )
     rows = row_scores(leans, settings.level)
     if unclear is not None:
         # The test stands, but its unit is too uncertain.
@@ -180,10 +184,12 @@ def _own_leans(leans: Leans, design: _Design, level: float) -> dict[str, Estimat
     return scores
 
 
-def _amplification(headline: Headline, in_text: float | None) -> dict[str, Estimate]:
+def _amplification(
+    headline: Headline, in_text: float | None, without_text: str | None
+) -> dict[str, Estimate]:
     """How much further the images lean than the words, in the direction of the words."""
     if in_text is None or headline.value is None:
-        alike = Estimate.undefined("the texts with either attribute do not differ")
+        alike = Estimate.undefined(without_text or "the texts with either attribute do not differ")
         return {"lean_text": alike, "amplification": alike}
     sign = 1.0 if in_text >= 0 else -1.0
     interval = None

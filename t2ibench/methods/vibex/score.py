@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.association import left_out_warnings
 from t2ibench.methods.core.averages import average_results, by_key
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
@@ -32,6 +33,7 @@ from t2ibench.methods.core.reference import (
     nearness,
     place,
 )
+from t2ibench.methods.core.text_vectors import has_vector, lacking, with_vector
 from t2ibench.methods.vibex.describe import tendency, verdicts
 from t2ibench.methods.vibex.excess import Squares, excess_headline, related_concepts
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
@@ -357,6 +359,7 @@ def _halves(scene: Scene, found: Forward) -> Control:
     return of_halves(difference, p)
 
 
+_FEWEST_REFERENCE = 20  # reference words that have a vector
 _SETS = 20_000  # random sets of reference words
 
 
@@ -390,6 +393,36 @@ def _asked(task: VibexTask, settings: Settings) -> list[TestConcept]:
             [concept for concept in task.concepts if concept.query == query]
         )
     ]
+
+
+def _known_concepts(
+    task: VibexTask, evidence: Evidence, settings: Settings
+) -> tuple[list[TestConcept], list[str]]:
+    """The concepts of the run whose text has a vector, and a warning that names the others."""
+    asked = _asked(task, settings)
+    said = [bool(has_vector(_texts(evidence, [concept]))[0]) for concept in asked]
+    known = [concept for concept, has in zip(asked, said, strict=True) if has]
+    unknown = [concept.name for concept, has in zip(asked, said, strict=True) if not has]
+    return known, left_out_warnings(unknown, "has no vector")
+
+
+def _forward(
+    scene: Scene, concepts: Sequence[TestConcept], evidence: Evidence, warnings: list[str]
+) -> tuple[Forward | None, str]:
+    """The forward queries of concepts, or why there are none; what is left out is warned of."""
+    task = scene.task
+    if all(concept.query != "forward" for concept in _asked(task, scene.settings)):
+        return None, "the task has no forward query"
+    every = evidence.texts(task.reference.texts).astype(np.float64)
+    reference = with_vector(every)
+    lost = lacking(len(every) - len(reference), len(every), "reference words")
+    if lost is not None:
+        warnings.append(f"{lost[:1].upper()}{lost[1:]}; they are left out.")
+    if not concepts:
+        return None, "the encoder has no vectors of the concepts' texts"
+    if lost is not None and len(reference) < _FEWEST_REFERENCE:
+        return None, f"the encoder has vectors of fewer than {_FEWEST_REFERENCE} reference words"
+    return forward(scene, concepts, _texts(evidence, concepts), reference), ""
 
 
 def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResult:
@@ -440,23 +473,31 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     if empty:
         reason = f"no image of: {', '.join(empty)}"
         return MethodResult.undefined(reason, collector)
-    concepts = _asked(task, settings)
-    ahead = [concept for concept in concepts if concept.query == "forward"]
+    unsaid = [
+        anchor.name
+        for anchor, said in zip(task.anchors, has_vector(texts), strict=True)
+        if not said
+    ]
+    if unsaid:
+        reason = f"the encoder has no vectors of the texts of: {', '.join(unsaid)}"
+        return MethodResult.undefined(reason, collector)
+    known, warnings = _known_concepts(task, evidence, settings)
     m = settings.images(task.inverse_images)
-    found = None
-    if ahead:
-        reference = evidence.texts(task.reference.texts).astype(np.float64)
-        found = forward(scene, ahead, _texts(evidence, ahead), reference)
-    inverses = [
-        inverse(scene, concept, collector.collect([concept.prompt], m), _texts(evidence, [concept]))
-        for concept in concepts[len(ahead) :]
-    ]
+    ahead = [concept for concept in known if concept.query == "forward"]
+    found, reason = _forward(scene, ahead, evidence, warnings)
+    inverses = []
+    for concept in _asked(task, settings):
+        if concept.query == "inverse":
+            images = collector.collect([concept.prompt], m)
+            if concept in known:
+                inverses.append(inverse(scene, concept, images, _texts(evidence, [concept])))
     by_name = {concept.name: concept for concept in task.concepts}
-    crossed = [
-        intersection(scene, first, second, _texts(evidence, [by_name[first], by_name[second]]))
-        for first, second in task.intersections
-    ]
-    headline = Headline.undefined("the task has no forward query", "excess")
+    crossed = []
+    for first, second in task.intersections:
+        rows = _texts(evidence, [by_name[first], by_name[second]])
+        if has_vector(rows).all():
+            crossed.append(intersection(scene, first, second, rows))
+    headline = Headline.undefined(reason, "excess")
     if found:
         rng = scene.rng("sets of reference words")
         n_draws = min(_SETS, settings.n_permutations)
@@ -475,6 +516,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         ],
         controls=checks,
         inconclusive=contradiction(checks),
+        warnings=warnings,
         squares=found.squares if found else None,
     )
     return with_verdicts(task, result)
@@ -508,6 +550,10 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
     lacking = [result.headline for result in results if result.headline.value is None]
     if lacking:
         headline = lacking[0]
+    elif len({(item.name, item.group) for result in results for item in result.by}) > min(
+        len(result.by) for result in results
+    ):
+        headline = Headline.undefined("the encoders have vectors of different texts", "excess")
     elif len(squares) == len(results):
         rng = settings.rng(task.id, "sets of reference words")
         n_draws = min(_SETS, settings.n_permutations)
@@ -516,7 +562,8 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
     k = len(task.anchors)
     rows = []
     for item in mean.by:
-        own = [table[item.name, item.group].scores for table in tables]
+        found = [table.get((item.name, item.group)) for table in tables]
+        own = [row.scores for row in found if row is not None]
         averaged = {
             name: averaged_effect([scores[name] for scores in own], k, settings.level)
             for name in EFFECTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,11 +24,51 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+_GEMMA_VOCABULARY = 256_000  # tokens of SigLIP 2; SigLIP has 32,000, or 250,000 in many languages
+# What towers for images take of what an image processor gives.
+_PIXELS = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
+
+
 class _Loaded(NamedTuple):
     model: Any
     tokenizer: Any
     processor: Any
-    context: int  # tokens
+    texts: _TextReading
+
+
+@dataclass(frozen=True, slots=True)
+class _TextReading:
+    """How texts are put before a tower, as its makers did in training.
+
+    Attributes:
+        context: Tokens that each text is cut or padded to.
+        masked: Whether the tower is told which tokens are padding. SigLIP was trained without, and
+            its row is that of the last token, which is padding.
+        lowercase: Whether texts are read in lower case. SigLIP 2 was trained so, and repositories
+            of its models name a tokenizer of Gemma's, which keeps capitals.
+    """
+
+    context: int
+    masked: bool
+    lowercase: bool
+
+    @classmethod
+    def of(cls, config: Any) -> _TextReading:
+        """The reading of a model, from its configuration."""
+        text = getattr(config, "text_config", config)
+        siglip = str(config.model_type).startswith("siglip")
+        gemma = getattr(text, "vocab_size", 0) == _GEMMA_VOCABULARY
+        return cls(
+            context=int(getattr(text, "max_position_embeddings", 77)),
+            masked=not siglip,
+            lowercase=siglip and (gemma or config.model_type == "siglip2"),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """What is unlike a plain CLIP, for the fingerprint and the record; empty for nothing."""
+        if self.masked:
+            return {}
+        return {"padding": "read", "case": "lower" if self.lowercase else "kept"}
 
 
 class ClipEncoder(TowerEncoder):
@@ -44,12 +84,19 @@ class ClipEncoder(TowerEncoder):
         self._folder = Path(where) if Path(where).is_dir() else None
         self._loaded = cache(lambda: self._load(where))
         self.towers = lambda: self._loaded().model
-        if at_once:
-            self._loaded()
+        # What is not loaded at once comes with t2ibench and is a plain CLIP.
+        reading = self._loaded().texts.record() if at_once else {}
         weights = identity()
-        self.network: Mapping[str, Any] = {"library": "transformers", "weights": weights}
+        self.network: Mapping[str, Any] = {
+            "library": "transformers",
+            "weights": weights,
+            **reading,
+        }
         self.fingerprint = fingerprint(
-            adapter="clip 1", weights=weights, dtype=f"torch.{self._precision}"
+            {"reading": reading} if reading else {},
+            adapter="clip 2" if reading else "clip 1",
+            weights=weights,
+            dtype=f"torch.{self._precision}",
         )
 
     def _load(self, source: str) -> _Loaded:
@@ -70,9 +117,10 @@ class ClipEncoder(TowerEncoder):
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",
                 "Give a CLIP or SigLIP model.",
             )
-        text_config = getattr(model.config, "text_config", model.config)
-        context = int(getattr(text_config, "max_position_embeddings", 77))
-        return _Loaded(model.to(self._device).eval(), tokenizer, processor, context)
+        texts = _TextReading.of(model.config)
+        if not texts.masked:
+            tokenizer.padding_side = "right"  # so that the last token is padding, as in training
+        return _Loaded(model.to(self._device).eval(), tokenizer, processor, texts)
 
     def untrained(self) -> ClipEncoder:
         """The same architecture with random weights (see models.protocols.HasUntrained)."""
@@ -90,15 +138,18 @@ class ClipEncoder(TowerEncoder):
         identity = {"config": architecture(config), "dtype": f"torch.{self._precision}"}
         return untrained_twin(self, build, identity, "transformers")
 
-    def prepare(self, image: Image) -> torch.Tensor:
-        """The model's own preprocessing, shape (3, h, w); a first image loads all that is lazy."""
+    def prepare(self, image: Image) -> dict[str, torch.Tensor]:
+        """The model's own preprocessing; a first image loads all that is lazy.
+
+        Pixels of shape (3, h, w), or patches of shape (n, d) with their mask and numbers of rows
+        and columns, where the model takes images of any format.
+        """
         self.towers()
         processed = self._loaded().processor(images=image, return_tensors="pt")
-        pixels: torch.Tensor = processed["pixel_values"][0]
-        return pixels
+        return {name: processed[name][0] for name in _PIXELS if name in processed}
 
-    def _read(self, pixels: torch.Tensor) -> Any:
-        return _tensor(self.towers().get_image_features(pixel_values=pixels))
+    def _read(self, pixels: Mapping[str, torch.Tensor]) -> Any:
+        return _tensor(self.towers().get_image_features(**pixels))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut."""
@@ -106,13 +157,13 @@ class ClipEncoder(TowerEncoder):
 
         def call(batch: Sequence[str]) -> Any:
             tokens = loaded.tokenizer(
-                list(batch),
+                [text.lower() for text in batch] if loaded.texts.lowercase else list(batch),
                 padding="max_length",  # one shape for all batches, and what SigLIP was trained on
-                max_length=loaded.context,
+                max_length=loaded.texts.context,
                 truncation=True,
                 return_tensors="pt",
             ).to(self._device)
-            names = ("input_ids", "attention_mask")
+            names = ("input_ids", "attention_mask") if loaded.texts.masked else ("input_ids",)
             inputs = {key: tokens[key] for key in names if key in tokens}
             return _tensor(towers.get_text_features(**inputs))
 

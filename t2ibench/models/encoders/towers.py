@@ -122,11 +122,18 @@ class TowerEncoder:
         """Shape (n, d)."""
         import torch
 
-        def features(images: Sequence[Any]) -> Any:
-            batch = torch.stack(list(images))
+        def on_device(tensors: Sequence[Any]) -> Any:
+            batch = torch.stack(list(tensors))
             if self._device.startswith("cuda"):
                 batch = batch.pin_memory().to(self._device, non_blocking=True)
-            return self._read(batch.to(self._device, self._dtype))
+            dtype = self._dtype if batch.is_floating_point() else batch.dtype
+            return batch.to(self._device, dtype)
+
+        def features(images: Sequence[Any]) -> Any:
+            if not isinstance(images[0], Mapping):
+                return self._read(on_device(images))
+            names = images[0].keys()
+            return self._read({name: on_device([one[name] for one in images]) for name in names})
 
         return self._rows(prepared, features)
 

@@ -52,6 +52,16 @@ class Scored:
     largest: float
 
 
+def special_tokens(processor: Any, prompt: str) -> dict[str, bool]:
+    """What a processor is told of a prompt, so that it begins with one token of beginning alone.
+
+    Templates of some models (Gemma, Llama) write that token into the prompt, and their processor
+    would put another before it. The library's own call of a template leaves it out, too.
+    """
+    begin = getattr(processor.tokenizer, "bos_token", None)
+    return {"add_special_tokens": False} if begin and prompt.startswith(begin) else {}
+
+
 class _Around(NamedTuple):
     """The tokens of a prompt before its image and after it."""
 
@@ -162,13 +172,15 @@ class SharedPasses:
 
     def _encode(self, asked: Sequence[Asked]) -> dict[str, torch.Tensor]:
         """Images with their prompts, padded on the right."""
-        padding = {"padding": True, "padding_side": "right"} if len(asked) > 1 else {}
+        options: dict[str, Any] = special_tokens(self._processor, asked[0].prompt)
+        if len(asked) > 1:
+            options |= {"padding": True, "padding_side": "right"}
         return dict(
             self._processor(
                 images=[[one.image] for one in asked],  # each prompt has its own
                 text=[one.prompt for one in asked],
                 return_tensors="pt",
-                **padding,
+                **options,
             )
         )
 

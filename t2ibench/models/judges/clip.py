@@ -17,6 +17,7 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.protocols import Answer, Encoder, Query
 
 _SCALE = 100.0  # CLIP's learnt temperature
+_NO_EMBEDDING = "its encoder cannot embed the image"
 
 
 class ClipArguments(Arguments):
@@ -69,6 +70,17 @@ class ClipJudge:
         if texts is None:
             filled = [self._template.replace("{class}", name) for name in query.classes]
             texts = self._texts[query.classes] = self._encoder.encode_texts(filled)
+        unknown = [
+            name
+            for name, text in zip(query.classes, texts, strict=True)
+            if not np.isfinite(text).all()
+        ]
+        if unknown:
+            return Answer(
+                None, reason=f"its encoder has no vector of the text of: {', '.join(unknown)}"
+            )
+        if not np.isfinite(row).all():
+            return Answer(UNKNOWN, _NO_EMBEDDING)
         logits = _SCALE * (texts.astype(np.float64) @ row.astype(np.float64))
         weights = np.exp(logits - logits.max())
         shares = weights / weights.sum()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
@@ -14,7 +15,12 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
-from t2ibench.models.judges.choice_likelihoods import Asked, Scored, SharedPasses
+from t2ibench.models.judges.choice_likelihoods import (
+    Asked,
+    Scored,
+    SharedPasses,
+    special_tokens,
+)
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.locations import loading
 from t2ibench.models.protocols import Answer, Query
@@ -27,6 +33,7 @@ _HINT = (
     "Give --judge vlm:ID_OR_DIR with a hub id such as Qwen/Qwen3-VL-4B-Instruct (safetensors "
     "weights) or a local folder."
 )
+_THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
 _COMPARED = 3  # questions that are asked in both ways
 
 
@@ -66,11 +73,21 @@ class VlmJudge:
         self._tell: Callable[[str], None] = lambda _: None
         self._processor = self._load_processor()
         self.fingerprint = fingerprint(
-            adapter="vlm judge 1",
+            adapter=self._version(),
             weights=identity(),
             dtype=str(self._dtype),
             max_tokens=self._max_tokens,
         )
+
+    def _version(self) -> str:
+        """The adapter's version: a later one where prompts are read otherwise than before."""
+        changed = False
+        with suppress(Exception):  # a template that fails is told with the first question
+            prompt = self._prompt("Who is it?", ("a", "b"))
+            begins_twice = bool(special_tokens(self._processor, prompt))
+            thinks = _without_thinking(getattr(self._processor, "chat_template", None))
+            changed = begins_twice or bool(thinks) or _THOUGHT_ENDS in prompt
+        return "vlm judge 2" if changed else "vlm judge 1"
 
     def _load_processor(self) -> Any:
         self._local = ask_hub(self._source, "config.json")
@@ -165,7 +182,8 @@ class VlmJudge:
         }
         if not all(answers.values()):
             raise ValueError("a class has no tokens")
-        return Asked(query.image, query.sha256, self._prompt(query), answers)
+        prompt = self._prompt(query.question, query.classes)
+        return Asked(query.image, query.sha256, prompt, answers)
 
     def _agrees(self, found: Mapping[int, Scored], queries: Sequence[Query], images: int) -> bool:
         """Compare with a pass for each class, the first time and the first time with padding."""
@@ -219,22 +237,26 @@ class VlmJudge:
         except (RuntimeError, ValueError) as error:
             return Answer(None, reason=first_line(error)[:200])
 
-    def _prompt(self, query: Query) -> str:
+    def _prompt(self, question: str, classes: Sequence[str]) -> str:
         """The question with a place for its image, up to where the answer begins."""
-        text = instruction(query.question, query.classes)
+        text = instruction(question, classes)
         content = [{"type": "image"}, {"type": "text", "text": text}]
-        if getattr(self._processor, "chat_template", None):
-            return str(
-                self._processor.apply_chat_template(
-                    [{"role": "user", "content": content}], add_generation_prompt=True
-                )
+        template = getattr(self._processor, "chat_template", None)
+        if template:
+            prompt = self._processor.apply_chat_template(
+                [{"role": "user", "content": content}],
+                add_generation_prompt=True,
+                **_without_thinking(template),
             )
+            return _answering(str(prompt))
         image_token = getattr(self._processor, "image_token", "<image>")
         return f"USER: {image_token}\n{text} ASSISTANT:"
 
     def _inputs(self, query: Query) -> dict[str, Any]:
         """A batch of one."""
-        inputs = self._processor(images=query.image, text=self._prompt(query), return_tensors="pt")
+        prompt = self._prompt(query.question, query.classes)
+        options = special_tokens(self._processor, prompt)
+        inputs = self._processor(images=query.image, text=prompt, return_tensors="pt", **options)
         return {
             key: value.to(self._device, self._dtype)
             if value.is_floating_point()
@@ -266,6 +288,22 @@ class VlmJudge:
             out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )
         return Answer(" ".join(text.split()) or UNKNOWN, text)
+
+
+def _without_thinking(template: Any) -> dict[str, bool]:
+    """What a template is told so that the answer comes at once, where it can be told."""
+    return {"enable_thinking": False} if "enable_thinking" in str(template) else {}
+
+
+def _answering(prompt: str) -> str:
+    """A prompt up to the answer, also where the template has the model think first.
+
+    Templates of models that always think end with an opened thought, behind which no class is
+    likely; it is closed without any, as templates do that can be told not to think.
+    """
+    if not prompt.rstrip().endswith(_THOUGHT):
+        return prompt
+    return f"{prompt.rstrip()}\n\n{_THOUGHT_ENDS}\n\n"
 
 
 def _likeliest(scores: Mapping[str, float]) -> Answer:

@@ -16,6 +16,7 @@ from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.sentences import (
     brief,
     clear_count_text,
+    controls_by_reader,
     ends,
     family_note,
     image_count_text,
@@ -109,7 +110,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     for one in (
         *(signed, plain, at, ends, task_ends, coded, css, rail_class, spoken, row_spoken, ticks),
         *(one_sided, brief, nothing, poles, family_note, image_count_text, clear_count_text),
-        *(estimand, interval_text, prompts_said, published),
+        *(estimand, interval_text, prompts_said, published, controls_by_reader),
         *(people, class_colours, sorted_rows, counts_text, judges_said),
     )
 }

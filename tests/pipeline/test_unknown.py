@@ -1,0 +1,141 @@
+"""Encoders of other people: no text vectors, images that they cannot embed, and who fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+CODE = '''
+import hashlib
+
+import numpy as np
+
+from t2ibench.models.encoders import create_encoder
+
+
+class Plain:
+    embeds_images = True
+
+    def __init__(self):
+        self._inner = create_encoder("toyland")
+        self.name = f"encoders_of_others:{type(self).__name__}"
+        self.batch_size = self._inner.batch_size
+        self.fingerprint = hashlib.sha256(self.name.encode()).hexdigest()
+
+    def prepare(self, image):
+        return self._inner.prepare(image)
+
+    def encode_images(self, prepared):
+        return self._inner.encode_images(prepared)
+
+    def encode_texts(self, texts):
+        return self._inner.encode_texts(texts)
+
+
+class NoTexts(Plain):
+    def encode_texts(self, texts):
+        rows = self._inner.encode_texts(texts)
+        return np.full(rows.shape, np.nan, np.float32)
+
+
+class SomeImages(Plain):
+    def encode_images(self, prepared):
+        rows = self._inner.encode_images(prepared).copy()
+        for number, pixels in enumerate(prepared):
+            if hashlib.sha256(np.asarray(pixels).tobytes()).digest()[0] % 8 == 0:
+                rows[number] = np.nan
+        return rows
+
+
+class Blind(Plain):
+    """Sees the size of an image alone."""
+
+    def encode_images(self, prepared):
+        rows = self._inner.encode_images(prepared)
+        return np.repeat(np.eye(1, rows.shape[1], dtype=np.float32), len(rows), axis=0)
+
+
+class Raises(SomeImages):
+    def prepare(self, image):
+        if hashlib.sha256(np.asarray(image).tobytes()).digest()[0] % 8 == 0:
+            raise ValueError("no face is seen")
+        return self._inner.prepare(image)
+
+    def encode_images(self, prepared):
+        return self._inner.encode_images(prepared)
+
+
+class Broken(Plain):
+    def encode_images(self, prepared):
+        raise RuntimeError("the network is broken")
+'''
+
+
+@pytest.fixture
+def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "encoders_of_others.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def command(encoders: str, tmp_path: Path) -> tuple[str, ...]:
+    return (
+        *("--model", "toyland", "--tasks", "core_science_arts,core_occupations_gender"),
+        *("--limit", "4", "--encoder", encoders, "--output-dir", str(tmp_path / "runs")),
+    )
+
+
+@pytest.mark.usefixtures("others")
+def test_an_encoder_without_text_vectors_does_not_say_that_nobody_obeys(
+    tmp_path: Path, cli: Cli
+) -> None:
+    status, _, errors = cli(*command("encoders_of_others:NoTexts", tmp_path))
+    assert status == 0, errors
+    page = (tmp_path / "runs" / "toyland" / "results.md").read_text()
+    assert "What the guided images show is unknown" in page
+    assert " 0 of " not in page
+
+
+@pytest.mark.usefixtures("others")
+@pytest.mark.parametrize("name", ["SomeImages", "Raises"])
+def test_an_image_without_an_embedding_is_unknown(name: str, tmp_path: Path, cli: Cli) -> None:
+    status, _, errors = cli(*command(f"encoders_of_others:{name}", tmp_path))
+    assert "images have no embedding and count as unknown" in errors
+    assert ("no face is seen" in errors) == (name == "Raises")
+    results = json.loads((tmp_path / "runs" / "toyland" / "results.json").read_text())
+    unknown = 0
+    for task in results["tasks"].values():
+        assert task["excluded"].get("missing", 0) == 0
+        reasons = task["excluded_because"].get("unknown", {})
+        assert sum(reasons.values()) == task["excluded"]["unknown"]
+        assert all("cannot embed it" in reason for reason in reasons)
+        unknown += task["excluded"]["unknown"]
+    assert unknown > 0
+    # The same command again has nothing left to embed.
+    again, _, errors = cli(*command(f"encoders_of_others:{name}", tmp_path))
+    assert "no embedding" not in errors
+    assert again == status
+
+
+@pytest.mark.usefixtures("others")
+def test_an_encoder_that_is_broken_still_ends_the_run(tmp_path: Path, cli: Cli) -> None:
+    status, _, errors = cli(*command("encoders_of_others:Broken", tmp_path))
+    assert status == 1
+    assert "the network is broken" in errors
+
+
+@pytest.mark.usefixtures("others")
+def test_of_several_encoders_the_page_names_the_one_that_fails(tmp_path: Path, cli: Cli) -> None:
+    status, _, errors = cli(*command("toyland,encoders_of_others:Blind", tmp_path))
+    assert status in {0, 3}, errors
+    run = tmp_path / "runs" / "toyland"
+    task = json.loads((run / "results.json").read_text())["tasks"]["core_science_arts"]
+    assert task["inconclusive"].startswith("encoders_of_others:Blind: ")
+    assert task["inconclusive"].endswith("by toyland it is not inconclusive")
+    page = (run / "results.md").read_text()
+    assert "`core_science_arts` (toyland): All " in page
+    assert "  - encoders_of_others:Blind: " in page
+    assert "encoders_of_others:Blind: " in (run / "report.html").read_text()
