@@ -19,7 +19,7 @@ from t2ibench.models.protocols import ALL_BLACK, Encoder, ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
 from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
 from t2ibench.pipeline.generation import ImageFile
-from t2ibench.pipeline.generator_record import record_generator, settle
+from t2ibench.pipeline.generator_record import record_generator, record_unread, settle
 from t2ibench.pipeline.judging import unanswered
 from t2ibench.pipeline.pieces import (
     AskReport,
@@ -140,6 +140,7 @@ class Job:
         record_generator(
             prepared.folder, part.settings, part.libraries, from_object, len(self.images)
         )
+        record_unread(prepared.folder, part.unread)
         batch = store_images(part.files, self.images)
         self.settle()
         self._tried.update(places)

@@ -106,8 +106,10 @@ def _generator(records: Sequence[RunRecord]) -> GeneratorRecord | None:
     others = [one.libraries for one in found if one.libraries not in ({}, first.libraries)]
     others += [libraries for one in found for libraries in one.other_libraries]
     distinct = [one for number, one in enumerate(others) if one not in others[:number]]
+    unread = {text: towers for one in found for text, towers in one.unread_prompts.items()}
     return first.model_copy(
         update={
+            "unread_prompts": unread,
             "cost": round(sum(costs), 9) if costs else None,
             "other_libraries": [one for one in distinct if one != first.libraries],
         }

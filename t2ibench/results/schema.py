@@ -22,6 +22,7 @@ from t2ibench.results.rates import (
     RepeatedPrompt,
     TextImageAlignment,
 )
+from t2ibench.results.unread import PromptReading, UnreadPrompt
 from t2ibench.settings import Measurement
 from t2ibench.store.checksums import sealed
 
@@ -163,6 +164,8 @@ class TaskResult(Record):
         diversity: Encoder to how much the images of a prompt differ, over all prompts and by group;
             empty where that was not measured.
         repeated_prompts: Prompts whose images repeat one another; each distinct one counts once.
+        unread_prompts: Prompts whose end some text encoder of the model did not read; empty where
+            that is unknown, too, as of models behind a server and in results of older versions.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -199,6 +202,7 @@ class TaskResult(Record):
     text_image_alignment: dict[str, list[TextImageAlignment]] = Field(default_factory=dict)
     diversity: dict[str, list[Diversity]] = Field(default_factory=dict)
     repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
+    unread_prompts: list[UnreadPrompt] = Field(default_factory=list)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)
@@ -233,6 +237,8 @@ class GeneratorInfo(Record):
         libraries: Versions of the libraries that decide pixels, when the images were generated.
         other_libraries: Further versions that some of the images were generated with.
         rewriter: What rewrites prompts before it gets them; null for nothing.
+        unread_prompts: By text that the model got, what each of its text encoders read of it,
+            where one of them did not read its end; empty where that is unknown, too.
     """
 
     name: str | None
@@ -243,6 +249,7 @@ class GeneratorInfo(Record):
     libraries: dict[str, str] = Field(default_factory=dict)
     other_libraries: list[dict[str, str]] = Field(default_factory=list)
     rewriter: RewriterInfo | None = None
+    unread_prompts: dict[str, list[PromptReading]] = Field(default_factory=dict)
 
 
 class Results(Record):

@@ -28,8 +28,9 @@ _GUIDANCE = CALL_NAMES["guidance"]
 _TRUE_GUIDANCE = "true_cfg_scale"
 _NEGATIVE = CALL_NAMES["negative_prompt"]
 _FIXED_STEPS = ("timesteps", "sigmas")
-# They have a language model rewrite the prompt, which takes longer than the image.
-_NOT_TRIED = {"enable_prompt_rewrite", "use_pe"}
+# They have a language model rewrite the prompt, which takes longer than the image, or say how
+# large it is: both sizes would be the pipeline's own.
+_NOT_TRIED = {*SIDES, "enable_prompt_rewrite", "use_pe", "max_area", "use_resolution_binning"}
 # What a length does is seen in a text that is longer.
 _OF_LONG_TEXTS = ("sequence_length", "token_length")
 _PROMPT = "a photo of a nurse in a garden"
@@ -69,7 +70,7 @@ def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
         name: value
         for name, value in args.call().items()
         if name in parameters
-        and name not in {*SIDES, *_NOT_TRIED}
+        and name not in _NOT_TRIED
         and value != parameters[name].default
         and not (name.startswith(_NEGATIVE) and value in {"", None})
     }

@@ -1,0 +1,159 @@
+"""What the text encoders of a pipeline read of a prompt, and which words at its end they do not.
+
+A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders (towers) has a
+length of its own. So the tokenizers of a loaded pipeline note what they are called with: no table
+of lengths has to be kept, and settings such as call.max_sequence_length count as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from t2ibench.models.protocols import TowerReading
+
+# A text encoder's class begins with its family; the first that fits.
+_FAMILIES = ("CLIP", "UMT5", "T5", "Qwen", "Gemma", "Llama", "Mistral", "Bert", "Glm", "ChatGLM")
+_WORD = re.compile(r"\S+")
+_LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say more
+# Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
+_CUT_LATER = {"LongCatImagePipeline": "tokenizer_max_length"}
+_QWEN = "QwenImage"
+
+
+class PromptReader:
+    """Notes what every tower of a pipeline reads of the prompts that images are made of."""
+
+    def __init__(self, pipeline: Any) -> None:
+        """Have the tokenizers of a pipeline note their calls."""
+        self._pipeline = pipeline
+        self._now: Mapping[str, str] = {}
+        self._options: Mapping[str, Any] = {}
+        self._read: dict[str, dict[str, TowerReading]] = {}
+        for name, title in _towers(pipeline).items():
+            tokenizer = getattr(pipeline, name)
+            # A processor of texts and images has its tokenizer inside.
+            _note_calls(getattr(tokenizer, "tokenizer", tokenizer), self._noting(title))
+
+    @contextmanager
+    def reading(self, prompts: Mapping[str, str], options: Mapping[str, Any]) -> Iterator[None]:
+        """Note what is read while a pipeline is called.
+
+        Args:
+            prompts: The prompt of each request, by the text that the pipeline gets.
+            options: The arguments of its call.
+        """
+        self._now, self._options = prompts, options
+        try:
+            yield
+        finally:
+            self._now, self._options = {}, {}
+
+    def unread(self) -> dict[str, list[TowerReading]]:
+        """The prompts that some tower did not read to their end, with what every tower read."""
+        return {
+            prompt: list(towers.values())
+            for prompt, towers in self._read.items()
+            if any(reading.unread for reading in towers.values())
+        }
+
+    def _noting(self, title: str) -> Callable[[Any, str, Mapping[str, Any]], None]:
+        return lambda tokenizer, text, options: self._note(title, tokenizer, text, options)
+
+    def _note(self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]) -> None:
+        body = max((one for one in self._now if _place(text, one) >= 0), key=len, default=None)
+        if body is None:
+            return
+        limit = self._limit(tokenizer, options)
+        reading = _reading(title, tokenizer, text, body, limit, options)
+        towers = self._read.setdefault(self._now[body], {})
+        before = towers.get(title)
+        # Some pipelines also count the tokens of the whole text, in a second call.
+        if before is None or len(reading.unread) > len(before.unread):
+            towers[title] = reading
+
+    def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
+        """How many tokens of a text go on to the tower; None for all."""
+        limit: int | None = None
+        if options.get("truncation"):
+            limit = int(options.get("max_length") or tokenizer.model_max_length)
+        name = type(self._pipeline).__name__
+        if name in _CUT_LATER:
+            limit = int(getattr(self._pipeline, _CUT_LATER[name]))
+        if name.startswith(_QWEN):
+            prefix = int(self._pipeline.prompt_template_encode_start_idx)
+            later = prefix + int(self._options.get("max_sequence_length") or 512)
+            limit = later if limit is None else min(limit, later)
+        return None if limit is None or limit > _LONGEST else limit
+
+
+def _towers(pipeline: Any) -> dict[str, str]:
+    """The tokenizers of a pipeline by attribute, each with the name of its text encoder."""
+    titles: dict[str, str] = {}
+    for name, part in getattr(pipeline, "components", {}).items():
+        encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)
+        if "tokenizer" not in name or part is None or encoder is None:
+            continue
+        kind = type(encoder).__name__
+        title = next((family for family in _FAMILIES if kind.startswith(family)), kind)
+        same = sum(other.split(" ")[0] == title for other in titles.values())
+        titles[name] = f"{title} {same + 1}" if same else title
+    return titles
+
+
+def _note_calls(tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], None]) -> None:
+    """Have one tokenizer note the texts that it is called with; what it returns is the same."""
+    kind = type(tokenizer)
+    if not callable(tokenizer) or not hasattr(tokenizer, "model_max_length"):
+        return
+
+    def call(self: Any, text: Any = None, *args: Any, **options: Any) -> Any:
+        result = kind.__call__(self, text, *args, **options)
+        if not args:
+            for single in [text] if isinstance(text, str) else text or ():
+                if isinstance(single, str):
+                    note(self, single, options)
+        return result
+
+    # A call is looked up in the class; the name stays, for messages and configurations.
+    members = {"__call__": call, "__module__": kind.__module__}
+    tokenizer.__class__ = type(kind.__name__, (kind,), members)
+
+
+def _place(text: str, body: str) -> int:
+    """Where a prompt is in a text; pipelines put it into templates, strip it and lower it."""
+    return text.lower().rfind(body.strip().lower())
+
+
+def _reading(
+    title: str,
+    tokenizer: Any,
+    text: str,
+    body: str,
+    limit: int | None,
+    options: Mapping[str, Any],
+) -> TowerReading:
+    """What a tower reads of a prompt inside a text."""
+    special = bool(options.get("add_special_tokens", True))
+    kind = type(tokenizer).__mro__[1]
+
+    def tokens(part: str) -> int:
+        ids = kind.__call__(tokenizer, part, add_special_tokens=special, verbose=False)
+        return len(ids["input_ids"])
+
+    total = tokens(text)
+    if limit is None or total <= limit:
+        return TowerReading(title, total, limit, "")
+    start = _place(text, body)
+    words = list(_WORD.finditer(text, start, start + len(body.strip())))
+    low, high = 0, len(words)  # so many words are read, and at most so many
+    while low < high:
+        middle = (low + high + 1) // 2
+        if tokens(text[: words[middle - 1].end()]) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    unread = body.strip()[words[low].start() - start :] if low < len(words) else ""
+    return TowerReading(title, total, limit, unread)
