@@ -37,6 +37,7 @@ from t2ibench.pipeline.pieces import (
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.worker import Observers
+from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
@@ -281,6 +282,18 @@ class Job:
                 if line is not None:
                     warn(line)
 
+    def _unread_line(self) -> str | None:
+        """A line about prompts that the model did not read to their end."""
+        images, record = self.images, self.prepared.folder.record.generator
+        if images is None or record is None:
+            return None
+
+        def first(prompt: str, count: int) -> list[Attempt | None]:
+            return [images.get(prompt, index) for index in range(count)]
+
+        unread = unread_prompts(self.plan.prompts, first, record.unread_prompts)
+        return unread_line(unread, len(self.plan.prompts))
+
     def problems(self) -> list[str]:
         """What was not embedded or answered, one line each."""
         lines = []
@@ -292,6 +305,9 @@ class Job:
             "command to continue."
             for name, reason in self.stopped.items()
         ]
+        unread = self._unread_line()
+        if unread is not None:
+            lines.append(f"{unread}.")
         if self.changed:
             lines.append(
                 f"{self.changed} images were generated again and differ from those before; they "

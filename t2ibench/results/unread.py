@@ -79,29 +79,30 @@ def unread_prompts(
     return unread
 
 
-def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int) -> str | None:
+def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | None:
     """What a reader must know of prompts that were not read to their end.
 
     Args:
         unread: These prompts.
-        n_prompts: Number of all prompts.
+        n_prompts: Number of all prompts; None where it does not matter.
 
     Returns:
         A sentence with the words that were not read; None where all was read.
     """
+    of = "" if n_prompts is None else f"of {n_prompts} "
     by_no_tower = [one for one in unread if one.unread]
     by_some = [one for one in unread if not one.unread]
     parts = []
     if by_no_tower:
         count = len({one.prompt for one in by_no_tower})
         parts.append(
-            f"the end of {count} of {n_prompts} prompts was not read ({towers_line(by_no_tower)}): "
+            f"the end of {count} {of}prompts was not read ({towers_line(by_no_tower)}): "
             f"{_examples([one.unread for one in by_no_tower])}"
         )
     if by_some:
         count = len({one.prompt for one in by_some})
         parts.append(
-            f"not every text encoder read the end of {count} of {n_prompts} prompts "
+            f"not every text encoder read the end of {count} {of}prompts "
             f"({towers_line(by_some)}): {_examples([one.cut for one in by_some])}"
         )
     return "; ".join(parts) or None

@@ -7,6 +7,7 @@ of lengths has to be kept, and settings such as call.max_sequence_length count a
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,11 @@ _LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say mor
 # Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
 _CUT_LATER = {"LongCatImagePipeline": "tokenizer_max_length"}
 _QWEN = "QwenImage"
+_LIBRARIES = ("diffusers", "transformers")
+_LINES_ON_LENGTH = (
+    "The following part of your input was truncated",
+    "Token indices sequence length",
+)
 
 
 class PromptReader:
@@ -47,7 +53,8 @@ class PromptReader:
         """
         self._now, self._options = prompts, options
         try:
-            yield
+            with _without_lines_on_length():
+                yield
         finally:
             self._now, self._options = {}, {}
 
@@ -87,6 +94,23 @@ class PromptReader:
             later = prefix + int(self._options.get("max_sequence_length") or 512)
             limit = later if limit is None else min(limit, later)
         return None if limit is None or limit > _LONGEST else limit
+
+
+@contextmanager
+def _without_lines_on_length() -> Iterator[None]:
+    """Leave out the libraries' lines about long prompts: they are reported with the results."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith(_LINES_ON_LENGTH)
+
+    handlers = [one for name in _LIBRARIES for one in logging.getLogger(name).handlers]
+    for handler in handlers:
+        handler.addFilter(is_other)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(is_other)
 
 
 def _towers(pipeline: Any) -> dict[str, str]:
