@@ -110,18 +110,17 @@ def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | 
 
 def towers_line(unread: Sequence[UnreadPrompt]) -> str:
     """How far each tower read, such as 'CLIP read the first 77 tokens, T5 all'."""
-    limits: dict[str, int | None] = {}
+    readings: dict[str, PromptReading] = {}
     for one in unread:
         for tower in one.towers:
-            if tower.unread:
-                limits[tower.tower] = tower.limit
-            else:
-                limits.setdefault(tower.tower, None)
-    told = [
-        f"{tower} all" if limit is None else f"{tower} read the first {limit} tokens"
-        for tower, limit in sorted(limits.items(), key=lambda item: item[1] is None)
-    ]
-    return ", ".join(told)
+            if tower.unread or tower.tower not in readings:
+                readings[tower.tower] = tower
+    cut = {name: tower for name, tower in readings.items() if tower.unread}
+    parts = []
+    for name, tower in cut.items():
+        part = "a part" if tower.limit is None else f"the first {tower.limit} tokens"
+        parts.append(f"{name} read {part}")
+    return ", ".join([*parts, *(f"{name} all" for name in readings if name not in cut)])
 
 
 def _examples(ends: Sequence[str]) -> str:

@@ -259,6 +259,12 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
     local = is_path(source) and not (with_scheme and _hub_alone(written))
     if local:
         source = str(_pipeline_folder(source))
+        if request.args.revision is not None:
+            raise T2IBenchError(
+                f"--model-args: revision={shown(request.args.revision)} changes nothing: "
+                f"{shown(source)} is a folder, which is used as it is.",
+                "Leave it out, or give a hub id ORG/NAME.",
+            )
     name = Path(written).name or written if local and is_path(written) else request.spec
     return DiffusersGenerator(replace(request, spec=name, source=source))
 

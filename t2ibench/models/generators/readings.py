@@ -11,6 +11,8 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from os.path import commonprefix
 from typing import Any
 
 from t2ibench.models.protocols import TowerReading
@@ -18,6 +20,7 @@ from t2ibench.models.protocols import TowerReading
 # A text encoder's class begins with its family; the first that fits.
 _FAMILIES = ("CLIP", "UMT5", "T5", "Qwen", "Gemma", "Llama", "Mistral", "Bert", "Glm", "ChatGLM")
 _WORD = re.compile(r"\S+")
+_LEAST_CUT = 100  # characters that a text and a prompt share, where it is a part of the prompt
 _LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say more
 # Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
 _CUT_LATER = {"LongCatImagePipeline": "tokenizer_max_length"}
@@ -70,14 +73,16 @@ class PromptReader:
         return lambda tokenizer, text, options: self._note(title, tokenizer, text, options)
 
     def _note(self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]) -> None:
-        body = max((one for one in self._now if _place(text, one) >= 0), key=len, default=None)
-        if body is None:
+        places = {prompt: _find(text, prompt) for prompt in self._now}
+        prompt = max(places, key=lambda one: places[one].length, default=None)
+        if prompt is None or not places[prompt].length:
             return
         limit = self._limit(tokenizer, options)
-        reading = _reading(title, tokenizer, text, body, limit, options)
-        towers = self._read.setdefault(self._now[body], {})
+        special = bool(options.get("add_special_tokens", True))
+        reading = _reading(title, tokenizer, (text, prompt), places[prompt], limit, special)
+        towers = self._read.setdefault(self._now[prompt], {})
         before = towers.get(title)
-        # Some pipelines also count the tokens of the whole text, in a second call.
+        # Some pipelines also count the tokens of the whole text, in a call of its own.
         if before is None or len(reading.unread) > len(before.unread):
             towers[title] = reading
 
@@ -146,21 +151,37 @@ def _note_calls(tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], No
     tokenizer.__class__ = type(kind.__name__, (kind,), members)
 
 
-def _place(text: str, body: str) -> int:
-    """Where a prompt is in a text; pipelines put it into templates, strip it and lower it."""
-    return text.lower().rfind(body.strip().lower())
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a prompt is in a text, and how many of its characters."""
+
+    start: int
+    length: int
+
+
+def _find(text: str, prompt: str) -> _Place:
+    """Find a prompt in a text: pipelines put it into templates, strip it, lower it or cut it."""
+    whole, body = text.lower(), prompt.strip().lower()
+    start = whole.rfind(body)
+    if start >= 0:
+        return _Place(start, len(body))
+    start = whole.find(body[:_LEAST_CUT]) if len(body) > _LEAST_CUT else -1
+    if start < 0:
+        return _Place(0, 0)
+    return _Place(start, len(commonprefix([whole[start:], body])))
 
 
 def _reading(
     title: str,
     tokenizer: Any,
-    text: str,
-    body: str,
+    text_and_prompt: tuple[str, str],
+    place: _Place,
     limit: int | None,
-    options: Mapping[str, Any],
+    special: bool,
 ) -> TowerReading:
     """What a tower reads of a prompt inside a text."""
-    special = bool(options.get("add_special_tokens", True))
+    text, prompt = text_and_prompt
+    body = prompt.strip()
     kind = type(tokenizer).__mro__[1]
 
     def tokens(part: str) -> int:
@@ -168,16 +189,15 @@ def _reading(
         return len(ids["input_ids"])
 
     total = tokens(text)
+    words = [match.span() for match in _WORD.finditer(body)]
+    low, high = 0, sum(end <= place.length for _, end in words)  # read at least, and at most
     if limit is None or total <= limit:
-        return TowerReading(title, total, limit, "")
-    start = _place(text, body)
-    words = list(_WORD.finditer(text, start, start + len(body.strip())))
-    low, high = 0, len(words)  # so many words are read, and at most so many
+        low = high
     while low < high:
         middle = (low + high + 1) // 2
-        if tokens(text[: words[middle - 1].end()]) <= limit:
+        if tokens(text[: place.start + words[middle - 1][1]]) <= (limit or total):
             low = middle
         else:
             high = middle - 1
-    unread = body.strip()[words[low].start() - start :] if low < len(words) else ""
+    unread = body[words[low][0] :] if low < len(words) else ""
     return TowerReading(title, total, limit, unread)
