@@ -115,9 +115,7 @@ def test_what_changes_something_or_says_what_is_so_is_taken(
     assert refusal(folders[kind], **args) == ""
 
 
-def test_trying_changes_no_image(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trying_changes_no_image(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     args = {"negative_prompt": "men", "guidance": "3", "steps": "3"}
@@ -130,9 +128,7 @@ def test_trying_changes_no_image(
     assert torch.equal(state, torch.get_rng_state())
 
 
-def test_settings_are_tried_once(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_are_tried_once(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
         "t2ibench.models.generators.diffusers.check_effects", lambda *given: calls.append(given)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from t2ibench.models.protocols import TowerReading
@@ -75,7 +75,7 @@ class PromptReader:
     def _note(self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]) -> None:
         places = {prompt: _find(text, prompt) for prompt in self._now}
         prompt = max(places, key=lambda one: places[one].length, default=None)
-        if prompt is None or not places[prompt].length:
+        if prompt is None or not places[prompt].length or self._is_negative(text, prompt):
             return
         limit = self._limit(tokenizer, options)
         special = bool(options.get("add_special_tokens", True))
@@ -85,6 +85,17 @@ class PromptReader:
         # Some pipelines also count the tokens of the whole text, in a call of its own.
         if before is None or len(reading.unread) > len(before.unread):
             towers[title] = reading
+
+    def _is_negative(self, text: str, prompt: str) -> bool:
+        """Whether a text is of a negative prompt, which may have words of the prompt."""
+        for name, value in self._options.items():
+            texts = [value] if isinstance(value, str) else value
+            if not name.startswith("negative_prompt") or not isinstance(texts, list):
+                continue
+            others = [one for one in texts if isinstance(one, str) and one.strip()]
+            if any(_find(text, one).length and not _find(prompt, one).length for one in others):
+                return True
+        return False
 
     def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
         """How many tokens of a text go on to the tower; None for all."""
@@ -168,7 +179,8 @@ def _find(text: str, prompt: str) -> _Place:
     start = whole.find(body[:_LEAST_CUT]) if len(body) > _LEAST_CUT else -1
     if start < 0:
         return _Place(0, 0)
-    return _Place(start, len(commonprefix([whole[start:], body])))
+    pairs = zip(whole[start:], body, strict=False)
+    return _Place(start, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 def _reading(
