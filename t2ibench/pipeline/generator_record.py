@@ -41,9 +41,11 @@ def record_unread(folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]
     known = folder.record.generator
     if known is None or not unread:
         return
-    readings = {prompt: [asdict(tower) for tower in towers] for prompt, towers in unread.items()}
-    new = {prompt: list(map(PromptReading.model_validate, r)) for prompt, r in readings.items()}
-    _update_generator(folder, unread_prompts=known.unread_prompts | new)
+    readings = dict(known.unread_prompts)
+    for prompt, towers in unread.items():
+        readings[prompt] = [PromptReading(**asdict(tower)) for tower in towers]
+    # In one order, whatever was generated first.
+    _update_generator(folder, unread_prompts=dict(sorted(readings.items())))
 
 
 def limit_cost(

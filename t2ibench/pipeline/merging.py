@@ -109,7 +109,7 @@ def _generator(records: Sequence[RunRecord]) -> GeneratorRecord | None:
     unread = {text: towers for one in found for text, towers in one.unread_prompts.items()}
     return first.model_copy(
         update={
-            "unread_prompts": unread,
+            "unread_prompts": dict(sorted(unread.items())),
             "cost": round(sum(costs), 9) if costs else None,
             "other_libraries": [one for one in distinct if one != first.libraries],
         }
