@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the differences of two runs."""
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.comparison import compare, rewriting_line
+    from t2ibench.results.comparison import compare, rewriting_line, unread_lines
     from t2ibench.results.files import read_results
     from t2ibench.results.paired import read_paired
     from t2ibench.results.prompt_changes import compare_prompts
@@ -81,8 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     choices = (titles, folders, [arguments.first, arguments.second])
     names = next((one for one in choices if len(set(one)) == 2), choices[-1])
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
-    remark = rewriting_line(first, second)
-    table = comparison_table(shown, names, level_of(first), agreement, remark)
+    rewriting = rewriting_line(first, second)
+    further = [*unread_lines(first, second, names), *([rewriting] if rewriting else [])]
+    table = comparison_table(shown, names, level_of(first), agreement, further)
     asked = [_prompt_record(one, prompt) for one in prompts for prompt in one.prompts]
     table = replace(table, records=[*table.records, *asked])
     if prompts and arguments.format in _READ:
@@ -99,7 +100,7 @@ def comparison_table(
     names: Sequence[str],
     interval_name: str,
     agreement: Sequence[AgreementChange] = (),
-    remark: str | None = None,
+    further: Sequence[str] = (),
 ) -> Table:
     """The differences as a table."""
     from t2ibench.reports.cells import ends, format_p, signed
@@ -144,7 +145,7 @@ def comparison_table(
     records += [_agreement_record(one) for one in agreement]
     said = agreement_sentence(agreement, names)
     first = [items] if by_items else []
-    remarks = [*first, summary, *said, *([remark] if remark else []), _NOTE]
+    remarks = [*first, summary, *said, *further, _NOTE]
     return Table(headers, rows, remarks, records)
 
 
@@ -172,7 +173,7 @@ def prompts_table(
                     format_p(prompt.p_holm),
                     _distances(prompt, 1 / len(one.classes)),
                     "–" if prompt.known is None else _distances(prompt, prompt.known),
-                    "over-corrected" if one.asked and prompt.turned else prompt.words,
+                    _in_words(one, prompt),
                 ]
             )
     notes = [note for one in changes for note in one.notes()]
@@ -184,6 +185,13 @@ def prompts_table(
         *("Points from even", "From known share", "In words"),
     ]
     return Table(headers, rows, notes)
+
+
+def _in_words(change: AttributeChange, prompt: PromptChange) -> str:
+    """What changed for a prompt; a request that was not read changed nothing."""
+    if change.unread:
+        return "the end of the prompt was not read"
+    return "over-corrected" if change.asked and prompt.turned else prompt.words
 
 
 def _distances(prompt: PromptChange, reference: float) -> str:

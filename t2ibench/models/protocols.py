@@ -38,6 +38,23 @@ class ImageRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TowerReading:
+    """What one text encoder (tower) of a model read of a prompt.
+
+    Attributes:
+        tower: Its name, such as 'CLIP' or 'T5'.
+        tokens: Tokens of the whole text that it was given, with those of templates.
+        limit: How many of them it reads at most; None for any number.
+        unread: The end of the prompt that it did not read; empty where it read all.
+    """
+
+    tower: str
+    tokens: int
+    limit: int | None
+    unread: str
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedImage:
     """The result of one request: an image, a file that holds one, or why there is none.
 
@@ -389,4 +406,16 @@ class ReportsSettings(Protocol):
 
         Returns:
             JSON values; empty where the model is not loaded yet.
+        """
+
+
+@runtime_checkable
+class ReportsUnread(Protocol):
+    """A generator that knows which words of a prompt its text encoders do not read (optional)."""
+
+    def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
+        """The prompts, of those generated so far, that some tower did not read to their end.
+
+        Returns:
+            By prompt, as the generator got it, what every tower read of it.
         """

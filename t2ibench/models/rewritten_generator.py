@@ -19,6 +19,7 @@ from t2ibench.models.protocols import (
     ImageRequest,
     Releasable,
     ReportsSettings,
+    ReportsUnread,
     ReportsWaits,
 )
 from t2ibench.models.resolution import members_of
@@ -160,7 +161,7 @@ class _InParts(Rewritten):
             yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
 
 
-_PASSED_ON = (Charges, HasPrice, ReportsSettings, Releasable, ReportsWaits)
+_PASSED_ON = (Charges, HasPrice, ReportsSettings, ReportsUnread, Releasable, ReportsWaits)
 
 
 def _of_inner(name: str) -> property:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Charges, Generator
+from t2ibench.models.protocols import Charges, Generator, TowerReading
 from t2ibench.results.run import RunFolder
+from t2ibench.results.unread import PromptReading
 
 
 def record_generator(
@@ -32,6 +34,18 @@ def record_generator(
     ):  # fmt: skip
         update["other_libraries"] = [*known.other_libraries, now]
     _update_generator(folder, **update)
+
+
+def record_unread(folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]]) -> None:
+    """Note which prompts a generator did not read to their end, beside those of before."""
+    known = folder.record.generator
+    if known is None or not unread:
+        return
+    readings = dict(known.unread_prompts)
+    for prompt, towers in unread.items():
+        readings[prompt] = [PromptReading(**asdict(tower)) for tower in towers]
+    # In one order, whatever was generated first.
+    _update_generator(folder, unread_prompts=dict(sorted(readings.items())))
 
 
 def limit_cost(

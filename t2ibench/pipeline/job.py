@@ -19,7 +19,7 @@ from t2ibench.models.protocols import ALL_BLACK, Encoder, ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
 from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
 from t2ibench.pipeline.generation import ImageFile
-from t2ibench.pipeline.generator_record import record_generator, settle
+from t2ibench.pipeline.generator_record import record_generator, record_unread, settle
 from t2ibench.pipeline.judging import unanswered
 from t2ibench.pipeline.pieces import (
     AskReport,
@@ -37,6 +37,7 @@ from t2ibench.pipeline.pieces import (
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.worker import Observers
+from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
@@ -154,6 +155,7 @@ class Job:
         record_generator(
             prepared.folder, part.settings, part.libraries, from_object, len(self.images)
         )
+        record_unread(prepared.folder, part.unread)
         batch = store_images(part.files, self.images)
         self.settle()
         self._tried.update(places)
@@ -306,6 +308,18 @@ class Job:
                 if line is not None:
                     warn(line)
 
+    def _unread_line(self) -> str | None:
+        """A line about prompts that the model did not read to their end."""
+        images, record = self.images, self.prepared.folder.record.generator
+        if images is None or record is None:
+            return None
+
+        def first(prompt: str, count: int) -> list[Attempt | None]:
+            return [images.get(prompt, index) for index in range(count)]
+
+        unread = unread_prompts(self.plan.prompts, first, record.unread_prompts)
+        return unread_line(unread, len(self.plan.prompts))
+
     def problems(self) -> list[str]:
         """What was not embedded or answered, one line each."""
         lines = []
@@ -328,6 +342,9 @@ class Job:
             "command to continue."
             for name, reason in self.stopped.items()
         ]
+        unread = self._unread_line()
+        if unread is not None:
+            lines.append(f"{unread}.")
         if self.changed:
             lines.append(
                 f"{self.changed} images were generated again and differ from those before; they "

@@ -218,8 +218,10 @@ def _generator(sources: Sequence[RunFolder], target: RunRecord) -> GeneratorReco
     others = [one.libraries for one in generators if one.libraries not in ({}, first.libraries)]
     others += [libraries for one in generators for libraries in one.other_libraries]
     distinct = [one for number, one in enumerate(others) if one not in others[:number]]
+    unread = {text: towers for one in generators for text, towers in one.unread_prompts.items()}
     return first.model_copy(
         update={
+            "unread_prompts": dict(sorted(unread.items())),
             "cost": _cost(sources, target),
             "other_libraries": [one for one in distinct if one != first.libraries],
         }

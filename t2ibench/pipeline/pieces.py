@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import ImageRequest
+from t2ibench.models.protocols import ImageRequest, TowerReading
 from t2ibench.models.rewritten_generator import FoundRewritings
 from t2ibench.pipeline.generation import ImageFile
 from t2ibench.store.answers import StoredAnswer
@@ -66,6 +66,7 @@ class ImageFiles:
     files: list[ImageFile]
     settings: Mapping[str, Any] = field(default_factory=dict)
     libraries: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, Sequence[TowerReading]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,12 @@ def score_stored(
     """Score what a run folder holds, and write it."""
     record = folder.record
     stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
-    stores = replace(stores, people=_people(folder.database), checks=record.judge_checks)
+    stores = replace(
+        stores,
+        people=_people(folder.database),
+        checks=record.judge_checks,
+        readings=record.generator.unread_prompts if record.generator else {},
+    )
     damage = folder.database.damage()
     if damage:
         reporter.warn(damage)

@@ -84,6 +84,9 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
         known = images.first(prompt, count) if images else [None] * count
         hashes[prompt] = [(attempt and attempt.sha256) or "" for attempt in known]
         add(prompt, [a and (a.status, a.sha256, a.file, a.reason) for a in known])
+        texts = {a.revised_prompt or a.prompt for a in known if a} & stores.readings.keys()
+        for text in sorted(texts):
+            add(text, [reading.model_dump(mode="json") for reading in stores.readings[text]])
         for encoder in encoders:
             add([encoder.checksum("images", image) for image in hashes[prompt]])
     for question in (*needs.questions, *needs.checks):

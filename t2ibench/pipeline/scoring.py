@@ -41,6 +41,7 @@ from t2ibench.results.rates import (
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskSettings
 from t2ibench.results.text_image_alignment import agreement_records
+from t2ibench.results.unread import PromptReading, unread_line, unread_prompts
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import ANSWERS_BY, AnswerStore
 from t2ibench.store.database import Database
@@ -66,6 +67,8 @@ class Stores:
     # The labels as a judge, for tasks that no other judge classified an image of.
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
+    # What the model read of a text that it did not read to its end.
+    readings: Mapping[str, Sequence[PromptReading]] = field(default_factory=dict)
     images: DistinctImages | None = None  # None where only texts are scored
 
     @property
@@ -254,13 +257,19 @@ def _written(
         if not needs.questions:
             because |= _unknown_to_encoders(found)
         treated = prompt_outcomes(counts, needs.groups, images.first, level)
-        lines = [revised_line(treated), repeats_line(repeated, counts)]
+        unread = unread_prompts(counts, images.first, stores.readings)
+        lines = [
+            unread_line(unread, len(counts)),
+            revised_line(treated),
+            repeats_line(repeated, counts),
+        ]
         update: dict[str, Any] = {
             "missing_prompts": missing,
             "excluded_because": because,
             "prompt_outcomes": treated,
             "repeated_prompts": repeated,
             "people": [] if votes is None else people_agreement(needs, images, votes, level),
+            "unread_prompts": unread,
             "warnings": [*record.warnings, *filter(None, lines)],
         }
         if needs.embeds:

@@ -23,6 +23,7 @@ from t2ibench.models.protocols import (
     Judge,
     Releasable,
     ReportsSettings,
+    ReportsUnread,
     ReportsWaits,
 )
 from t2ibench.models.resolution import checked
@@ -88,7 +89,10 @@ class Worker:
                 used = {}
                 if isinstance(generator, ReportsSettings):
                     used = dict(generator.effective_settings())
-                yield ImageFiles(files, used, libraries)
+                unread = {}
+                if isinstance(generator, ReportsUnread):
+                    unread = dict(generator.unread_prompts())
+                yield ImageFiles(files, used, libraries, unread)
             return
         if self._generated and isinstance(self.generator, Releasable):
             self.generator.release()  # its memory is for encoders

@@ -23,6 +23,7 @@ from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import rounded
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
+from t2ibench.results.unread import unread_line
 from t2ibench.stats import holm
 from t2ibench.stats.root_difference import root_difference
 from t2ibench.stats.squares import SquareNoise
@@ -529,14 +530,53 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
         (bool(first.inconclusive), "the test failed its own check in the first run"),
         (bool(second.inconclusive), "the test failed its own check in the second run"),
+        (_unread(first) != _unread(second), _unread_note(first, second)),
     )
     further = (
+        (_unread(first) == _unread(second) != set(), _unread_note(first, second)),
         (len(limits) == 1 and None not in limits, "made with --limit"),
         (first.missing_prompts == second.missing_prompts != [], "some prompts have no image"),
         (first.n_images != second.n_images, "other numbers of images"),
     )
     notes = [note for differs, note in (*undecidable, *further) if differs]
     return _Remarks(notes, True, not any(differs for differs, _ in undecidable))
+
+
+def _unread(task: TaskResult) -> set[tuple[str, str]]:
+    """Which words of which prompts no text encoder of the model read."""
+    return {(one.prompt, one.unread) for one in task.unread_prompts if one.unread}
+
+
+def _unread_note(first: TaskResult, second: TaskResult) -> str:
+    """How many prompts were not read to their end in which run."""
+    parts = []
+    for which, task in (("first", first), ("second", second)):
+        count = len({prompt for prompt, _ in _unread(task)})
+        if count:
+            parts.append(f"the end of {count} prompts was not read in the {which} run")
+    return "; ".join(parts)
+
+
+def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[str]:
+    """What a reader of a comparison must know of prompts that were not read to their end.
+
+    Args:
+        first: A run.
+        second: Another.
+        names: What they are called.
+
+    Returns:
+        A sentence for each run of which that is known; one for both where it is the same.
+    """
+    shared = first.tasks.keys() & second.tasks.keys()
+    lines: dict[str, list[str]] = {}
+    for name, results in zip(names, (first, second), strict=True):
+        tasks = [task for key, task in results.tasks.items() if key in shared]
+        unread = {one.prompt: one for task in tasks for one in task.unread_prompts}
+        line = unread_line(list(unread.values()), None)
+        if line is not None:
+            lines.setdefault(line, []).append(name)
+    return [f"Not read in {listed(runs)}: {line}." for line, runs in lines.items()]
 
 
 def rewriting_line(first: Results, second: Results) -> str | None:

@@ -78,7 +78,8 @@ class AttributeChange:
     """The answers to one question in two runs, by the prompts of both; `alone` only one has.
 
     Who `judged` is two names where they are not the same; `asked` where the second run's prompts
-    had a request that those of the first had not.
+    had a request that those of the first had not; `unread` where no text encoder read the end of
+    any prompt of a run, and the ends differ.
     """
 
     task: str
@@ -88,6 +89,7 @@ class AttributeChange:
     alone: int
     judged: tuple[str, ...]
     asked: bool
+    unread: bool = False
 
     def notes(self) -> list[str]:
         """What a reader of the prompts must know."""
@@ -150,8 +152,22 @@ def _compared(
     who = dict.fromkeys(" and ".join(who_judged(task.settings.judges)) for task in tasks)
     alone = len(rows[0].keys() ^ rows[1].keys())
     attribute = both[0].counted.attribute
+    ends = [
+        {(end.prompt, end.unread) for end in task.unread_prompts if end.unread} for task in tasks
+    ]
+    cut = any(
+        task.n_prompts and len({prompt for prompt, _ in unread}) >= task.n_prompts
+        for task, unread in zip(tasks, ends, strict=True)
+    )
     yield AttributeChange(
-        name, attribute, tuple(classes), tuple(corrected), alone, tuple(who), asked
+        name,
+        attribute,
+        tuple(classes),
+        tuple(corrected),
+        alone,
+        tuple(who),
+        asked,
+        unread=cut and ends[0] != ends[1],
     )
 
 

@@ -23,6 +23,7 @@ from t2ibench.results.rates import (
     RepeatedPrompt,
     TextImageAlignment,
 )
+from t2ibench.results.unread import PromptReading, UnreadPrompt
 from t2ibench.settings import Measurement
 from t2ibench.store.checksums import sealed
 
@@ -166,6 +167,8 @@ class TaskResult(Record):
         repeated_prompts: Prompts whose images repeat one another; each distinct one counts once.
         people: How far people agree who answered the same question, question by question; empty
             where one person or none answered.
+        unread_prompts: Prompts whose end some text encoder of the model did not read; empty where
+            that is unknown, too, as of models behind a server and in results of older versions.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -203,6 +206,7 @@ class TaskResult(Record):
     diversity: dict[str, list[Diversity]] = Field(default_factory=dict)
     repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
     people: list[PeopleAgreement] = Field(default_factory=list)
+    unread_prompts: list[UnreadPrompt] = Field(default_factory=list)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)
@@ -237,6 +241,8 @@ class GeneratorInfo(Record):
         libraries: Versions of the libraries that decide pixels, when the images were generated.
         other_libraries: Further versions that some of the images were generated with.
         rewriter: What rewrites prompts before it gets them; null for nothing.
+        unread_prompts: By text that the model got, what each of its text encoders read of it,
+            where one of them did not read its end; empty where that is unknown, too.
     """
 
     name: str | None
@@ -247,6 +253,7 @@ class GeneratorInfo(Record):
     libraries: dict[str, str] = Field(default_factory=dict)
     other_libraries: list[dict[str, str]] = Field(default_factory=list)
     rewriter: RewriterInfo | None = None
+    unread_prompts: dict[str, list[PromptReading]] = Field(default_factory=dict)
 
 
 class LibraryWarning(Record):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -29,8 +30,9 @@ from t2ibench.models.generators.pipelines import (
     one_a_row,
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
+from t2ibench.models.generators.readings import PromptReader
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
-from t2ibench.models.protocols import ALL_BLACK, GeneratedImage, ImageRequest
+from t2ibench.models.protocols import ALL_BLACK, GeneratedImage, ImageRequest, TowerReading
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
@@ -84,6 +86,8 @@ class DiffusersGenerator:
             lora=lora,
         )
         self._prompts: EncodedPrompts | None = None
+        self._reader: PromptReader | None = None
+        self._unread: dict[str, Sequence[TowerReading]] = {}
         on_cuda = self._device.startswith("cuda")
         memory = CudaMemory(self._device) if on_cuda and not fixed else None
         self._size = BatchSize(fixed or (8 if on_cuda else 1), memory)
@@ -116,7 +120,7 @@ class DiffusersGenerator:
         """Give the weights' memory back; they are loaded again when they are needed."""
         if self._pipeline is None:
             return
-        self._pipeline = self._prompts = None
+        self._pipeline = self._prompts = self._reader = None
         free_memory()
 
     def effective_settings(self) -> Mapping[str, Any]:
@@ -124,6 +128,10 @@ class DiffusersGenerator:
         if self._pipeline is None:
             return {}
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
+
+    def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
+        """See models.protocols.ReportsUnread."""
+        return dict(self._unread)
 
     def load(self) -> None:
         """Load the pipeline, if it is not there, and have it encode each prompt once."""
@@ -137,6 +145,7 @@ class DiffusersGenerator:
             self._has_effects = True
         self._pipeline = pipeline
         self._prompts = encode_once(pipeline)
+        self._reader = PromptReader(pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate the requests, each as a hook says where there is one.
@@ -196,12 +205,10 @@ class DiffusersGenerator:
         if call.get("prompt_embeds") is not None:
             call["prompt"] = None
         generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
-        with torch.inference_mode():
-            output = self._pipeline(
-                generator=generators if len(batch) > 1 else generators[0],
-                output_type="np",  # not PIL: a NaN would become a black pixel unseen
-                **call,
-            )
+        generator = generators if len(batch) > 1 else generators[0]
+        with torch.inference_mode(), self._reading(batch, call):
+            # As numbers, not as PIL's images: a NaN would become a black pixel unseen.
+            output = self._pipeline(generator=generator, output_type="np", **call)
         images = images_of(output, self._pipeline)
         self._shape = np.asarray(images[0]).shape
         flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
@@ -209,6 +216,22 @@ class DiffusersGenerator:
             _checked(np.asarray(image), bool(unsafe), self._dtype)
             for image, unsafe in zip(images, flagged, strict=True)
         ]
+
+    @contextmanager
+    def _reading(self, batch: Sequence[ImageRequest], call: Mapping[str, Any]) -> Iterator[None]:
+        """Note what is not read of the prompts of a call."""
+        texts = call.get("prompt")
+        if self._reader is None or not isinstance(texts, list):
+            yield
+            return
+        prompts = {
+            text: request.prompt
+            for text, request in zip(texts, batch, strict=True)
+            if isinstance(text, str)
+        }
+        with self._reader.reading(prompts, call):
+            yield
+        self._unread |= self._reader.unread()
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
@@ -236,6 +259,12 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
     local = is_path(source) and not (with_scheme and _hub_alone(written))
     if local:
         source = str(_pipeline_folder(source))
+        if request.args.revision is not None:
+            raise T2IBenchError(
+                f"--model-args: revision={shown(request.args.revision)} changes nothing: "
+                f"{shown(source)} is a folder, which is used as it is.",
+                "Leave it out, or give a hub id ORG/NAME.",
+            )
     name = Path(written).name or written if local and is_path(written) else request.spec
     return DiffusersGenerator(replace(request, spec=name, source=source))
 

@@ -1,9 +1,8 @@
 """Settings that change no image are refused before anything is generated.
 
 Whether a pipeline reads a setting depends on its class, its weights and the other settings, so it
-is tried: a small image of a few steps with the setting, and one from the same seed without it.
-Where both are the same to the last bit, and no known rule says why, two images of the real size
-decide.
+is tried: a small image of a few steps with the setting, and another from its seed without. Where
+both are the same to the last bit, and no known rule says why, two images of the real size decide.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ _GUIDANCE = CALL_NAMES["guidance"]
 _TRUE_GUIDANCE = "true_cfg_scale"
 _NEGATIVE = CALL_NAMES["negative_prompt"]
 _FIXED_STEPS = ("timesteps", "sigmas")
-# They have a language model rewrite the prompt, which takes longer than the image.
-_NOT_TRIED = {"enable_prompt_rewrite", "use_pe"}
+# They have a language model rewrite the prompt, which takes longer than the image, or say how
+# large it is: both sizes would be the pipeline's own.
+_NOT_TRIED = {*SIDES, "enable_prompt_rewrite", "use_pe", "max_area", "use_resolution_binning"}
 # What a length does is seen in a text that is longer.
 _OF_LONG_TEXTS = ("sequence_length", "token_length")
 _PROMPT = "a photo of a nurse in a garden"
@@ -70,7 +70,7 @@ def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
         name: value
         for name, value in args.call().items()
         if name in parameters
-        and name not in {*SIDES, *_NOT_TRIED}
+        and name not in _NOT_TRIED
         and value != parameters[name].default
         and not (name.startswith(_NEGATIVE) and value in {"", None})
     }
@@ -90,7 +90,9 @@ class _Trials:
         """Whether images with and without a setting are the same to the last bit."""
         if self._differ(name, small=True):
             return False
-        if _is_no_guidance(name, self._given):
+        true_guidance = self._parameters.get(_TRUE_GUIDANCE)
+        default = true_guidance.default if true_guidance is not None else None
+        if _is_no_guidance(name, {_TRUE_GUIDANCE: default, **self._given}):
             return False
         if known_reason(self._pipeline, name, self._given):
             return self._same(name, small=True) or self._same(name, small=False)
@@ -173,7 +175,7 @@ def _is_no_guidance(name: str, call: Call) -> bool:
     """Whether a setting says that there is no guidance, and there is none."""
     if name != _GUIDANCE or call[name] is None or call[name] > 1:
         return False
-    return not (call.get(_NEGATIVE) and call.get(_TRUE_GUIDANCE, 2) > 1)
+    return not (call.get(_NEGATIVE) and (call.get(_TRUE_GUIDANCE) or 0) > 1)
 
 
 def known_reason(pipeline: Any, name: str, call: Call) -> str | None:

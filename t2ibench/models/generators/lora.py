@@ -240,6 +240,8 @@ def _cannot_load(pipeline: Any, lora: str, path: Path, error: Exception) -> T2IB
     if defect is not None:
         return T2IBenchError(f"{where}: {defect.reason}.", defect.hint)
     hint = f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
-    if not path.exists():
+    if "version of PEFT" in str(error):
+        hint = "Update it: pip install --upgrade peft."
+    elif not path.exists():
         hint = f"There is no file or folder {shown(lora)!r} here; a hub id is ORG/NAME."
     return T2IBenchError(f"{where}: {first_line(error)}", hint)

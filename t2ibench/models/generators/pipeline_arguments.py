@@ -93,6 +93,8 @@ class DiffusersArguments(Arguments):
     def _complete(self) -> DiffusersArguments:
         for name in self.to_hook if self.hook is None else ():
             raise ValueError(f"hook.{name} needs a hook to go to: hook=…")
+        if self.lora is None and "lora_scale" in self.model_fields_set:
+            raise ValueError("lora_scale needs a lora that it is of: lora=…")
         return self
 
     def given(self) -> dict[str, Any]:

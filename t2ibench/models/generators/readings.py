@@ -1,0 +1,215 @@
+"""What the text encoders of a pipeline read of a prompt, and which words at its end they do not.
+
+A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders (towers) has a
+length of its own. So the tokenizers of a loaded pipeline note what they are called with: no table
+of lengths has to be kept, and settings such as call.max_sequence_length count as they are.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from t2ibench.models.protocols import TowerReading
+
+# A text encoder's class begins with its family; the first that fits.
+_FAMILIES = ("CLIP", "UMT5", "T5", "Qwen", "Gemma", "Llama", "Mistral", "Bert", "Glm", "ChatGLM")
+_WORD = re.compile(r"\S+")
+_LEAST_CUT = 100  # characters that a text and a prompt share, where it is a part of the prompt
+_LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say more
+# Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
+_CUT_LATER = {"LongCatImagePipeline": "tokenizer_max_length"}
+_QWEN = "QwenImage"
+_LIBRARIES = ("diffusers", "transformers")
+_LINES_ON_LENGTH = (
+    "The following part of your input was truncated",
+    "Token indices sequence length",
+)
+
+
+class PromptReader:
+    """Notes what every tower of a pipeline reads of the prompts that images are made of."""
+
+    def __init__(self, pipeline: Any) -> None:
+        """Have the tokenizers of a pipeline note their calls."""
+        self._pipeline = pipeline
+        self._now: Mapping[str, str] = {}
+        self._options: Mapping[str, Any] = {}
+        self._read: dict[str, dict[str, TowerReading]] = {}
+        for name, title in _towers(pipeline).items():
+            tokenizer = getattr(pipeline, name)
+            # A processor of texts and images has its tokenizer inside.
+            _note_calls(getattr(tokenizer, "tokenizer", tokenizer), self._noting(title))
+
+    @contextmanager
+    def reading(self, prompts: Mapping[str, str], options: Mapping[str, Any]) -> Iterator[None]:
+        """Note what is read while a pipeline is called.
+
+        Args:
+            prompts: The prompt of each request, by the text that the pipeline gets.
+            options: The arguments of its call.
+        """
+        self._now, self._options = prompts, options
+        try:
+            with _without_lines_on_length():
+                yield
+        finally:
+            self._now, self._options = {}, {}
+
+    def unread(self) -> dict[str, list[TowerReading]]:
+        """The prompts that some tower did not read to their end, with what every tower read."""
+        return {
+            prompt: list(towers.values())
+            for prompt, towers in self._read.items()
+            if any(reading.unread for reading in towers.values())
+        }
+
+    def _noting(self, title: str) -> Callable[[Any, str, Mapping[str, Any]], None]:
+        return lambda tokenizer, text, options: self._note(title, tokenizer, text, options)
+
+    def _note(self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]) -> None:
+        places = {prompt: _find(text, prompt) for prompt in self._now}
+        prompt = max(places, key=lambda one: places[one].length, default=None)
+        if prompt is None or not places[prompt].length or self._is_negative(text, prompt):
+            return
+        limit = self._limit(tokenizer, options)
+        special = bool(options.get("add_special_tokens", True))
+        reading = _reading(title, tokenizer, (text, prompt), places[prompt], limit, special)
+        towers = self._read.setdefault(self._now[prompt], {})
+        before = towers.get(title)
+        # Some pipelines also count the tokens of the whole text, in a call of its own.
+        if before is None or len(reading.unread) > len(before.unread):
+            towers[title] = reading
+
+    def _is_negative(self, text: str, prompt: str) -> bool:
+        """Whether a text is of a negative prompt, which may have words of the prompt."""
+        for name, value in self._options.items():
+            texts = [value] if isinstance(value, str) else value
+            if not name.startswith("negative_prompt") or not isinstance(texts, list):
+                continue
+            others = [one for one in texts if isinstance(one, str) and one.strip()]
+            if any(_find(text, one).length and not _find(prompt, one).length for one in others):
+                return True
+        return False
+
+    def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
+        """How many tokens of a text go on to the tower; None for all."""
+        limit: int | None = None
+        if options.get("truncation"):
+            limit = int(options.get("max_length") or tokenizer.model_max_length)
+        name = type(self._pipeline).__name__
+        if name in _CUT_LATER:
+            limit = int(getattr(self._pipeline, _CUT_LATER[name]))
+        if name.startswith(_QWEN):
+            prefix = int(self._pipeline.prompt_template_encode_start_idx)
+            later = prefix + int(self._options.get("max_sequence_length") or 512)
+            limit = later if limit is None else min(limit, later)
+        return None if limit is None or limit > _LONGEST else limit
+
+
+@contextmanager
+def _without_lines_on_length() -> Iterator[None]:
+    """Leave out the libraries' lines about long prompts: they are reported with the results."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith(_LINES_ON_LENGTH)
+
+    handlers = [one for name in _LIBRARIES for one in logging.getLogger(name).handlers]
+    for handler in handlers:
+        handler.addFilter(is_other)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(is_other)
+
+
+def _towers(pipeline: Any) -> dict[str, str]:
+    """The tokenizers of a pipeline by attribute, each with the name of its text encoder."""
+    titles: dict[str, str] = {}
+    for name, part in getattr(pipeline, "components", {}).items():
+        encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)
+        if "tokenizer" not in name or part is None or encoder is None:
+            continue
+        kind = type(encoder).__name__
+        title = next((family for family in _FAMILIES if kind.startswith(family)), kind)
+        same = sum(other.split(" ")[0] == title for other in titles.values())
+        titles[name] = f"{title} {same + 1}" if same else title
+    return titles
+
+
+def _note_calls(tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], None]) -> None:
+    """Have one tokenizer note the texts that it is called with; what it returns is the same."""
+    kind = type(tokenizer)
+    if not callable(tokenizer) or not hasattr(tokenizer, "model_max_length"):
+        return
+
+    def call(self: Any, text: Any = None, *args: Any, **options: Any) -> Any:
+        result = kind.__call__(self, text, *args, **options)
+        if not args:
+            for single in [text] if isinstance(text, str) else text or ():
+                if isinstance(single, str):
+                    note(self, single, options)
+        return result
+
+    # A call is looked up in the class; the name stays, for messages and configurations.
+    members = {"__call__": call, "__module__": kind.__module__}
+    tokenizer.__class__ = type(kind.__name__, (kind,), members)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a prompt is in a text, and how many of its characters."""
+
+    start: int
+    length: int
+
+
+def _find(text: str, prompt: str) -> _Place:
+    """Find a prompt in a text: pipelines put it into templates, strip it, lower it or cut it."""
+    whole, body = text.lower(), prompt.strip().lower()
+    start = whole.rfind(body)
+    if start >= 0:
+        return _Place(start, len(body))
+    start = whole.find(body[:_LEAST_CUT]) if len(body) > _LEAST_CUT else -1
+    if start < 0:
+        return _Place(0, 0)
+    pairs = zip(whole[start:], body, strict=False)
+    return _Place(start, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def _reading(
+    title: str,
+    tokenizer: Any,
+    text_and_prompt: tuple[str, str],
+    place: _Place,
+    limit: int | None,
+    special: bool,
+) -> TowerReading:
+    """What a tower reads of a prompt inside a text."""
+    text, prompt = text_and_prompt
+    body = prompt.strip()
+    kind = type(tokenizer).__mro__[1]
+
+    def tokens(part: str) -> int:
+        ids = kind.__call__(tokenizer, part, add_special_tokens=special, verbose=False)
+        return len(ids["input_ids"])
+
+    total = tokens(text)
+    words = [match.span() for match in _WORD.finditer(body)]
+    low, high = 0, sum(end <= place.length for _, end in words)  # read at least, and at most
+    if limit is None or total <= limit:
+        low = high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if tokens(text[: place.start + words[middle - 1][1]]) <= (limit or total):
+            low = middle
+        else:
+            high = middle - 1
+    unread = body[words[low][0] :] if low < len(words) else ""
+    return TowerReading(title, total, limit, unread)

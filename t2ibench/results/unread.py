@@ -1,0 +1,130 @@
+"""What a model did not read of its prompts, in results and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import Field
+
+from t2ibench.results.rates import Record
+from t2ibench.store.images import Attempt
+
+_NAMED = 3  # prompts in a sentence
+_WIDTH = 160  # characters of what was not read that a sentence shows
+
+
+class PromptReading(Record):
+    """What one text encoder (tower) of a model read of a prompt.
+
+    Attributes:
+        tower: Its name, such as 'CLIP' or 'T5'.
+        tokens: Tokens of the text that it was given.
+        limit: How many of them it reads at most; null for any number.
+        unread: The end of the prompt that it did not read; empty where it read all.
+    """
+
+    tower: str
+    tokens: int
+    limit: int | None = None
+    unread: str = ""
+
+
+class UnreadPrompt(Record):
+    """A prompt whose end some tower of the model did not read.
+
+    Attributes:
+        prompt: The prompt of the task.
+        rewritten: The text that the model got instead of it; null where it got the prompt.
+        towers: What each tower read of that text.
+    """
+
+    prompt: str
+    rewritten: str | None = None
+    towers: list[PromptReading] = Field(default_factory=list)
+
+    @property
+    def unread(self) -> str:
+        """The end of the prompt that no tower read; empty where one of them read all."""
+        return min((tower.unread for tower in self.towers), key=len, default="")
+
+    @property
+    def cut(self) -> str:
+        """The end of the prompt that some tower did not read."""
+        return max((tower.unread for tower in self.towers), key=len, default="")
+
+
+def unread_prompts(
+    counts: Mapping[str, int],
+    first: Callable[[str, int], Sequence[Attempt | None]],
+    readings: Mapping[str, Sequence[PromptReading]],
+) -> list[UnreadPrompt]:
+    """The prompts of a task whose end some tower did not read.
+
+    Args:
+        counts: Prompt to number of images.
+        first: Gives the first n images of a prompt.
+        readings: What was read of the texts that the model got, where some of it was not.
+
+    Returns:
+        One for each prompt and each text that was made of it, in the order of the prompts.
+    """
+    unread: list[UnreadPrompt] = []
+    for prompt, count in counts.items() if readings else ():
+        attempts = [one for one in first(prompt, count) if one is not None and one.status == "ok"]
+        for text in dict.fromkeys(one.revised_prompt or one.prompt for one in attempts):
+            if text in readings:
+                rewritten = None if text == prompt else text
+                towers = list(readings[text])
+                unread.append(UnreadPrompt(prompt=prompt, rewritten=rewritten, towers=towers))
+    return unread
+
+
+def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | None:
+    """What a reader must know of prompts that were not read to their end.
+
+    Args:
+        unread: These prompts.
+        n_prompts: Number of all prompts; None where it does not matter.
+
+    Returns:
+        A sentence with the words that were not read; None where all was read.
+    """
+    of = "" if n_prompts is None else f"of {n_prompts} "
+    by_no_tower = [one for one in unread if one.unread]
+    by_some = [one for one in unread if not one.unread]
+    parts = []
+    if by_no_tower:
+        count = len({one.prompt for one in by_no_tower})
+        parts.append(
+            f"the end of {count} {of}prompts was not read ({towers_line(by_no_tower)}): "
+            f"{_examples([one.unread for one in by_no_tower])}"
+        )
+    if by_some:
+        count = len({one.prompt for one in by_some})
+        parts.append(
+            f"not every text encoder read the end of {count} {of}prompts "
+            f"({towers_line(by_some)}): {_examples([one.cut for one in by_some])}"
+        )
+    return "; ".join(parts) or None
+
+
+def towers_line(unread: Sequence[UnreadPrompt]) -> str:
+    """How far each tower read, such as 'CLIP read the first 77 tokens, T5 all'."""
+    readings: dict[str, PromptReading] = {}
+    for one in unread:
+        for tower in one.towers:
+            if tower.unread or tower.tower not in readings:
+                readings[tower.tower] = tower
+    cut = {name: tower for name, tower in readings.items() if tower.unread}
+    parts = []
+    for name, tower in cut.items():
+        part = "a part" if tower.limit is None else f"the first {tower.limit} tokens"
+        parts.append(f"{name} read {part}")
+    return ", ".join([*parts, *(f"{name} all" for name in readings if name not in cut)])
+
+
+def _examples(ends: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(ends))
+    shown = [f"'…{end if len(end) <= _WIDTH else end[:_WIDTH] + '…'}'" for end in distinct[:_NAMED]]
+    more = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
+    return ", ".join(shown) + more
