@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -50,12 +52,15 @@ def test_planted_contrasts_come_back() -> None:
     """In the mean of ten data sets, and in all of them within the interval but for chance."""
     results = [score(TASK, drawn(seed=seed), QUICK) for seed in range(10)]
     for pair in CONTRASTS:
-        found = [result.scores[contrast(*pair)] for result in results]
+        estimates = [result.scores[contrast(*pair)] for result in results]
         truth = WORLD.truth[pair]
-        assert np.mean([one.value for one in found]) == pytest.approx(truth, abs=0.08)
-        assert sum(one.interval[0] <= truth <= one.interval[1] for one in found) >= 8
-        assert [one.p < 0.05 for one in found] == [
-            not one.interval[0] <= 0 <= one.interval[1] for one in found
+        assert np.mean([estimate.value for estimate in estimates]) == pytest.approx(truth, abs=0.08)
+        assert (
+            sum(estimate.interval[0] <= truth <= estimate.interval[1] for estimate in estimates)
+            >= 8
+        )
+        assert [estimate.p < 0.05 for estimate in estimates] == [
+            not estimate.interval[0] <= 0 <= estimate.interval[1] for estimate in estimates
         ]
     most = contrast("masculine", "feminine")
     assert all(result.details["forms_holm"][most] < 0.05 for result in results)
@@ -77,12 +82,12 @@ def test_the_same_images_in_two_forms_have_no_contrast() -> None:
     evidence = drawn()
     images = dict(evidence.embeddings)
     for name in TASK.concept.names:
-        for one, other in zip(
+        for prompt, same_prompt in zip(
             neutral_prompts(TASK, name, "masculine"),
             neutral_prompts(TASK, name, "neutral"),
             strict=True,
         ):
-            images[one] = images[other]
+            images[prompt] = images[same_prompt]
     result = score(TASK, replace(evidence, embeddings=images), QUICK)
     none = result.scores[contrast("masculine", "neutral")]
     assert none.value == 0.0 and none.p == 1.0
@@ -93,9 +98,9 @@ def test_the_headline_is_that_of_the_neutral_forms_alone() -> None:
     """A task that names the neutral forms, without the others, has the same headline and rows."""
     result = score(TASK, drawn(), QUICK)
     plain = [
-        {"name": one.name, "forms": {"neutral": one.forms["neutral"], "other": "no " + one.name},
-         "guided": one.name}
-        for one in TASK.concept.stimuli
+        {"name": stimulus.name, "forms": {"neutral": stimulus.forms["neutral"], "other": "no " + stimulus.name},
+         "guided": stimulus.name}
+        for stimulus in TASK.concept.stimuli
     ]  # fmt: skip
     fields = {**TASK.model_dump(), "concept": {"name": "jobs", "stimuli": plain}}
     alone = OccupationsTask.model_validate(fields)
@@ -161,9 +166,9 @@ def test_a_stimulus_that_lacks_a_form_is_left_out_of_the_contrasts_alone() -> No
 
     class Without(WorldEvidence):
         def images(self, prompt: str, n: int) -> Any:
-            found = super().images(prompt, min(n, len(self.embeddings[prompt])))
-            found.excluded["refused"] += n - len(found.indices)
-            return found
+            evidence = super().images(prompt, min(n, len(self.embeddings[prompt])))
+            evidence.excluded["refused"] += n - len(evidence.indices)
+            return evidence
 
     result = score(TASK, Without(images, evidence.vectors), QUICK)
     assert [row.name for row in result.by] == list(TASK.concept.names)
@@ -187,9 +192,9 @@ def test_three_groups_are_compared_pair_by_pair() -> None:
     forms = [{"name": n, "forms": {"neutral": f"some {n}", "short": f"the {n}"}, "guided": n}
              for n in "abcd"]  # fmt: skip
     task = make_task(stimuli=forms, groups=groups)
-    found = needs(task, QUICK)
+    needed = needs(task, QUICK)
     rng = np.random.default_rng(0)
-    rows = {prompt: rng.normal(size=(n, 16)) for prompt, n in found.images_by_prompt.items()}
+    rows = {prompt: rng.normal(size=(n, 16)) for prompt, n in needed.images_by_prompt.items()}
     for prompt, row in list(rows.items()):
         for place, group in enumerate(groups):
             row[:, place] += 6.0 * (f" {group['name']} " in f" {prompt} ")
@@ -290,9 +295,9 @@ def test_a_task_file_with_forms(tmp_path: Path) -> None:
 def test_what_is_wrong_with_forms(
     tmp_path: Path, edit: tuple[str, str], line: int, message: str
 ) -> None:
-    found = problems(tmp_path, spoil(FORMED, edit))
-    assert any(message in text for _, text in found), found
-    assert line in [at for at, text in found if message in text], found
+    reported = problems(tmp_path, spoil(FORMED, edit))
+    assert any(message in text for _, text in reported), reported
+    assert line in [at for at, text in reported if message in text], reported
 
 
 def test_a_stimulus_without_forms_is_its_name(tmp_path: Path) -> None:
@@ -301,6 +306,21 @@ def test_a_stimulus_without_forms_is_its_name(tmp_path: Path) -> None:
     mapped, _ = load(tmp_path, spoil(JOBS, ("engineer, nurse]", "{name: engineer}, nurse]")))
     assert plain is not None and mapped is not None and plain.hash == mapped.hash
     assert plain.spec.model_dump()["concept"] == {"name": "jobs", "stimuli": ("engineer", "nurse")}
+
+
+def test_the_examples_of_the_pages(tmp_path: Path) -> None:
+    """The task files that docs and CONTRIBUTING.md print in part are valid."""
+    root = Path(__file__).parents[2]
+    page = (root / "docs/methods/occupations.md").read_text(encoding="utf-8")
+    whole = page.partition("## Grammatical forms\n")[2]
+    formed = textwrap.dedent(re.findall(r"(?:^ {4}.*\n)+", whole, re.M)[0])
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^  ```yaml\n(.*?)^  ```$", text, re.M | re.S)
+    plain = textwrap.dedent(example)
+    head = JOBS.partition("concept:")[0]
+    groups = "groups: [{name: men, words: [ein Mann]}, {name: women, words: [eine Frau]}]\n"
+    for body in (formed, groups + plain):
+        assert problems(tmp_path, head + body) == []
 
 
 # --- what ships ---------------------------------------------------------------------------------
@@ -323,16 +343,16 @@ def test_a_shipped_task_of_forms(task: Any) -> None:
 
 
 def test_articles_of_the_shipped_forms() -> None:
-    """A masculine form has the masculine article, the others the feminine one."""
+    """A masculine form has the masculine article, the others the feminine stimulus."""
     articles = {"german": ("ein ", "eine "), "spanish": ("un ", "una ")}
     for task in SHIPPED:
         masculine, feminine = articles[task.id.rpartition("_")[2]]
-        for one in task.spec.concept.stimuli:
-            assert one.forms["masculine"].startswith(masculine)
-            assert one.forms["feminine"].startswith(feminine)
-            assert one.forms["neutral"].startswith(feminine)
+        for stimulus in task.spec.concept.stimuli:
+            assert stimulus.forms["masculine"].startswith(masculine)
+            assert stimulus.forms["feminine"].startswith(feminine)
+            assert stimulus.forms["neutral"].startswith(feminine)
             for group, form in (("male", "masculine"), ("female", "feminine")):
-                assert one.forms[form].endswith(f" {one.text_with(group)}")
+                assert stimulus.forms[form].endswith(f" {stimulus.text_with(group)}")
 
 
 def test_the_shipped_sentences_of_one_occupation() -> None:
@@ -383,8 +403,8 @@ def test_forms_that_are_planted_in_toyland_come_back() -> None:
     )
     shares = {
         f"{text.removeprefix('a ')}.gender.female": PLANTED[form]
-        for one in task.concept.stimuli
-        for form, text in one.forms.items()
+        for stimulus in task.concept.stimuli
+        for form, text in stimulus.forms.items()
     }
     sample = toyland_sample(ToylandWorld(shares), needs(task, QUICK), 0)
     result = score(task, sample.evidence, QUICK)

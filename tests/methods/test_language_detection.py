@@ -88,15 +88,15 @@ ENGLISH = [
 
 @pytest.mark.parametrize(("language", "text"), FOREIGN)
 def test_a_template_in_another_language_is_named(language: str, text: str) -> None:
-    found = foreign_text(text)
-    assert found is not None and found.languages == (language,)
+    foreign = foreign_text(text)
+    assert foreign is not None and foreign.languages == (language,)
 
 
 @pytest.mark.parametrize(("text", "languages"), SEVERAL)
 def test_of_several_languages_all_are_named(text: str, languages: set[str]) -> None:
-    found = foreign_text(text)
-    assert found is not None and set(found.languages) == languages
-    assert " or " in found.name
+    foreign = foreign_text(text)
+    assert foreign is not None and set(foreign.languages) == languages
+    assert " or " in foreign.name
 
 
 @pytest.mark.parametrize("text", ENGLISH)

@@ -218,13 +218,13 @@ def _tokens(text: str) -> list[str]:
     for phrase in function_words().loans:
         pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
         plain = re.sub(pattern, " ", plain, flags=re.IGNORECASE)
-    found = []
+    words = []
     for token in _TOKEN.findall(plain):
         start, apostrophe, end = token.partition("'")
         # French and Italian elide: d'un, l'homme, dell'ospedale, un'infermiera.
         elided = apostrophe and f"{start.lower()}'" in _elisions()
-        found += [f"{start}'", end] if elided else [token]
-    return [token for token in found if token]
+        words += [f"{start}'", end] if elided else [token]
+    return [token for token in words if token]
 
 
 @lru_cache(maxsize=1)
