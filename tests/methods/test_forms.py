@@ -98,10 +98,13 @@ def test_the_headline_is_that_of_the_neutral_forms_alone() -> None:
     """A task that names the neutral forms, without the others, has the same headline and rows."""
     result = score(TASK, drawn(), QUICK)
     plain = [
-        {"name": stimulus.name, "forms": {"neutral": stimulus.forms["neutral"], "other": "no " + stimulus.name},
-         "guided": stimulus.name}
+        {
+            "name": stimulus.name,
+            "forms": {"neutral": stimulus.forms["neutral"], "other": f"no {stimulus.name}"},
+            "guided": stimulus.name,
+        }
         for stimulus in TASK.concept.stimuli
-    ]  # fmt: skip
+    ]
     fields = {**TASK.model_dump(), "concept": {"name": "jobs", "stimuli": plain}}
     alone = OccupationsTask.model_validate(fields)
     evidence = drawn()
