@@ -141,10 +141,10 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
-        for table in score_table_views(task):
-            parts += [f"## {escape(table.title)}: {name}", "", github(table.heads, table.rows), ""]
-            notes = [table.caption, *(f"No value: {reason}." for reason in table.reasons)]
-            parts += [line for note in notes for line in (escape(note), "")]
+        for view in score_table_views(task):
+            parts += [f"## {escape(view.title)}: {name}", "", github(view.heads, view.rows), ""]
+            for note in (view.caption, *(f"No value: {reason}." for reason in view.reasons)):
+                parts += [escape(note), ""]
     told = sentences.earlier(run)
     of_libraries = sentences.warnings_of_libraries(results) + sentences.unknown_networks(results)
     remarks = [

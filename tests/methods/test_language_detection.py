@@ -33,6 +33,10 @@ FOREIGN = [
     ("fr", "une photo d'{a stimulus}"),
     ("fr", "un portrait de {a stimulus}"),
     ("fr", "{A stimulus} au travail"),
+    ("fr", "Portrait de {a stimulus}"),
+    ("it", "Foto di {a stimulus}"),
+    ("nl", "Foto van {a stimulus}"),
+    ("es", "una foto de {a stimulus}"),
     ("it", "un ritratto di {a stimulus}"),
     ("it", "{A stimulus} al lavoro"),
     ("pt", "uma foto de {a stimulus}"),
@@ -41,7 +45,6 @@ FOREIGN = [
     ("nl", "{A stimulus} aan het werk"),
     ("pl", "zdjęcie {stimulus}"),
     ("sv", "ett foto av {a stimulus}"),
-    ("da", "et billede af {a stimulus}"),
     ("tr", "bir {stimulus} fotoğrafı"),
     ("ru", "фотография {stimulus}"),
     ("zh", "一张{stimulus}的照片"),
@@ -50,8 +53,12 @@ FOREIGN = [
     ("ar", "صورة {stimulus}"),
     ("hi", "एक {stimulus} की तस्वीर"),
 ]
-# German and Swedish have this word in common: both are named.
-SEVERAL = [("Bild: {a stimulus}", {"de", "sv"})]
+# What several languages would say.
+SEVERAL = [
+    ("Bild: {a stimulus}", {"de", "sv"}),
+    ("et billede af {a stimulus}", {"da", "nb"}),
+    ("Foto de {a stimulus}", {"es", "nl", "pt"}),
+]
 ENGLISH = [
     "a photo of {a stimulus}",
     "{stimulus}",
@@ -88,15 +95,15 @@ ENGLISH = [
 
 @pytest.mark.parametrize(("language", "text"), FOREIGN)
 def test_a_template_in_another_language_is_named(language: str, text: str) -> None:
-    found = foreign_text(text)
-    assert found is not None and found.languages == (language,)
+    foreign = foreign_text(text)
+    assert foreign is not None and foreign.languages == (language,)
 
 
 @pytest.mark.parametrize(("text", "languages"), SEVERAL)
 def test_of_several_languages_all_are_named(text: str, languages: set[str]) -> None:
-    found = foreign_text(text)
-    assert found is not None and set(found.languages) == languages
-    assert " or " in found.name
+    foreign = foreign_text(text)
+    assert foreign is not None and set(foreign.languages) == languages
+    assert " or " in foreign.name
 
 
 @pytest.mark.parametrize("text", ENGLISH)

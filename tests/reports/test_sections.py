@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from t2ibench.methods.core.score_table import ScoreTable
 from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.methods.openbias.agreement import Agreement
 from t2ibench.reports.html import sections
@@ -117,6 +118,44 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
 def test_what_is_no_report_is_not_shown(hostile: object) -> None:
     other = task("t2iat", 0.02, 8, details={"wording": hostile})
     assert sections.wordings_section(run_view(hand.results(other=other))) is None
+
+
+TABLE = ScoreTable(
+    "Forms of the <jobs>: men or women", "About | others.",
+    {"masculine − neutral": "forms:masculine-neutral", "gone": "forms:gone", "none": "forms:none"},
+    "forms_holm",
+)  # fmt: skip
+
+
+def compared(**details: object) -> Results:
+    scores = {
+        "forms:masculine-neutral": Score(value=0.41, ci_low=0.2, ci_high=0.62, p=0.01),
+        "forms:none": Score(reason="too few stimuli"),
+    }
+    return hand.results(forms=hand.task("occupations", scores=scores, details=details))
+
+
+def test_what_a_test_compares_within_itself_is_a_table() -> None:
+    results = compared(score_tables=[asdict(TABLE)], forms_holm={"forms:masculine-neutral": 0.03})
+    html = sections.score_tables_section(run_view(results))
+    assert html is not None and "Forms of the &lt;jobs&gt;" in html and "[0.200, 0.620]" in html
+    assert ">+0.41<" in html and ">0.0300<" in html and "No value: too few stimuli." in html
+    text = results_markdown(results)
+    assert "## Forms of the &lt;jobs>: men or women: forms" in text
+    row = next(line for line in text.splitlines() if "masculine − neutral" in line)
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        *("masculine − neutral", "+0.41", "[0.200, 0.620]", "0.0100", "0.0300"),
+    ]
+    assert "About \\| others." in text and "No value: too few stimuli." in text
+    assert sections.score_tables_section(run_view(compared())) is None
+
+
+@pytest.mark.parametrize("hostile", ["text", [1], [{"title": None}], {"a": 1}])
+def test_what_is_no_table_of_scores_is_not_shown(hostile: object) -> None:
+    results = compared(score_tables=hostile)
+    assert sections.score_tables_section(run_view(results)) is None
+    bad_p_values = compared(score_tables=[asdict(TABLE)], forms_holm=hostile)
+    assert sections.score_tables_section(run_view(bad_p_values)) is not None
 
 
 NAN = float("nan")

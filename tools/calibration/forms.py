@@ -138,11 +138,11 @@ class Design:
 
 def designs() -> list[Design]:
     """Without a difference, with one that varies around 0, with one of .4."""
-    found = []
+    designs_of_table = []
     for k, n, m in ((8, 10, 5), (8, 40, 20), (20, 10, 5), (20, 40, 20)):
         task = forms_task(k, n, m)
         size = f"{k} occupations, {n} + {m} images"
-        found += [
+        designs_of_table += [
             Design(f"all forms alike; {size}", FormWorld(task)),
             Design(f"alike in the mean, ± .2; {size}", FormWorld(task, varying=0.2)),
             Design(
@@ -151,13 +151,13 @@ def designs() -> list[Design]:
         ]
     task = forms_task(8, 10, 5, wordings=3)
     offsets = Space(wording=0.1)
-    found.append(
+    designs_of_table.append(
         Design(
             "alike in the mean, ± .2, wording offsets; 8 occupations, 10 + 5 images of 3 wordings",
             FormWorld(task, varying=0.2, space=offsets),
         )
     )
-    return found
+    return designs_of_table
 
 
 def simulated(design: Design, seed: int, number: int) -> list[list[float]]:
@@ -201,13 +201,13 @@ def differences(rows: Sequence[Item], pair: tuple[str, str]) -> Float64Array:
     return np.array([lean(row, pair[0]) - lean(row, pair[1]) for row in rows])
 
 
-def table_rows(design: Design, found: Float64Array) -> list[list[str]]:
-    """The rows of the table for one design; `found` is of shape (sets, contrasts, 5)."""
+def table_rows(design: Design, judged: Float64Array) -> list[list[str]]:
+    """The rows of the table for one design; `judged` is of shape (sets, contrasts, 5)."""
     truth = design.world.truth
     null = [place for place, pair in enumerate(CONTRASTS) if truth[pair] == 0]
     planted = [place for place, pair in enumerate(CONTRASTS) if truth[pair] != 0]
-    decided = np.isfinite(found[:, 0, 0])
-    sets = found[decided]
+    decided = np.isfinite(judged[:, 0, 0])
+    sets = judged[decided]
     biases = [sets[:, place, 0].mean() - truth[pair] for place, pair in enumerate(CONTRASTS)]
     cells = [
         _rate((sets[:, null, 1] < _ALPHA).mean(axis=1)) if null else "–",
@@ -247,15 +247,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     reporter = ConsoleReporter()
     rows: list[list[str]] = []
-    for design in (one for one in designs() if arguments.cell in one.name):
+    for design in designs():
+        if arguments.cell not in design.name:
+            continue
         with reporter.stage(design.name, arguments.sets, "data sets") as ticker:
-            found = each_of(
+            judged = each_of(
                 range(arguments.sets),
                 partial(simulated, design, arguments.seed),
                 arguments.workers,
                 lambda *_, advance=ticker.advance: advance(1),
             )
-        rows += table_rows(design, np.array(found, dtype=np.float64))
+        rows += table_rows(design, np.array(judged, dtype=np.float64))
     print(tabulate(rows, headers=HEADS, tablefmt="github"))
     return 0
 

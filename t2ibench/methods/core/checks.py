@@ -157,12 +157,12 @@ def _without_language(
     what: str, foreign: ForeignText, language: str | None, wording: Wording
 ) -> str:
     """What is wrong with a foreign wording, and what to write."""
-    said = f"the task says 'language: {language}'" if language else "no 'language' is given"
+    declared = f"the task says 'language: {language}'" if language else "no 'language' is given"
     tag = " or ".join(f"'language: {tag}'" for tag in foreign.languages) or "its 'language'"
     remedy = f"write {tag} beside the templates"
     if _WITH_ARTICLE.search(wording.neutral) or _WITH_ARTICLE.search(wording.guided):
         remedy += ", and articles into the words: '{a …}' puts an English one in"
-    return f"{what} as {foreign.name} ({_some(foreign.signs)}), but {said}: {remedy}"
+    return f"{what} as {foreign.name} ({_some(foreign.signs)}), but {declared}: {remedy}"
 
 
 def _some(words: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ LANGUAGE_NAMES = {
     "bn": "Bengali",
     "ca": "Catalan",
     "cs": "Czech",
-    "da": "Danish or Norwegian",
+    "da": "Danish",
     "de": "German",
     "el": "Greek",
     "en": "English",
@@ -36,6 +36,7 @@ LANGUAGE_NAMES = {
     "it": "Italian",
     "ja": "Japanese",
     "ko": "Korean",
+    "nb": "Norwegian",
     "nl": "Dutch",
     "pl": "Polish",
     "pt": "Portuguese",
@@ -67,12 +68,15 @@ _LANGUAGE_OF_SCRIPT = {
 _LATIN = frozenset({"LATIN", "FEMININE", "MASCULINE", "MICRO", "MODIFIER"})
 _SURE, _PART = 2, 1  # how much a word of either kind says
 _ENOUGH = 2
+_MOST_LANGUAGES = 3  # that a message names
+_SHOUTED = 3  # words, all of them in capitals: no initials
 # German nouns have capitals too, so its articles are of a name only where they have one themselves:
 # 'Das Boot'.
 _OF_TITLES = frozenset({"Der", "Die", "Das", "Den"})
 _BEFORE_DER = frozenset({"van", "von"})
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W\d_]+(?:['’][^\W\d_]*)?")
+_PLACE = "{}"  # a placeholder among the words of a template
 _HERE = Path(__file__).parent
 
 
@@ -181,6 +185,7 @@ def foreign_words(words: Iterable[str]) -> ForeignText | None:
     return foreign_text(" , ".join(foreign))
 
 
+@lru_cache(maxsize=8192)
 def _is_sure(text: str) -> bool:
     """Whether a word of a list is of another language beyond doubt."""
     letters = [letter for letter in text if letter.isalpha()]
@@ -215,16 +220,22 @@ def _other_script(letters: Sequence[str]) -> ForeignText | None:
 def _tokens(text: str) -> list[str]:
     """The words of a text and its placeholders, without phrases that are English by now."""
     plain = unicodedata.normalize("NFC", text).replace("’", "'")
-    for phrase in function_words().loans:
-        pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
-        plain = re.sub(pattern, " ", plain, flags=re.IGNORECASE)
-    found = []
-    for token in _TOKEN.findall(plain):
+    words = []
+    for token in _TOKEN.findall(_loans().sub(" ", plain)):
+        if token.startswith("{"):
+            words.append(_PLACE)
+            continue
         start, apostrophe, end = token.partition("'")
         # French and Italian elide: d'un, l'homme, dell'ospedale, un'infermiera.
         elided = apostrophe and f"{start.lower()}'" in _elisions()
-        found += [f"{start}'", end] if elided else [token]
-    return [token for token in found if token]
+        words += [f"{start}'", end] if elided else [token]
+    return [token for token in words if token]
+
+
+@lru_cache(maxsize=1)
+def _loans() -> re.Pattern[str]:
+    phrases = "|".join(map(re.escape, function_words().loans))
+    return re.compile(rf"(?<!\w)(?:{phrases})(?!\w)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -235,33 +246,49 @@ def _elisions() -> frozenset[str]:
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
     """The language whose function words outweigh the English ones."""
-    table = function_words()
-    counted = [token for place, token in enumerate(tokens) if _counts(tokens, place)]
+    places = [place for place in range(len(tokens)) if _counts(tokens, place)]
+    # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
+    factors = [2 if tokens[place + 1 : place + 2] == [_PLACE] else 1 for place in places]
+    counted = [tokens[place] for place in places]
     words = [token.lower() for token in counted]
-    scores: dict[str, tuple[int, int]] = {}
-    for language, weights in table.weights.items():
-        shared = table.shared[language]
-        score = sum(weights.get(word, 0) for word in words)
-        english = sum(
-            word in table.english and word not in shared and word not in weights for word in words
-        )
-        if score >= _ENOUGH and score > 2 * english:
-            # Of languages whose words say as much, the one that the other words go with.
-            scores[language] = score, sum(word in shared for word in words)
+    scores = {}
+    for language in function_words().weights:
+        score = _score(language, words, factors)
+        if score is not None:
+            scores[language] = score
     if not scores:
         return None
     most = max(scores.values())
-    best = tuple(language for language, score in scores.items() if score == most)
-    signs = [token for token in counted if token.lower() in table.weights[best[0]]]
-    return ForeignText(best[:3], tuple(dict.fromkeys(signs))[:4])
+    best = [language for language, score in scores.items() if score == most]
+    weights = function_words().weights[best[0]]
+    signs = [token for token in counted if token.lower() in weights]
+    if "da" in best:  # whose words are Norwegian as well
+        best.insert(best.index("da") + 1, "nb")
+    return ForeignText(tuple(best[:_MOST_LANGUAGES]), tuple(dict.fromkeys(signs))[:4])
+
+
+def _score(language: str, words: Sequence[str], factors: Sequence[int]) -> tuple[int, int] | None:
+    """What words say for a language, then how many others go with it; None where too little."""
+    table = function_words()
+    weights, shared = table.weights[language], table.shared[language]
+    score = english = fitting = 0
+    for word, factor in zip(words, factors, strict=True):
+        if word in weights:
+            score += min(factor * weights[word], _SURE)
+        elif word in shared:
+            fitting += 1
+        elif word in table.english:
+            english += 1
+    return (score, fitting) if score >= _ENOUGH and score > 2 * english else None
 
 
 def _counts(tokens: Sequence[str], place: int) -> bool:
     """Whether a token may say something: no placeholder, no initials, no part of a name."""
     token = tokens[place]
-    if token.startswith("{"):
+    if token == _PLACE:
         return False
-    if all(word.isupper() for word in tokens if not word.startswith("{")):
+    words = [word for word in tokens if word != _PLACE]
+    if len(words) >= _SHOUTED and all(word.isupper() for word in words):
         return True
     if token.isupper() and len(token) > 1:
         return False

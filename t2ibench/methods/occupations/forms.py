@@ -125,8 +125,10 @@ def _pair_scores(
 ) -> dict[str, Estimate]:
     """The mean lean of each form and every contrast, with one pair of groups."""
     scores = {}
-    for form, found in leans.items():
-        scores[f"{LEAN}:{form}{pair.suffix}"] = _over_stimuli(found, found.leans.top, level)
+    for form, form_leans in leans.items():
+        scores[f"{LEAN}:{form}{pair.suffix}"] = _over_stimuli(
+            form_leans, form_leans.leans.top, level
+        )
     for name, (first, second) in contrast_names(list(leans), pair).items():
         # N of both forms holds the same images of the groups, so they are no part of this.
         apart = leans[first].leans.top - leans[second].leans.top
@@ -136,20 +138,20 @@ def _pair_scores(
     return scores
 
 
-def _over_stimuli(found: PairLeans, top: Any, level: float) -> Estimate:
+def _over_stimuli(form_leans: PairLeans, top: Any, level: float) -> Estimate:
     """Σ N / Σ D with Student's t over stimuli."""
     numbers = np.arange(len(top))
-    ratio = over_stimuli(top, found.leans.bottom, [("stimuli", numbers, numbers)], level)
-    estimate = ratio.estimate(noise(found.leans))
-    return estimate if found.unclear is None else estimate.undecided(found.unclear)
+    ratio = over_stimuli(top, form_leans.leans.bottom, [("stimuli", numbers, numbers)], level)
+    estimate = ratio.estimate(noise(form_leans.leans))
+    return estimate if form_leans.unclear is None else estimate.undecided(form_leans.unclear)
 
 
-def _form_rows(found: PairLeans, level: float) -> list[tuple[str, Estimate]]:
+def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]]:
     """The lean of each stimulus in one form."""
-    estimates = row_scores(found.leans, level)
-    if found.unclear is not None:
-        estimates = [estimate.undecided(found.unclear) for estimate in estimates]
-    return list(zip(found.leans.names, estimates, strict=True))
+    estimates = row_scores(form_leans.leans, level)
+    if form_leans.unclear is not None:
+        estimates = [estimate.undecided(form_leans.unclear) for estimate in estimates]
+    return list(zip(form_leans.leans.names, estimates, strict=True))
 
 
 def _table(task: OccupationsTask, pair: GroupPair, count: int) -> ScoreTable:
@@ -157,7 +159,8 @@ def _table(task: OccupationsTask, pair: GroupPair, count: int) -> ScoreTable:
     forms = task.concept.forms
     first, second = (people(group.name, GROUP) for group in (pair.first, pair.second))
     rows = {f"{form} form": f"{LEAN}:{form}{pair.suffix}" for form in forms}
-    rows |= {f"{one} − {other}": name for name, (one, other) in contrast_names(forms, pair).items()}
+    for name, (form, other_form) in contrast_names(forms, pair).items():
+        rows[f"{form} − {other_form}"] = name
     return ScoreTable(
         f"Forms of the {task.concept.name}: {first} or {second}",
         f"Mean lean of the images of each form: above 0 towards {first}, below 0 towards {second}. "

@@ -86,8 +86,8 @@ class StimuliConcept(Strict):
 
     def stimulus(self, name: str) -> Stimulus:
         """The stimulus of a name; of another name, one without forms."""
-        known = (stimulus for stimulus in self.stimuli if stimulus.name == name)
-        return next(known, None) or Stimulus(name=name)
+        matching = (stimulus for stimulus in self.stimuli if stimulus.name == name)
+        return next(matching, None) or Stimulus(name=name)
 
     @property
     def forms(self) -> tuple[str, ...]:
