@@ -77,7 +77,9 @@ def add(verbs: Any) -> None:
     verb.set_defaults(handler=run)
 
 
-def add_settings(verb: Any) -> list[Any]:
+def add_settings(
+    verb: Any, dry_run: str = "print prompts, images and time; generate nothing"
+) -> list[Any]:
     """Add the flags of all settings; their groups."""
     titles = ("what to measure", "how much", "where and how")
     groups = {title: verb.add_argument_group(title) for title in titles}
@@ -92,7 +94,7 @@ def add_settings(verb: Any) -> list[Any]:
         groups[flag.group].add_argument(flag_name(name), dest=name, help=flag.help, **kind)
     where = groups["where and how"]
     add_flag(where, "--config FILE", "YAML with any of these flags as keys")
-    add_flag(where, "--dry-run", "print prompts, images and time; generate nothing")
+    add_flag(where, "--dry-run", dry_run)
     return [*groups.values()]
 
 

@@ -16,6 +16,7 @@ from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.captions import carried, keep
+from t2ibench.pipeline.downloads import check_downloads
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
@@ -90,6 +91,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """
     settings, folder = prepared.settings, prepared.folder
     observing = not settings.generate_only
+    check_downloads(prepared, observing)
     with (
         mending(),
         executor_of(prepared, reporter, observing) as executor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_
 from t2ibench.models.devices import quietly, torch_dtype
 from t2ibench.models.generators.passthrough import check_name
 from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, offline_folder
 from t2ibench.models.locations import exists, loading
 
 # They pad every prompt to one length, so that a batch may mix prompts: docs/models/diffusers.md.
@@ -121,6 +121,24 @@ def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
         raise
 
 
+def fetch_pipeline(
+    source: str, revision: str | None, variant: str | None, without: Collection[str]
+) -> None:
+    """Download the files of a pipeline that diffusers will load, and load none of them."""
+    from diffusers import DiffusionPipeline
+
+    options: dict[str, Any] = {**dict.fromkeys(without), "use_safetensors": True}
+    if revision is not None:
+        options["revision"] = revision
+    with loading(source, "See its page on the hub.", library="diffusers"):
+        try:
+            DiffusionPipeline.download(source, variant=variant, **options)
+        except OSError:
+            if variant is not None:
+                raise
+            DiffusionPipeline.download(source, variant="fp16", **options)
+
+
 def _find_moved(kind: type[Any]) -> None:
     """Let diffusers find a module that it moved by the name that saved pipelines have for it."""
     from diffusers import pipelines
@@ -223,8 +241,8 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     check_installed("peft", "lora")
     if not hasattr(pipeline, "load_lora_weights"):
         raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
-    path = Path(lora).expanduser()
     # Offline, diffusers wants the file's name, of a folder with a single one too.
+    path = offline_folder(lora) or Path(lora).expanduser()
     files = [path] if path.is_file() else list(path.glob("*.safetensors"))
     where, name = (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
     options = {"weight_name": name} if name else {}
