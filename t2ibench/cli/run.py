@@ -107,8 +107,6 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.run import execute
     from t2ibench.pipeline.stop_request import on_sigterm
     from t2ibench.reports.destinations import chosen_by
-    from t2ibench.reports.files import write_reports
-    from t2ibench.reports.terminal import print_results
 
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …"):
@@ -123,17 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
         with on_sigterm():
             rounds = _until_precise(arguments, prepared, reporter)
             outcome = execute(prepared, reporter) if rounds is None else rounds.outcome
+            status = finish(outcome, prepared, reporter, rounds, verbose=arguments.verbose)
             results = outcome.results
-            if results is not None:
-                write_reports(results, outcome.folder)
-            _tell(outcome, prepared, reporter, rounds)
             if results is None:
-                reporter.say(_next(outcome, prepared))
-                return 0 if outcome.complete else 3
-            specs = {task.id: task.spec for task in prepared.plan.tasks}
-            print_results(results, specs, folder=outcome.folder, verbose=arguments.verbose)
-            if not outcome.complete:
-                reporter.warn("some evidence is missing; the lines above and results.md say what.")
+                return status
             if rounds is not None:
                 saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
                 fewer = f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
@@ -143,7 +134,33 @@ def run(arguments: argparse.Namespace) -> int:
                     narrow = "not every interval is as narrow as you want"
                     reporter.warn(f"{narrow}; `t2ibench power` says why.")
             send_results(destinations, results, outcome.folder, reporter)
-            return 0 if outcome.complete else 3
+            return status
+
+
+def finish(
+    outcome: Outcome,
+    prepared: Prepared,
+    reporter: Any,
+    rounds: Precision | None = None,
+    *,
+    verbose: bool = False,
+) -> int:
+    """Write the reports of what a run did and show them; the exit status."""
+    from t2ibench.reports.files import write_reports
+    from t2ibench.reports.terminal import print_results
+
+    results = outcome.results
+    if results is not None:
+        write_reports(results, outcome.folder)
+    _tell(outcome, prepared, reporter, rounds)
+    if results is None:
+        reporter.say(_next(outcome, prepared))
+        return 0 if outcome.complete else 3
+    specs = {task.id: task.spec for task in prepared.plan.tasks}
+    print_results(results, specs, folder=outcome.folder, verbose=verbose)
+    if not outcome.complete:
+        reporter.warn("some evidence is missing; the lines above and results.md say what.")
+    return 0 if outcome.complete else 3
 
 
 def _until_precise(

@@ -108,7 +108,7 @@ def check_downloads(prepared: Prepared, observing: bool) -> None:
         f"{what} not been made on this machine, and {problem}: {listed}.",
         " ".join(
             [
-                f"{hint} `t2ibench prefetch` with the flags of this run downloads all of them where "
+                f"{hint} `t2ibench prefetch` with the flags of this run downloads them where "
                 "there is a network; with --dry-run it prints `hf download` lines.",
                 *instead,
             ]
@@ -119,8 +119,12 @@ def check_downloads(prepared: Prepared, observing: bool) -> None:
 def _pending_states(prepared: Prepared, observing: bool) -> Iterator[DownloadState]:
     """What this machine has of every download that something is left to do with."""
     images = prepared.images
-    to_generate = images is not None and any(
-        not images.is_done(request.prompt, request.index) for request in prepared.plan.requests
+    to_generate = (
+        images is not None
+        and not prepared.only_stored
+        and any(
+            not images.is_done(request.prompt, request.index) for request in prepared.plan.requests
+        )
     )
     for model in needed_models(prepared, generate_only=not observing):
         if model.role == "model" and not to_generate:
