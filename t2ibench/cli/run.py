@@ -19,6 +19,7 @@ from t2ibench.cli.usage import (
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, visible
 from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
+from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -118,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             show(prepared, arguments.verbose)
             return 0
+        if (busy := busy_line()) is not None:
+            reporter.say(busy)
         with on_sigterm():
             rounds = _until_precise(arguments, prepared, reporter)
             outcome = execute(prepared, reporter) if rounds is None else rounds.outcome
