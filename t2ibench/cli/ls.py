@@ -76,14 +76,36 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
 CHOICES = ("tasks", "groups", *KINDS)
+_WORDS = """what can be listed:
+  tasks         tests, as --tasks takes them
+  groups        groups of tests, and the tests of each
+  methods       families of tests, and what each estimates
+  models        generators for --model, and short names of well-known ones
+  encoders      what embeds images and texts, for --encoder
+  judges        what answers questions about images, for --judge
+  rewriters     what rewrites prompts before the generator, for --rewriter
+  proposers     language models that propose biases, for t2ibench propose
+  writers       formats of t2ibench report and compare
+  papers        papers for t2ibench reproduce and run --preset
+  destinations  where results can be sent, for --log-to
+"""
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    verb = verbs.add_parser("ls", help="list tasks, methods, models, encoders, judges, writers, …")
-    add_flag(verb, "what", nargs="?", default="tasks", choices=CHOICES)
-    add_flag(verb, "--json", "as JSON")
-    add_flag(verb, "--include-path DIR", "further tasks", action="append")
+    verb = verbs.add_parser(
+        "ls",
+        help="list tasks, methods, models, encoders, judges, writers, …",
+        description="List what there is of one kind.",
+        epilog=_WORDS,
+    )
+    add_flag(
+        verb, "what", "kind to list (default: tasks)", nargs="?", default="tasks", choices=CHOICES
+    )
+    add_flag(verb, "--json", "print JSON instead of a table")
+    add_flag(
+        verb, "--include-path DIR", "list the tasks of DIR too; may be repeated", action="append"
+    )
     verb.set_defaults(handler=run)
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.run import add_settings, announce, settings_of
+from t2ibench.cli.run import PRESET, add_settings, announce, settings_of
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, first_line
 
@@ -37,8 +37,9 @@ def add(verbs: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_flag(verb, "named MODEL", "model of the run, as for --model", nargs="?")
-    add_settings(verb, dry_run="list what is needed and what is here; download nothing")
-    verb.set_defaults(handler=run, preset=None)
+    what, *_ = add_settings(verb, dry_run="list what is needed and what is here; download nothing")
+    add_flag(what, "--preset PAPER", PRESET)
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

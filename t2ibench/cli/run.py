@@ -42,6 +42,7 @@ exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is m
 130 interrupted, resumable
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
+PRESET = "a paper's model settings, encoders, judge and tasks; flags win (t2ibench ls papers)"
 _SHOWN = 10
 _REASONS = 50  # a file of a folder has one of its own
 
@@ -68,8 +69,7 @@ def add(verbs: Any) -> None:
         epilog=_EXAMPLES,
     )
     what, much, where = add_settings(verb)
-    preset = "a paper's model settings, encoders, judge and tasks; flags win (t2ibench ls papers)"
-    add_flag(what, "--preset PAPER", preset)
+    add_flag(what, "--preset PAPER", PRESET)
     until = "more images, until the intervals are narrower than W"
     add_flag(much, "--until-precise W", until, type=share)
     most = "with --until-precise: at most (8 times those of the first round)"
