@@ -47,18 +47,24 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
     raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {problem}.", hint)
 
 
-def offline_folder(source: str) -> Path | None:
-    """Where a repository was downloaded to, if the hub may not be asked; None where it may."""
+def offline_folder(source: str, *, away: bool = False) -> Path | None:
+    """Where a repository was downloaded to, if the hub is away or may not be asked; else None."""
     from huggingface_hub import constants
 
-    if exists(source) or not constants.HF_HUB_OFFLINE:
+    if exists(source) or not (away or constants.HF_HUB_OFFLINE):
         return None
     return snapshot_of(source)
 
 
 def load_part(kind: Any, source: str, **options: Any) -> Any:
-    """A part of a model of transformers; code that comes with it is never run."""
-    return kind.from_pretrained(source, trust_remote_code=False, **options)
+    """A part of a model of transformers; code that comes with it is never run.
+
+    Where the hub is not asked, the folder of the download is read: of a file that a repository does
+    not have, transformers then need not know that the hub has none either.
+    """
+    folder = offline_folder(source, away=bool(options.get("local_files_only")))
+    where = source if folder is None else str(folder)
+    return kind.from_pretrained(where, trust_remote_code=False, **options)
 
 
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:

@@ -117,6 +117,18 @@ def test_weights_in_16_bits_are_fetched_where_there_are_no_others(hub: LocalHub,
     assert "encoder toyland: nothing to download." in fetched.stdout
 
 
+def test_a_text_encoder_alone_is_a_part_of_its_pipeline(hub: LocalHub, run: Run) -> None:
+    words = ("--encoder", "text_of:org/pipeline#text_encoder_2", "--permutations", "99")
+    words += ("--tasks", "weat_6_gender_career_family", "--bootstrap", "50")
+    assert run(hub.address, "prefetch", *words).returncode == 0
+    folders = {name.split("/")[2] for name in hub.downloaded}
+    assert folders == {"model_index.json", "text_encoder_2", "tokenizer_2"}
+    offline = run(NO_ANSWER, *words, HF_HUB_OFFLINE="1")
+    assert offline.returncode == 0, offline.stderr
+    away = run(NO_ANSWER, *words, "--output-dir", "further")
+    assert away.returncode == 0, away.stderr
+
+
 @pytest.mark.parametrize("offline", ["", "1"])
 def test_a_run_without_a_network_names_all_that_is_missing(
     offline: str, hub: LocalHub, run: Run, tmp_path: Path
