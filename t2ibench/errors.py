@@ -83,6 +83,10 @@ class T2IBenchError(Exception):
         return f"{self.message} {self.hint}" if self.hint else self.message
 
 
+class CostLimitError(T2IBenchError):
+    """No further image may be made, because of --max-cost."""
+
+
 class TaskFileError(T2IBenchError):
     """One or more problems in task or stimuli files, a line for each."""
 

@@ -46,6 +46,23 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def load_average() -> float:
+    """How many processes wanted a core during the last minute; 0 where the system does not say."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 0.0
+
+
+def busy_line() -> str | None:
+    """What to say where other processes want more cores than there are; None where they do not."""
+    load, available = round(load_average()), cores()
+    if load <= available:
+        return None
+    plural = "" if available == 1 else "s"
+    return f"The machine is busy: load {load} on {available} core{plural}; times will be longer."
+
+
 def each_of(
     items: Sequence[Item],
     work: Callable[[Item], T],

@@ -112,6 +112,7 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is said only because a machine is busy; each test has its own `sys.path`."""
     monkeypatch.setattr(sys, "path", list(sys.path))  # a command adds the folder that it runs in
     monkeypatch.setattr("t2ibench.pipeline.progress._SILENCE", 3600.0)
+    monkeypatch.setattr("t2ibench.worker_pool.load_average", lambda: 0.0)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 # As `--help` lists them.
 GROUPS = {
-    "measure a model": ("run", "score", "merge", "power", "reproduce"),
+    "measure a model": ("run", "prefetch", "score", "merge", "power", "reproduce"),
     "look at a run": ("report", "compare", "explore"),
     "tasks": ("ls", "validate", "propose"),
     "people, judges and adapters": ("label", "check"),

@@ -14,8 +14,10 @@ from tabulate import tabulate
 from t2ibench.cli.what_fits import smaller_runs, smallest_run
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.devices import choose_device
+from t2ibench.models.downloads import local_state
 from t2ibench.models.generators.aliases import PUBLISHED
 from t2ibench.models.protocols import Charges, HasPrice, ImageRequest
+from t2ibench.pipeline.downloads import needed_models
 from t2ibench.pipeline.generator_record import spent
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
@@ -109,11 +111,21 @@ def _heading(prepared: Prepared) -> list[str]:
         lines.append(f"Encoders: {', '.join(prepared.settings.encoder)}")
     if plan.questions:
         lines.append(f"Judges: {', '.join(prepared.settings.judge)}")
+    if absent := _not_here(prepared):
+        lines.append(f"Not on this machine yet: {absent}; `t2ibench prefetch` downloads them.")
     try:  # workers may be on other machines
         choose_device(prepared.settings.device)
     except T2IBenchError as error:
         lines.append(f"Device: {error}")
     return lines
+
+
+def _not_here(prepared: Prepared) -> str:
+    """The repositories of the hub that this machine lacks; empty where it has all."""
+    generate_only = prepared.settings.generate_only
+    models = needed_models(prepared, generate_only=generate_only)
+    states = [local_state(state) for model in models for state in model.states()]
+    return ", ".join(dict.fromkeys(one.download.repository for one in states if not one.here))
 
 
 def _estimate(prepared: Prepared, todo: int) -> list[str]:

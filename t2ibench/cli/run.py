@@ -19,6 +19,7 @@ from t2ibench.cli.usage import (
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, visible
 from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
+from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -41,6 +42,7 @@ exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is m
 130 interrupted, resumable
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
+PRESET = "a paper's model settings, encoders, judge and tasks; flags win (t2ibench ls papers)"
 _SHOWN = 10
 _REASONS = 50  # a file of a folder has one of its own
 
@@ -67,8 +69,7 @@ def add(verbs: Any) -> None:
         epilog=_EXAMPLES,
     )
     what, much, where = add_settings(verb)
-    preset = "a paper's model settings, encoders, judge and tasks; flags win (t2ibench ls papers)"
-    add_flag(what, "--preset PAPER", preset)
+    add_flag(what, "--preset PAPER", PRESET)
     until = "more images, until the intervals are narrower than W"
     add_flag(much, "--until-precise W", until, type=share)
     most = "with --until-precise: at most (8 times those of the first round)"
@@ -77,7 +78,9 @@ def add(verbs: Any) -> None:
     verb.set_defaults(handler=run)
 
 
-def add_settings(verb: Any) -> list[Any]:
+def add_settings(
+    verb: Any, dry_run: str = "print prompts, images and time; generate nothing"
+) -> list[Any]:
     """Add the flags of all settings; their groups."""
     titles = ("what to measure", "how much", "where and how")
     groups = {title: verb.add_argument_group(title) for title in titles}
@@ -92,7 +95,7 @@ def add_settings(verb: Any) -> list[Any]:
         groups[flag.group].add_argument(flag_name(name), dest=name, help=flag.help, **kind)
     where = groups["where and how"]
     add_flag(where, "--config FILE", "YAML with any of these flags as keys")
-    add_flag(where, "--dry-run", "print prompts, images and time; generate nothing")
+    add_flag(where, "--dry-run", dry_run)
     return [*groups.values()]
 
 
@@ -105,8 +108,6 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.run import execute
     from t2ibench.pipeline.stop_request import on_sigterm
     from t2ibench.reports.destinations import chosen_by
-    from t2ibench.reports.files import write_reports
-    from t2ibench.reports.terminal import print_results
 
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …"):
@@ -118,20 +119,15 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             show(prepared, arguments.verbose)
             return 0
+        if (busy := busy_line()) is not None:
+            reporter.say(busy)
         with on_sigterm():
             rounds = _until_precise(arguments, prepared, reporter)
             outcome = execute(prepared, reporter) if rounds is None else rounds.outcome
+            status = finish(outcome, prepared, reporter, rounds, verbose=arguments.verbose)
             results = outcome.results
-            if results is not None:
-                write_reports(results, outcome.folder)
-            _tell(outcome, prepared, reporter, rounds)
             if results is None:
-                reporter.say(_next(outcome, prepared))
-                return 0 if outcome.complete else 3
-            specs = {task.id: task.spec for task in prepared.plan.tasks}
-            print_results(results, specs, folder=outcome.folder, verbose=arguments.verbose)
-            if not outcome.complete:
-                reporter.warn("some evidence is missing; the lines above and results.md say what.")
+                return status
             if rounds is not None:
                 saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
                 fewer = f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
@@ -141,7 +137,33 @@ def run(arguments: argparse.Namespace) -> int:
                     narrow = "not every interval is as narrow as you want"
                     reporter.warn(f"{narrow}; `t2ibench power` says why.")
             send_results(destinations, results, outcome.folder, reporter)
-            return 0 if outcome.complete else 3
+            return status
+
+
+def finish(
+    outcome: Outcome,
+    prepared: Prepared,
+    reporter: Any,
+    rounds: Precision | None = None,
+    *,
+    verbose: bool = False,
+) -> int:
+    """Write the reports of what a run did and show them; the exit status."""
+    from t2ibench.reports.files import write_reports
+    from t2ibench.reports.terminal import print_results
+
+    results = outcome.results
+    if results is not None:
+        write_reports(results, outcome.folder)
+    _tell(outcome, prepared, reporter, rounds)
+    if results is None:
+        reporter.say(_next(outcome, prepared))
+        return 0 if outcome.complete else 3
+    specs = {task.id: task.spec for task in prepared.plan.tasks}
+    print_results(results, specs, folder=outcome.folder, verbose=verbose)
+    if not outcome.complete:
+        reporter.warn("some evidence is missing; the lines above and results.md say what.")
+    return 0 if outcome.complete else 3
 
 
 def _until_precise(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError, visible
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.progress import Reporter
@@ -16,10 +18,17 @@ def add(verbs: Any) -> None:
     """Add the verbs."""
     verb = verbs.add_parser(
         "score",
-        help="compute a run's scores again from what is stored; loads no model",
-        description="Score a run again from its stored evidence. No model is loaded.",
+        help="score a run again from what is stored; generates nothing",
+        description="Score a run again from what is stored. Nothing is generated, and no model is "
+        "loaded but where a run ended before its images were embedded, as with --max-cost: then "
+        "these are embedded and judged first, as the run would have done.",
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
+    add_flag(
+        verb,
+        "--allow-missing",
+        "embed and score images that are there although prompts have none, and say so",
+    )
     add_flag(verb, "--verbose", "print results.md too")
     verb.set_defaults(handler=run)
     verb = verbs.add_parser(
@@ -41,10 +50,49 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score a run again from its stored evidence."""
+    """Score a run again from what is stored."""
     from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.results.run import open_run
 
-    return _score(Path(arguments.run), ConsoleReporter(), verbose=arguments.verbose)
+    path, reporter = Path(arguments.run), ConsoleReporter()
+    folder = open_run(path)
+    part = folder.record.part
+    if part is not None and not arguments.allow_missing:
+        others = folder.path.parent.with_name("shard-*") / folder.path.name
+        raise T2IBenchError(
+            f"{folder.path} is part {part[0]} of {part[1]} of a run, and is not scored alone.",
+            f"When all parts are done: t2ibench merge {others}",
+        )
+    return _score_stored(path, reporter, arguments)
+
+
+def _score_stored(path: Path, reporter: Any, arguments: argparse.Namespace) -> int:
+    """Score a run, its images embedded and judged first where nobody has; the exit status."""
+    from t2ibench.pipeline.stored_run import lacks_observations
+    from t2ibench.results.run import open_run
+
+    if lacks_observations(open_run(path)):
+        call = visible(shlex.join(arguments.argv))
+        allow_missing = arguments.allow_missing
+        return _observe_and_score(path, reporter, call, allow_missing, arguments.verbose)
+    return _score(path, reporter, verbose=arguments.verbose)
+
+
+def _observe_and_score(
+    path: Path, reporter: Any, call: str, allow_missing: bool, verbose: bool
+) -> int:
+    """Embed and judge the images that a run has, score it and show it; the exit status."""
+    from t2ibench.cli.run import announce, finish
+    from t2ibench.pipeline.run import execute
+    from t2ibench.pipeline.stop_request import on_sigterm
+    from t2ibench.pipeline.stored_run import prepare_stored
+
+    with reporter.opening("Reading the run, loading the models …"):
+        prepared = prepare_stored(path, allow_missing=allow_missing, call=call)
+        announce(prepared, reporter)
+        with on_sigterm():
+            outcome = execute(prepared, reporter)
+            return finish(outcome, prepared, reporter, verbose=verbose)
 
 
 def run_merge(arguments: argparse.Namespace) -> int:
@@ -56,7 +104,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output_dir) if arguments.output_dir else None
     paths = [Path(path) for path in arguments.runs]
     folder = merge(paths, output, reporter, allow_missing=arguments.allow_missing)
-    return _score(folder.path, reporter, verbose=arguments.verbose)
+    return _score_stored(folder.path, reporter, arguments)
 
 
 def _score(path: Path, reporter: Reporter, *, verbose: bool) -> int:

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from t2ibench.arguments import Arguments
+from t2ibench.models.downloads import Download
 
 T = TypeVar("T")
 A_co = TypeVar("A_co", bound=Arguments, covariant=True)
@@ -70,6 +71,7 @@ class Adapter(Generic[T]):
         libraries: Distributions whose versions decide pixels.
         free_text: For judges: whether it answers questions that have no classes.
         unreachable: For judges: which classes of a question it can never answer with.
+        downloads: What it reads of the hub; loads no model and asks the hub nothing.
     """
 
     create: Callable[[Request[Any]], T]
@@ -84,6 +86,7 @@ class Adapter(Generic[T]):
     libraries: tuple[str, ...] = ()
     free_text: bool = True
     unreachable: Callable[[Sequence[str]], frozenset[str]] | None = None
+    downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
 
     def takes(self, source: str | None) -> bool:
         """Whether the user wrote as much as this adapter needs.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from t2ibench.models.downloads import snapshot_of
 from t2ibench.models.locations import exists, is_path, no_folder
 
 _WHOLE = 64 * 1024 * 1024  # files up to this size are hashed from end to end
@@ -71,7 +72,7 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
 
 def hub_revision(repo_id: str, revision: str | None) -> str:
     """The commit of a hub repository: asked of the hub, else of the local cache, else as named."""
-    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
     if not HF_HUB_OFFLINE:
@@ -81,8 +82,5 @@ def hub_revision(repo_id: str, revision: str | None) -> str:
                 return sha
         except Exception:  # unreachable, private or gone: loading will say so in its own words
             pass
-    for name in ("model_index.json", "config.json", "open_clip_config.json"):
-        cached = try_to_load_from_cache(repo_id, name, revision=revision)
-        if isinstance(cached, str):
-            return Path(cached).parent.name
-    return revision or "main"
+    snapshot = snapshot_of(repo_id, revision)
+    return snapshot.name if snapshot is not None else revision or "main"

@@ -7,9 +7,11 @@ before can be used.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.models.downloads import snapshot_of
 from t2ibench.models.locations import exists
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -45,9 +47,24 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
     raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {problem}.", hint)
 
 
+def offline_folder(source: str, *, away: bool = False) -> Path | None:
+    """Where a repository was downloaded to, if the hub is away or may not be asked; else None."""
+    from huggingface_hub import constants
+
+    if exists(source) or not (away or constants.HF_HUB_OFFLINE):
+        return None
+    return snapshot_of(source)
+
+
 def load_part(kind: Any, source: str, **options: Any) -> Any:
-    """A part of a model of transformers; code that comes with it is never run."""
-    return kind.from_pretrained(source, trust_remote_code=False, **options)
+    """A part of a model of transformers; code that comes with it is never run.
+
+    Where the hub is not asked, the folder of the download is read: of a file that a repository does
+    not have, transformers then need not know that the hub has none either.
+    """
+    folder = offline_folder(source, away=bool(options.get("local_files_only")))
+    where = source if folder is None else str(folder)
+    return kind.from_pretrained(where, trust_remote_code=False, **options)
 
 
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
@@ -62,6 +79,21 @@ _OTHERWISE = {
     "its base model: --model BASE --model-args lora=ORG/NAME.",
     "config.json": "Give a model in the form of transformers.",
 }
+
+
+def hub_problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
+    """Why the hub gives no answer about a file, and what to do; empty where it answers."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return (
+            "the hub is not asked (HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set)",
+            "Unset them, or give a local folder.",
+        )
+    try:
+        return _problem(source, file, revision)
+    except OSError:  # it answers, and refuses
+        return "", ""
 
 
 def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
@@ -84,6 +116,13 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
     if found.commit_hash:
         return "", ""
     return f"{where} is not a hub of models (it names no commit)", "Check HF_ENDPOINT."
+
+
+def refusal_of(source: str, revision: str | None, error: Exception) -> str:
+    """What the hub answered about a repository that it does not give, in words."""
+    if not isinstance(error, OSError):
+        return f"{type(error).__name__}: {first_line(error)}"
+    return str(_refused(source, ".gitattributes", revision, error))
 
 
 def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2IBenchError:

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict, create_model
@@ -15,6 +15,7 @@ from t2ibench.arguments import Arguments, read_args
 from t2ibench.errors import T2IBenchError, failing, nearest, shown, visible
 from t2ibench.models.adapter import Adapter, Alias, Listed, Request
 from t2ibench.models.devices import check_device, dtype_name
+from t2ibench.models.downloads import Download
 from t2ibench.registry import Registry, is_target, load_target
 
 T = TypeVar("T")
@@ -192,6 +193,20 @@ def create(
     )
     model: T = made(resolved.adapter, request, protocol, kind)
     return model
+
+
+def downloads_of(
+    registry: Registry[Any], spec: str, args: Mapping[str, Any] | None = None
+) -> Sequence[Download] | None:
+    """What a model of a registry reads of the hub; None where its adapter does not say."""
+    resolved = resolve(registry, spec)
+    if resolved.adapter.downloads is None:
+        return None
+    read = read_args(resolved.adapter.Args, args or {}, spec, flag=f"--{registry.kind}-args")
+    downloads: Sequence[Download] = resolved.adapter.downloads(
+        Request(spec=spec, source=resolved.source, args=read)
+    )
+    return downloads
 
 
 def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:

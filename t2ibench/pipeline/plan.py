@@ -107,6 +107,16 @@ def part_of(plan: Plan, number: int, count: int) -> Plan:
     return replace(plan, requests=tuple(one for one in plan.requests if mine(one.prompt)))
 
 
+def every_prompt_first(plan: Plan) -> Plan:
+    """The same images, in an order in which every prompt has one before any has two.
+
+    For images that cost money: a run that has to stop then has something of every prompt. Models on
+    this machine keep the order by prompts, because their batches hold one prompt each.
+    """
+    requests = sorted(plan.requests, key=lambda request: (request.index, request.prompt))
+    return replace(plan, requests=tuple(requests))
+
+
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
     """Distinct images of all tasks, each at a size of its own."""
     most: Counter[str] = Counter()

@@ -23,7 +23,7 @@ from t2ibench.models.generators import (
 )
 from t2ibench.models.judges import check_judges, recorded_name
 from t2ibench.models.language import Rewriter
-from t2ibench.models.protocols import Encoder, Generator, HasNotes, Judge
+from t2ibench.models.protocols import Charges, Encoder, Generator, HasNotes, Judge
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasibility import (
@@ -35,7 +35,7 @@ from t2ibench.pipeline.feasibility import (
 )
 from t2ibench.pipeline.generator_record import limit_cost
 from t2ibench.pipeline.people_tables import check_used, judge_arguments, model_arguments
-from t2ibench.pipeline.plan import Plan, make_plan, part_of
+from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, part_of
 from t2ibench.pipeline.rewriting import (
     check_rewriter,
     create_rewriting,
@@ -86,6 +86,7 @@ class Prepared:
     rewriter: Rewriter | None = None
     together: Collection[str] = ()  # tasks that the same command measures in other rounds
     judge_checks: Sequence[JudgeCheck] = ()
+    only_stored: bool = False  # images that are there are observed and scored; none is generated
 
     def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
         """Another round: some of the tasks, with other numbers of images."""
@@ -138,7 +139,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "For a first try: t2ibench --model toy --tasks all",
         )
     dtype_name(settings.dtype)
-    settings = _with_defaults(settings)
+    settings = with_default_observers(settings)
     measurement = _measurement(settings)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
@@ -159,6 +160,8 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         check_judges(named, judge_arguments(settings, named))
     if skipped or lacking:
         plan = cut(make_plan(tasks, measurement, needs_of), lacking)
+    if isinstance(generator, Charges):
+        plan = every_prompt_first(plan)
     if settings.shard is not None:
         plan = part_of(plan, *map(int, settings.shard.split("/")))
     old, lines = stored_results(folder)
@@ -270,7 +273,7 @@ def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
     )
 
 
-def _with_defaults(settings: RunSettings) -> RunSettings:
+def with_default_observers(settings: RunSettings) -> RunSettings:
     """Encoders and judges by name, each once; a part of a run scores nothing."""
     encoders = settings.encoder or (default_encoder(settings.model),)
     judges = map(recorded_name, settings.judge or (default_judge(settings.model),))

@@ -39,7 +39,7 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
         if not record.encoders and not record.judges and not LabelStore(folder.database).all():
             raise T2IBenchError(
                 f"{folder.path} holds images but no evidence yet.",
-                "Run the original command without --generate-only, or let people answer: "
+                f"`t2ibench score {folder.path}` embeds and scores them; or let people answer: "
                 f"t2ibench label export {folder.path}",
             )
         plan = stored_plan(folder)

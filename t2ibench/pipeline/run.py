@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.library_messages import JOURNAL
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.captions import carried, keep
+from t2ibench.pipeline.downloads import check_downloads
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
@@ -91,6 +93,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """
     settings, folder = prepared.settings, prepared.folder
     observing = not settings.generate_only
+    check_downloads(prepared, observing)
     with (
         mending(),
         JOURNAL.listening(lambda message: reporter.warn(message.line)),
@@ -104,8 +107,12 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         mend(folder.database, reporter)
         _save_record(prepared, executor.observers if observing else None)
         _check_access(job)
-        with _generation(job, prepared, executor, reporter) as generating:
-            run_stage(job, "generate", generating, reporter)
+        if not prepared.only_stored:
+            with (
+                _generation(job, prepared, executor, reporter) as generating,
+                _cost_limit_explained(prepared),
+            ):
+                run_stage(job, "generate", generating, reporter)
             job.check_generated()
         if observing:
             _observe(job, prepared, executor, reporter)
@@ -157,6 +164,30 @@ def _generation(
         if isinstance(generator, Charges):
             job.settle()
             tell_cost(prepared.folder, before, "Images made", reporter.say)
+
+
+@contextmanager
+def _cost_limit_explained(prepared: Prepared) -> Iterator[None]:
+    """Where --max-cost ends a run, say how much is there and how it is scored as it is."""
+    try:
+        yield
+    except CostLimitError as error:
+        raise T2IBenchError(error.message, f"{error.hint} {_ways_on(prepared)}") from error
+
+
+def _ways_on(prepared: Prepared) -> str:
+    """How many images are there, and the command that scores them."""
+    images, plan, path = prepared.images, prepared.plan, prepared.folder.path
+    assert images is not None
+    done = [one for one in plan.requests if images.is_done(one.prompt, one.index)]
+    without = len(plan.prompts) - len({request.prompt for request in done})
+    command = f"t2ibench score {shlex.quote(str(path))}"
+    some = f"{len(done)} of {len(plan.requests)} images are there"
+    if not without:
+        return f"{some}, at least one of every prompt; this embeds and scores them: {command}"
+    prompts = f"{without} of {len(plan.prompts)} prompts have none"
+    without_them = "this embeds and scores the others, and results say so"
+    return f"{some}; {prompts}; {without_them}: {command} --allow-missing"
 
 
 def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
@@ -254,6 +285,8 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
         }
         observers["judges"] = {judge.name: judge.fingerprint for judge in observing.judges}
     record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
+    if prepared.only_stored:
+        from_objects = record.from_objects
     if observing is None and (record.encoders or record.judges):
         names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder", "columns")
         kept = {name: getattr(record.settings, name) for name in names}
@@ -266,7 +299,7 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
     include = [str(Path(path).resolve()) for path in settings.include_path]
     include += [path for path in record.include_path if Path(path).is_dir()]
     merged = record.merged
-    if merged is not None:  # this call makes what the parts lacked
+    if merged is not None and not prepared.only_stored:  # this call makes what the parts lacked
         merged = merged.model_copy(update={"missing": []})
     folder.update(
         status="running",
@@ -302,6 +335,8 @@ def _generator_record(
     generator = prepared.generator
     if generator is None:
         return None
+    if prepared.only_stored:
+        return known
     if known is not None and known.fingerprint != generator.fingerprint:
         raise T2IBenchError(
             f"Another process has just begun a run of another generator in {prepared.folder.path}.",

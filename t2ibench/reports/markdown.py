@@ -130,21 +130,8 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         parts += [github(table.headers, table.rows), ""]
     for text in explanations(results):
         parts += [text, ""]
-    for title, names in (("Encoders", run.encoders), ("Judges", run.judges)):
-        if names:
-            parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
-    if results.networks:
-        networks = sorted(results.networks.items())
-        parts += [f"- {escape(f'{name}: {sentences.network_text(one)}')}" for name, one in networks]
-        parts += [""]
-    for name, task in results.tasks.items():
-        rows = _rows_table(task)
-        if rows:
-            parts += [f"## Rows of {name}", "", rows, ""]
-        for view in score_table_views(task):
-            parts += [f"## {escape(view.title)}: {name}", "", github(view.heads, view.rows), ""]
-            for note in (view.caption, *(f"No value: {reason}." for reason in view.reasons)):
-                parts += [escape(note), ""]
+    parts += _instruments(results, run)
+    parts += _rows_and_tables(results)
     told = sentences.earlier(run)
     of_libraries = sentences.warnings_of_libraries(results) + sentences.unknown_networks(results)
     remarks = [
@@ -159,6 +146,33 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return visible_lines("\n".join(parts))
+
+
+def _instruments(results: Results, run: RunView) -> list[str]:
+    """What read the images and the texts: encoders, judges, and the encoders' networks."""
+    parts: list[str] = []
+    for title, names in (("Encoders", run.encoders), ("Judges", run.judges)):
+        if names:
+            parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
+    if results.networks:
+        networks = sorted(results.networks.items())
+        parts += [f"- {escape(f'{name}: {sentences.network_text(one)}')}" for name, one in networks]
+        parts += [""]
+    return parts
+
+
+def _rows_and_tables(results: Results) -> list[str]:
+    """Each task's rows, and the tables that its method shows beside them."""
+    parts: list[str] = []
+    for name, task in results.tasks.items():
+        rows = _rows_table(task)
+        if rows:
+            parts += [f"## Rows of {name}", "", rows, ""]
+        for view in score_table_views(task):
+            parts += [f"## {escape(view.title)}: {name}", "", github(view.heads, view.rows), ""]
+            for note in (view.caption, *(f"No value: {reason}." for reason in view.reasons)):
+                parts += [escape(note), ""]
+    return parts
 
 
 def _opening(results: Results, run: RunView) -> list[str]:

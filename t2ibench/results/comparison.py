@@ -528,8 +528,8 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
         (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
-        (bool(first.inconclusive), "the test failed its own check in the first run"),
-        (bool(second.inconclusive), "the test failed its own check in the second run"),
+        (bool(first.inconclusive), f"the first run cannot tell: {first.inconclusive}"),
+        (bool(second.inconclusive), f"the second run cannot tell: {second.inconclusive}"),
         (_unread(first) != _unread(second), _unread_note(first, second)),
     )
     further = (

@@ -192,7 +192,7 @@ def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None
 @pytest.mark.parametrize(
     ("changes", "note", "value"),
     [
-        ({"inconclusive": "it differs"}, "the test failed its own check in the second run", True),
+        ({"inconclusive": "it differs"}, "the second run cannot tell: it differs", True),
         ({"task_hash": "other"}, "another version of the task", False),
         ({"settings": hand.settings(encoders={"x": "0" * 64})}, "other encoders", True),
         (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from t2ibench.models.adapter import Adapter
+from t2ibench.models.downloads import Download
 from t2ibench.models.protocols import Encoder
-from t2ibench.models.resolution import create, find_registered
+from t2ibench.models.resolution import create, downloads_of, find_registered
 from t2ibench.registry import Registry
 
 DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
@@ -25,6 +27,11 @@ ENCODERS: Registry[Adapter[Encoder]] = Registry(
 )
 # From a name, or an encoder as it is, to an encoder, loaded; see `create`.
 create_encoder = partial(create, ENCODERS, Encoder)
+
+
+def encoder_downloads(name: str) -> Sequence[Download] | None:
+    """What an encoder reads of the hub; None where its adapter does not say."""
+    return downloads_of(ENCODERS, name)
 
 
 def embeds_images(name: str) -> bool:

@@ -14,6 +14,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
+from t2ibench.models.downloads import model_downloads
 from t2ibench.models.encoders.towers import TowerEncoder, architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
@@ -180,11 +181,13 @@ ADAPTER = Adapter(
     create=ClipEncoder,
     form="clip:ID_OR_DIR",
     description="CLIP or SigLIP through transformers",
+    downloads=lambda request: model_downloads(request.source),
 )
 TOY_CLIP = Adapter(
     create=_create_bundled,
     form="toy-clip",
     description="a small CLIP trained on toyland (bundled; the default for toy)",
+    downloads=lambda _: (),
 )
 
 

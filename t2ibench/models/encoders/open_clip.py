@@ -13,6 +13,7 @@ from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.downloads import Download, ModelFiles, NamedFiles
 from t2ibench.models.encoders.open_clip_training import (
     Training,
     training_of_file,
@@ -215,8 +216,27 @@ def _check_activation(model: Any, source: _Source) -> None:
         )
 
 
+def _downloads(request: Request[Arguments]) -> list[Download]:
+    """The weights of a tag, and what reads texts for towers whose tokenizer is a model's."""
+    import open_clip
+
+    architecture, _, tag = request.source.partition("/")
+    where = open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or ""
+    repository, _, file = where.rpartition("/")
+    if not repository:
+        return []
+    names = (f"{file.rpartition('.')[0]}.safetensors", file) if file else _WEIGHTS
+    downloads = [Download(repository, NamedFiles(tuple(dict.fromkeys(names))))]
+    texts = (open_clip.get_model_config(architecture) or {}).get("text_cfg", {})
+    tower, tokenizer = texts.get("hf_model_name"), texts.get("hf_tokenizer_name")
+    for name in dict.fromkeys(filter(None, (tokenizer, tower))):
+        downloads.append(Download(name, ModelFiles(with_weights=False), part="tokenizer"))
+    return downloads
+
+
 ADAPTER = Adapter(
     create=OpenClipEncoder,
+    downloads=_downloads,
     form="open_clip:ARCH/TAG",
     description="open_clip, for example open_clip:ViT-L-14/openai (the default); instead of a TAG "
     "a local safetensors file, with #TAG behind it where the file alone does not say how its "

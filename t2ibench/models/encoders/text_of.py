@@ -14,6 +14,7 @@ from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.downloads import Download, PipelineFiles
 from t2ibench.models.encoders.towers import (
     TextsOnly,
     TowerEncoder,
@@ -22,7 +23,7 @@ from t2ibench.models.encoders.towers import (
 )
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
-from t2ibench.models.locations import loading
+from t2ibench.models.locations import is_path, loading
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
@@ -148,8 +149,22 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     return model, tokenizer
 
 
+def _downloads(request: Request[Arguments]) -> list[Download]:
+    """One text encoder of a pipeline, and its tokenizer."""
+    from t2ibench.models.generators.aliases import ALIASES
+
+    model, _, tower = request.source.partition("#")
+    source = str(ALIASES[model].source) if model in ALIASES else model
+    if is_path(source):
+        return []
+    part = tower or _DEFAULT
+    only = frozenset({part, part.replace(_DEFAULT, "tokenizer")})
+    return [Download(source, PipelineFiles(only=only))]
+
+
 ADAPTER = Adapter(
     create=TextEncoderOf,
+    downloads=_downloads,
     form="text_of:MODEL[#TOWER]",
     description="a text encoder of a text-to-image model, for tests of words",
     embeds_images=False,

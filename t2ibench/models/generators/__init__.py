@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Alias, Request
+from t2ibench.models.downloads import Download
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES as ALIASES
 from t2ibench.models.judges import DEFAULT_JUDGE
@@ -52,23 +53,47 @@ def create_generator(
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
         return given_object(spec, Generator, "generator", given)
-    spec = str(spec)
+    resolved, request = _requested(
+        str(spec), given, seed=seed, device=device, dtype=dtype, recorded=recorded
+    )
+    model: Generator = made(resolved.adapter, request, Generator, "generator")
+    return model
+
+
+def generator_downloads(
+    spec: str, model_args: Mapping[str, Any] | None = None
+) -> Sequence[Download] | None:
+    """What a generator reads of the hub; None where its adapter does not say."""
+    resolved, request = _requested(spec, dict(model_args or {}))
+    declared = resolved.adapter.downloads
+    return None if declared is None else declared(request)
+
+
+def _requested(
+    spec: str,
+    given: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    device: str | None = None,
+    dtype: str | None = None,
+    recorded: bool = False,
+) -> tuple[ResolvedAdapter, Request[Any]]:
+    """The adapter of a name, and what it makes the generator from."""
     resolved, alias = _resolve(spec, recorded=recorded)
     if alias is not None:
         given = {**alias.args, **given}
-    request = Request(
+    # Of a path, messages say the last part.
+    called = (is_path(spec) and Path(spec).name) or spec
+    return resolved, Request(
         spec=spec,
         source=resolved.source,
-        # Of a path, messages say the last part.
-        args=read_args(resolved.adapter.Args, given, (is_path(spec) and Path(spec).name) or spec),
+        args=read_args(resolved.adapter.Args, given, called),
         seed=seed,
         device=alias.device if device is None and alias is not None else device,
         dtype=dtype,
         fixed_batch=alias.fixed_batch if alias else None,
         recorded=recorded,
     )
-    model: Generator = made(resolved.adapter, request, Generator, "generator")
-    return model
 
 
 def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Alias | None]:

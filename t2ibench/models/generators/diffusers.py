@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype
+from t2ibench.models.downloads import Download, LoraFiles, PipelineFiles
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.generators import hooks
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
@@ -24,6 +26,7 @@ from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     call_of,
     effective_settings,
+    fetch_pipeline,
     images_of,
     load_pipeline,
     mixes_prompts,
@@ -295,8 +298,26 @@ def _hub_alone(source: str) -> bool:
     return is_hub_id(source) and source[0] not in ".~" and not exists(source)
 
 
+def _downloads(request: Request[DiffusersArguments]) -> list[Download]:
+    """The pipeline's parts that are loaded, and a LoRA of the hub."""
+    args, source = request.args, request.source
+    downloads: list[Download] = []
+    alone = request.spec.startswith("diffusers:") and _hub_alone(source)
+    if alone or not is_path(source):
+        without = {name for name, value in args.to_load.items() if value is None}
+        without |= {"safety_checker"} if args.safety_checker is False else set()
+        variant = args.to_load.get("variant")
+        files = PipelineFiles(variant, frozenset(without))
+        fetch = partial(fetch_pipeline, source, args.revision, variant, without)
+        downloads.append(Download(source, files, args.revision, fetch=fetch))
+    if args.lora is not None and not exists(args.lora):
+        downloads.append(Download(args.lora, LoraFiles(), part="lora"))
+    return downloads
+
+
 ADAPTER = Adapter(
     create=_create,
+    downloads=_downloads,
     form="diffusers:ID_OR_DIR",
     description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR); "
     "'diffusers:' may be omitted",

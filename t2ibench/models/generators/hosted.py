@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import AfterValidator, Field, model_validator
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import CostLimitError, T2IBenchError, shown
 from t2ibench.models.adapter import Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.declined_fields import declined_field
@@ -343,7 +343,7 @@ class HostedGenerator:
         if ended is not None:
             raise ended
         if waiting:
-            raise T2IBenchError(
+            raise CostLimitError(
                 f"--max-cost {self._most or 0.0:g} allows no further image: those of this run have "
                 f"cost {self._spent:,.2f}.",
                 "They are kept; the same command with a higher --max-cost makes the others.",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, check_installed, first_line, shown
+from t2ibench.models.hub import offline_folder
 from t2ibench.models.weight_files import find_file_defect
 
 _DENOISERS = {"unet": "UNet", "transformer": "transformer"}
@@ -40,7 +41,7 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     check_installed("peft", "lora")
     if not hasattr(pipeline, "load_lora_weights"):
         raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
-    path = Path(lora).expanduser()
+    path = offline_folder(lora) or Path(lora).expanduser()
     # Offline, diffusers wants the file's name, of a folder with a single one too.
     files = [path] if path.is_file() else sorted(path.glob("*.safetensors"))
     where, name = (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)

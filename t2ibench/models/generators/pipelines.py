@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -121,6 +121,24 @@ def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
         with suppress(Exception):
             return _from_pretrained(source, {**options, "variant": "fp16"})
         raise
+
+
+def fetch_pipeline(
+    source: str, revision: str | None, variant: str | None, without: Collection[str]
+) -> None:
+    """Download the files of a pipeline that diffusers will load, and load none of them."""
+    from diffusers import DiffusionPipeline
+
+    options: dict[str, Any] = {**dict.fromkeys(without), "use_safetensors": True}
+    if revision is not None:
+        options["revision"] = revision
+    with loading(source, "See its page on the hub.", library="diffusers"):
+        try:
+            DiffusionPipeline.download(source, variant=variant, **options)
+        except OSError:
+            if variant is not None:
+                raise
+            DiffusionPipeline.download(source, variant="fp16", **options)
 
 
 def _find_moved(kind: type[Any]) -> None:

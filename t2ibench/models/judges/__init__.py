@@ -9,6 +9,7 @@ from typing import Any
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.adapter import Adapter, Request, read_aliases
+from t2ibench.models.downloads import Download
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolution import ResolvedAdapter, given_object, made, resolve
 from t2ibench.registry import Registry
@@ -68,6 +69,14 @@ def create_judges(
         made(*item, Judge, "judge") if isinstance(item, tuple) else item
         for item in _requested(specs, args or {}, recorded=recorded, **where)
     ]
+
+
+def judge_downloads(spec: str, args: Mapping[str, Any] | None = None) -> Sequence[Download] | None:
+    """What a judge reads of the hub; None where its adapter does not say."""
+    for item in _requested([spec], args or {}):
+        if isinstance(item, tuple) and item[0].downloads is not None:
+            return item[0].downloads(item[1])
+    return None
 
 
 def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None) -> None:

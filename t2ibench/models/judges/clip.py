@@ -12,7 +12,8 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.encoders import create_encoder, embeds_images
+from t2ibench.models.downloads import Download
+from t2ibench.models.encoders import create_encoder, embeds_images, encoder_downloads
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.protocols import Answer, Encoder, Query
 
@@ -112,8 +113,14 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
     return ClipJudge(request.spec, encoder, request.args)
 
 
+def _downloads(request: Request[ClipArguments]) -> Sequence[Download] | None:
+    """What its own encoder reads; that of the run is listed with the encoders."""
+    return encoder_downloads(request.source) if request.source else ()
+
+
 ADAPTER = Adapter(
     create=_create,
+    downloads=_downloads,
     form="clip[:ENCODER]",
     description="the run's encoder, zero-shot; clip:ENCODER for another; classes only",
     Args=ClipArguments,

@@ -13,6 +13,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
+from t2ibench.models.downloads import model_downloads
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.judges.choice_likelihoods import (
@@ -330,4 +331,5 @@ ADAPTER = Adapter(
     description="a vision-language model of transformers (LLaVA, Qwen-VL, …)",
     Args=VlmArguments,
     check=lambda request: find_weights(request.source, "vlm:"),
+    downloads=lambda request: model_downloads(request.source),
 )

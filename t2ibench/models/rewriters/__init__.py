@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter
+from t2ibench.models.downloads import Download
 from t2ibench.models.language import Rewriter
-from t2ibench.models.resolution import create
+from t2ibench.models.resolution import create, downloads_of
 from t2ibench.registry import Registry
 
 REWRITERS: Registry[Adapter[Rewriter]] = Registry(
@@ -20,6 +21,13 @@ REWRITERS: Registry[Adapter[Rewriter]] = Registry(
         "file": "t2ibench.models.rewriters.file:ADAPTER",
     },
 )
+
+
+def rewriter_downloads(
+    spec: str, args: Mapping[str, Any] | None = None
+) -> Sequence[Download] | None:
+    """What a rewriter reads of the hub; None where its adapter does not say."""
+    return downloads_of(REWRITERS, spec, args)
 
 
 def create_rewriter(

@@ -18,6 +18,7 @@ from t2ibench.models.chat_server import (
     ChatServer,
     chat_adapter,
 )
+from t2ibench.models.downloads import model_downloads
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.rewriters.instruction import InstructionArguments, read_reply
@@ -136,6 +137,7 @@ HF = Adapter(
     create=ModelRewriter,
     form="hf:ID_OR_DIR",
     description="a chat model of transformers; --rewriter-args template=@FILE, per=image",
+    downloads=lambda request: model_downloads(request.source),
     Args=InstructionArguments,
 )
 OPENAI, LITELLM = (

@@ -1,0 +1,189 @@
+"""`t2ibench prefetch`: download everything that a run will need."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.run import PRESET, add_settings, announce, settings_of
+from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError, first_line
+
+if TYPE_CHECKING:
+    from t2ibench.models.downloads import DownloadState
+    from t2ibench.pipeline.downloads import ModelNeeds
+
+_EXAMPLES = """examples:
+  t2ibench prefetch sdxl --tasks core                      model, encoder and judge of this run
+  t2ibench prefetch sdxl --tasks core --dry-run            list them with their sizes alone
+  t2ibench prefetch --config run.yaml                      what the run of a file needs
+
+It takes the flags of `t2ibench run`: put `prefetch` in the place of `run`, on a machine with a
+network; copy $HF_HOME to a machine without.
+exit status: 0 all is here, or was listed; 1 something cannot be had; 2 wrong usage
+"""
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_STEP = 1000
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "prefetch",
+        help="list and download every weight that a run will need",
+        description="List every repository of the hub that a run will need (model, LoRA, encoders, "
+        "judges, rewriter), with size and whether it is here, and download what is not.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "named MODEL", "model of the run, as for --model", nargs="?")
+    what, *_ = add_settings(verb, dry_run="list what is needed and what is here; download nothing")
+    add_flag(what, "--preset PAPER", PRESET)
+    verb.set_defaults(handler=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List what a run needs, and download what is missing."""
+    from t2ibench.pipeline.downloads import needed_models
+    from t2ibench.pipeline.preparation import prepare
+    from t2ibench.pipeline.progress import ConsoleReporter
+
+    if arguments.named is not None:
+        if arguments.model is not None:
+            raise T2IBenchError("Two models are named; give MODEL or --model.")
+        arguments.model = arguments.named
+    reporter = ConsoleReporter()
+    with reporter.opening("Reading the tasks …"):
+        settings = settings_of(arguments)
+        prepared = prepare(settings)
+        announce(prepared, reporter)
+        models = list(needed_models(prepared, generate_only=settings.generate_only))
+        states = [state for model in models for state in model.states()]
+        unreachable = look_up(states)
+    print_states(models, states)
+    missing = [state for state in states if not state.here]
+    if arguments.dry_run or not missing:
+        _say_next(missing, unreachable)
+        return 0
+    if unreachable:
+        _say_next(missing, unreachable)
+        raise T2IBenchError(f"Nothing was downloaded: {unreachable}.")
+    failed = [state for state in missing if not _fetched(state, reporter)]
+    if failed:
+        names = ", ".join(state.download.repository for state in failed)
+        raise T2IBenchError(f"Not downloaded: {names}.", "The lines above say why.")
+    print("All of it is here now.")
+    return 0
+
+
+def look_up(states: Sequence[DownloadState]) -> str:
+    """Ask the hub about every download, or else this machine; why the hub gave no answer."""
+    from t2ibench.models.downloads import hub_state, local_state
+    from t2ibench.models.hub import hub_problem, refusal_of
+
+    if not states:
+        return ""
+    first = states[0].download
+    unreachable, _ = hub_problem(first.repository, ".gitattributes", first.revision)
+    for state in states:
+        if unreachable:
+            local_state(state)
+            continue
+        try:
+            hub_state(state)
+        except Exception as error:  # the client's own classes change with the library below it
+            state.problem = refusal_of(state.download.repository, state.download.revision, error)
+    return unreachable
+
+
+def _fetched(state: DownloadState, reporter: Any) -> bool:
+    """Download what is missing of a repository; False, and a line, where that fails."""
+    from t2ibench.models.downloads import fetch, hub_state
+
+    download = state.download
+    if state.problem:
+        reporter.warn(f"{download.repository}: {state.problem}")
+        return False
+    reporter.say(f"Downloading {download.repository}: {size_text(state.to_fetch)} …")
+    try:
+        fetch(state)
+        hub_state(state)
+    except (Exception, T2IBenchError) as error:  # one that fails does not lose the others
+        reporter.warn(f"{download.repository} could not be downloaded: {first_line(error)}")
+        return False
+    if not state.here:
+        names = ", ".join(state.missing[:3]) or state.problem
+        reporter.warn(f"{download.repository} is not complete: {names}")
+    return state.here
+
+
+def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) -> None:
+    """Print a row a repository, and a line for models that need none."""
+    from tabulate import tabulate
+
+    rows = [
+        [
+            f"{state.role}{f' ({state.download.part})' if state.download.part else ''}",
+            state.download.repository,
+            (state.download.revision or "main")[:12]
+            + (f" {state.commit[:8]}" * bool(state.commit)),
+            "" if state.files is None else state.files,
+            "" if state.size is None else size_text(state.size),
+            _here_text(state),
+        ]
+        for state in states
+    ]
+    if rows:
+        headers = ["", "Repository", "Revision", "Files", "Size", "Here"]
+        print(tabulate(rows, headers=headers, tablefmt="simple"))
+        print()
+    for model in models:
+        if model.downloads is None:
+            print(f"{model.role} {model.name}: code of your own; what it downloads is not known.")
+        elif not model.downloads:
+            print(f"{model.role} {model.name}: nothing to download.")
+    sizes = [state.size for state in states if state.size is not None]
+    if len(sizes) == len(states) and states:
+        waiting = sum(state.to_fetch for state in states)
+        print(f"In all {size_text(sum(sizes))}, of which {size_text(waiting)} are not here.")
+
+
+def _here_text(state: DownloadState) -> str:
+    """Whether a download is here, in words."""
+    if state.problem:
+        return f"no: {state.problem}"
+    if state.here:
+        return "yes"
+    if not state.commit or len(state.missing) == state.files:
+        return "no"
+    names = ", ".join(state.missing[:2])
+    more = f" and {len(state.missing) - 2} more" if len(state.missing) > 2 else ""
+    return f"no: {names}{more} missing"
+
+
+def _say_next(missing: Sequence[DownloadState], unreachable: str) -> None:
+    """Print how to download what is missing."""
+    if not missing:
+        print("All of it is here.")
+        return
+    if unreachable:
+        print(f"Looked up on this machine alone: {unreachable}.")
+    print("To download what is missing, here or where there is a network:")
+    for command in dict.fromkeys(state.download.command() for state in missing):
+        print(f"  {command}")
+
+
+def size_text(size: float) -> str:
+    """A number of bytes as people read it.
+
+    Examples:
+        >>> size_text(812), size_text(1_710_000_000)
+        ('812 B', '1.7 GB')
+    """
+    unit = 0
+    while size >= _STEP and unit < len(_UNITS) - 1:
+        size /= _STEP
+        unit += 1
+    return (
+        f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
+    )

@@ -1,0 +1,454 @@
+"""Which files of the hub an adapter needs, and which of them this machine has.
+
+An adapter says with `downloads` what its loader will read. The choice of files is the loader's:
+safetensors and never their twins in other formats, one variant of the weights, the configurations,
+tokenizers and processors beside them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.locations import is_path
+
+# From the name of a small file of a repository to its text.
+Read = Callable[[str], str]
+INDEX = "model_index.json"
+_SHARD = r"-\d{5}-of-\d{5}"
+_WEIGHTS = ("model", "diffusion_pytorch_model")
+_OTHER_FORMATS = ("*.bin*", "*.msgpack*", "*.h5*", "*.onnx*", "*.ckpt", "*.pt", "*.pth", "*.gguf")
+# Of a repository whose files lie at its top, what tokenizers and processors are read from.
+_TEXT_FILES = ("*.json", "*.txt", "*.jinja", "*.model", "*.tiktoken", "additional_chat_templates/*")
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt")
+# What a pipeline reads at the top of its repository, beside its folders.
+_AT_THE_TOP = (
+    *(INDEX, "config.json", "scheduler_config.json", "chat_template.jinja"),
+    *("generation_config.json", "preprocessor_config.json", "processor_config.json"),
+    *("tokenizer.json", "tokenizer_config.json"),
+)
+_WITHOUT_WEIGHTS = ("tokenizer", "scheduler", "feature_extractor", "image_processor", "processor")
+_LORA = "pytorch_lora_weights.safetensors"
+_NO_LORA = ("scheduler", "optimizer", "checkpoint")
+
+
+class Files(Protocol):
+    """Which files of a repository a loader reads.
+
+    Attributes:
+        patterns: Glob patterns that contain them, for `hf download --include`.
+        excluded: Glob patterns of what those contain beside them.
+    """
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """See the attributes."""
+        ...
+
+    @property
+    def excluded(self) -> Sequence[str]:
+        """See the attributes."""
+        ...
+
+    def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
+        """The files of a repository that will be read; T2IBenchError where none can be."""
+        ...
+
+    def lacking(self, folder: Path) -> list[str]:
+        """What a download in a folder lacks, as far as its own files tell."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A repository of the hub, and what of it is read.
+
+    Attributes:
+        repository: Its id, ORG/NAME.
+        files: Which of its files.
+        revision: Branch, tag or commit; None for the main branch.
+        part: What of a model it is, where it is not the model itself, such as 'lora'.
+        fetch: Downloads it where the loader has a way of its own; None for the usual one.
+    """
+
+    repository: str
+    files: Files
+    revision: str | None = None
+    part: str = ""
+    fetch: Callable[[], object] | None = None
+
+    def command(self) -> str:
+        """The line for a shell that downloads it on another machine.
+
+        Examples:
+            >>> Download("org/name", NamedFiles(("model.safetensors",))).command()
+            'hf download org/name --include model.safetensors'
+        """
+        words = ["hf", "download", self.repository]
+        if self.revision is not None:
+            words += ["--revision", self.revision]
+        for pattern in self.files.patterns:
+            words += ["--include", pattern]
+        for pattern in self.files.excluded:
+            words += ["--exclude", pattern]
+        return shlex.join(words)
+
+
+def model_downloads(source: str) -> list[Download]:
+    """What a model of transformers reads of the hub: nothing where its source is a path."""
+    return [] if is_path(source) else [Download(source, ModelFiles())]
+
+
+def snapshot_of(repository: str, revision: str | None = None) -> Path | None:
+    """The folder in which this machine has a download of a repository; None where it has none."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    try:
+        name = repo_folder_name(repo_id=repository, repo_type="model")
+        folder = Path(constants.HF_HUB_CACHE) / name
+        branch = folder / "refs" / (revision or "main")
+        commit = branch.read_text().strip() if branch.is_file() else revision
+        snapshot = folder / "snapshots" / (commit or "main")
+        return snapshot if snapshot.is_dir() else None
+    except (OSError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFiles:
+    """The first of several files that a repository has."""
+
+    names: tuple[str, ...]
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """The first name."""
+        return self.names[:1]
+
+    @property
+    def excluded(self) -> Sequence[str]:
+        """Nothing."""
+        return ()
+
+    def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
+        """The first of the names that is there."""
+        there = [name for name in self.names if name in listing]
+        if not there:
+            raise T2IBenchError(f"it has no {' or '.join(self.names)}")
+        return there[:1]
+
+    def lacking(self, folder: Path) -> list[str]:
+        """The first name, where none of them is there."""
+        return [] if any((folder / name).is_file() for name in self.names) else [self.names[0]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoraFiles:
+    """The LoRA of a repository: the file that diffusers takes where none is named."""
+
+    patterns: Sequence[str] = ("*.safetensors",)
+    excluded: Sequence[str] = ()
+
+    def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
+        """One file of safetensors."""
+        files = [name for name in listing if name.endswith(".safetensors")]
+        files = [name for name in files if not any(word in name for word in _NO_LORA)]
+        usual = [name for name in files if name.endswith(_LORA)]
+        if not files:
+            raise T2IBenchError("it has no safetensors file that could be a LoRA")
+        return (usual or files)[:1]
+
+    def lacking(self, folder: Path) -> list[str]:
+        """A name, where the folder has no safetensors file."""
+        return [] if any(folder.rglob("*.safetensors")) else [_LORA]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A model of transformers, whose files lie at the top of its repository.
+
+    Attributes:
+        with_weights: False for the tokenizer and the configuration alone.
+    """
+
+    with_weights: bool = True
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """Texts, and the weights as safetensors."""
+        return (*_TEXT_FILES, *(("model*.safetensors",) if self.with_weights else ()))
+
+    @property
+    def excluded(self) -> Sequence[str]:
+        """The indexes of other formats."""
+        return ("*.bin.index.json",)
+
+    def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
+        """Configurations, tokenizer and processors, and one set of weights."""
+        texts = [
+            name
+            for name in listing
+            if _fits(name, _TEXT_FILES)
+            and not _fits(name, ("*.index.json", *_OTHER_FORMATS))
+            and name.count("/") == name.startswith("additional_chat_templates/")
+        ]
+        return [*texts, *(_weights(listing, "", None) if self.with_weights else [])]
+
+    def lacking(self, folder: Path) -> list[str]:
+        """Configuration, weights or tokenizer."""
+        lacking: list[str] = []
+        if self.with_weights:
+            lacking += [] if (folder / "config.json").is_file() else ["config.json"]
+            lacking += lacking_weights(folder)
+        if not any((folder / name).is_file() for name in _TOKENIZERS):
+            lacking.append("tokenizer.json")
+        return lacking
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineFiles:
+    """A pipeline of diffusers: a folder for each of its parts, and an index of them.
+
+    Attributes:
+        variant: Of the weights, such as 'fp16'; None for the plain ones, or where there are none,
+            those in 16 bits.
+        without: Parts that are not loaded.
+        only: Parts that are loaded; empty for all of them.
+    """
+
+    variant: str | None = None
+    without: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """The index, and what parts are read from."""
+        if self.only:
+            return (INDEX, *(f"{name}/*" for name in sorted(self.only)))
+        return ("*.json", "*/*")
+
+    @property
+    def excluded(self) -> Sequence[str]:
+        """Weights in other formats, other variants, and parts that are not loaded."""
+        variants = () if self.variant else ("*.fp16*", "*.non_ema*")
+        return (*_OTHER_FORMATS, *variants, *(f"{name}/*" for name in sorted(self.without)))
+
+    def _parts(self, index: str) -> list[str]:
+        """The names of the parts that are loaded."""
+        try:
+            parts = json.loads(index)
+        except ValueError:
+            raise T2IBenchError(f"its {INDEX} is not JSON") from None
+        named = [
+            name
+            for name, value in parts.items()
+            if isinstance(value, list) and any(value) and not name.startswith("_")
+        ]
+        return [
+            name
+            for name in named
+            if name not in self.without and (not self.only or name in self.only)
+        ]
+
+    def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
+        """What diffusers asks for: see DiffusionPipeline.download."""
+        if INDEX not in listing:
+            raise T2IBenchError(f"it has no {INDEX}, so it is no pipeline of diffusers")
+        parts = self._parts(read(INDEX))
+        files = [name for name in _AT_THE_TOP if name in listing]
+        if self.only:
+            files = [INDEX]
+        variant = self.variant
+        folders = {name.rpartition("/")[0] for name in listing if name.count("/") == 1}
+        weighed = [folder for folder in sorted(folders) if _has_weights(listing, folder)]
+        loaded = [folder for folder in weighed if folder in parts]
+        if variant is None and any(_plain(listing, folder) == [] for folder in loaded):
+            variant = "fp16"
+        for folder in parts:
+            inside = [name for name in listing if name.startswith(f"{folder}/")]
+            if folder in weighed:
+                files += [name for name in inside if name == f"{folder}/config.json"]
+            else:
+                files += [name for name in inside if not _fits(name, _OTHER_FORMATS)]
+        # diffusers also takes weights of folders that the index does not name.
+        further = [] if self.only else [one for one in weighed if one not in self.without]
+        for folder in further or loaded:
+            required = folder in loaded
+            files += _weights(listing, folder, variant, required=required)
+        return list(dict.fromkeys(files))
+
+    def lacking(self, folder: Path) -> list[str]:
+        """Parts without their files."""
+        index = folder / INDEX
+        if not index.is_file():
+            return [INDEX]
+        lacking: list[str] = []
+        for name in self._parts(index.read_text(encoding="utf-8")):
+            part = folder / name
+            if not part.is_dir() or not any(part.iterdir()):
+                lacking.append(f"{name}/")
+            elif (part / "config.json").is_file() and not name.startswith(_WITHOUT_WEIGHTS):
+                lacking += [f"{name}/{file}" for file in lacking_weights(part)]
+        return lacking
+
+
+def lacking_weights(folder: Path) -> list[str]:
+    """The files of safetensors that the folder of a model lacks, as far as its index tells."""
+    indexes = sorted(folder.glob("*.safetensors.index*.json"))
+    for index in indexes:
+        with suppress(ValueError, OSError, AttributeError):
+            shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+            missing = sorted(name for name in shards if not (folder / name).is_file())
+            if not missing:
+                return []
+            return missing
+    weights = [path for path in folder.glob("*.safetensors") if path.name.startswith(_WEIGHTS)]
+    return [] if weights else ["model.safetensors"]
+
+
+def _fits(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
+    """The files of a folder whose names are weights by a pattern."""
+    start = f"{folder}/" if folder else ""
+    names = "|".join(_WEIGHTS)
+    whole = re.compile(rf"{re.escape(start)}({names}){pattern}")
+    return [name for name in listing if whole.fullmatch(name)]
+
+
+def _has_weights(listing: Sequence[str], folder: str) -> bool:
+    """Whether a folder holds weights in any format."""
+    names = [name for name in listing if name.startswith(f"{folder}/")]
+    ends = (".safetensors", ".bin", ".msgpack", ".onnx", ".h5")
+    return any(name.endswith(ends) for name in names)
+
+
+def _plain(listing: Sequence[str], folder: str) -> list[str]:
+    """The weights of a folder that are of no variant, with their index."""
+    weights = _matching(listing, folder, rf"({_SHARD})?\.safetensors")
+    return weights and [
+        *weights,
+        *_matching(listing, folder, r"\.safetensors\.index\.json"),
+    ]
+
+
+def _weights(
+    listing: Sequence[str], folder: str, variant: str | None, *, required: bool = True
+) -> list[str]:
+    """One set of weights of a folder: those of the variant, else the plain ones."""
+    if variant is not None:
+        name = re.escape(variant)
+        pattern = rf"(\.{name}({_SHARD})?|{_SHARD}\.{name})\.safetensors"
+        weights = _matching(listing, folder, pattern)
+        if weights:
+            index = rf"\.safetensors\.(index\.{name}|{name}\.index)\.json"
+            return [*weights, *_matching(listing, folder, index)]
+    weights = _plain(listing, folder)
+    whole = [
+        name for name in weights if re.search(rf"/?({'|'.join(_WEIGHTS)})\.safetensors$", name)
+    ]
+    if not weights and required:
+        where = f"in {shown(folder)} " if folder else ""
+        raise T2IBenchError(f"it has no weights {where}as safetensors, and no others are loaded")
+    return whole if whole and not folder else weights
+
+
+@dataclass(slots=True)
+class DownloadState:
+    """What is known of a download.
+
+    Attributes:
+        download: Which one.
+        role: What for: model, encoder, judge or rewriter.
+        name: As the user or a default named it.
+        commit: Of the repository; empty where it is not known.
+        files: How many files are read; None where the hub could not be asked.
+        size: Bytes of all of them; None where it is not known.
+        to_fetch: Bytes of those that are not here.
+        missing: Names of what is not here.
+        problem: Why it cannot be had, as a clause; empty where it can.
+    """
+
+    download: Download
+    role: str
+    name: str
+    commit: str = ""
+    files: int | None = None
+    size: int | None = None
+    to_fetch: int = 0
+    missing: list[str] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def here(self) -> bool:
+        """Whether this machine has all of it."""
+        return not self.missing and not self.problem
+
+
+def local_state(state: DownloadState) -> DownloadState:
+    """What this machine has of a download, without asking the hub."""
+    download = state.download
+    folder = snapshot_of(download.repository, download.revision)
+    if folder is None:
+        state.missing = list(download.files.patterns)
+        return state
+    state.commit = folder.name
+    try:
+        state.missing = download.files.lacking(folder)
+    except T2IBenchError as error:
+        state.problem = error.message
+    return state
+
+
+def hub_state(state: DownloadState) -> DownloadState:
+    """What the hub has of a download, and what of it is here; OSError where it does not answer."""
+    from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
+
+    download = state.download
+    info = HfApi().model_info(
+        download.repository, revision=download.revision, files_metadata=True, timeout=20
+    )
+    state.commit = info.sha or ""
+    sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
+
+    def read(name: str) -> str:
+        path = hf_hub_download(download.repository, name, revision=download.revision)
+        return Path(path).read_text(encoding="utf-8")
+
+    try:
+        wanted = download.files.wanted(sorted(sizes), read)
+    except T2IBenchError as error:
+        state.problem = error.message
+        return state
+
+    def is_here(name: str) -> bool:
+        cached: Any = try_to_load_from_cache(download.repository, name, revision=info.sha)
+        return isinstance(cached, str)
+
+    state.files, state.size = len(wanted), sum(sizes[name] for name in wanted)
+    state.missing = [name for name in wanted if not is_here(name)]
+    state.to_fetch = sum(sizes[name] for name in state.missing)
+    return state
+
+
+def fetch(state: DownloadState) -> None:
+    """Download what is missing; a branch then names the commit that is here."""
+    from huggingface_hub import snapshot_download
+
+    download = state.download
+    if download.fetch is not None:
+        download.fetch()
+        return
+    names = [re.sub(r"([*?[])", r"[\1]", name) for name in state.missing]
+    snapshot_download(download.repository, revision=download.revision, allow_patterns=names)

@@ -1,0 +1,145 @@
+"""What a run needs of the hub, all at once: before anything is loaded, and for `prefetch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from t2ibench.errors import shown
+from t2ibench.models.downloads import Download, DownloadState, local_state
+from t2ibench.models.encoders import ENCODERS, encoder_downloads
+from t2ibench.models.generators import GENERATORS, generator_downloads
+from t2ibench.models.hub import NotDownloadedError, hub_problem
+from t2ibench.models.judges import JUDGES, judge_downloads
+from t2ibench.models.rewriters import REWRITERS, rewriter_downloads
+from t2ibench.pipeline.preparation import Prepared
+from t2ibench.pipeline.rewriting import to_rewrite
+from t2ibench.registry import Registry, is_target
+
+_OWN = "t2ibench"
+_INSTEAD = {
+    "judge": "Without a judge's download: --judge answers:FILE (people's answers).",
+    "encoder": (
+        "Without an encoder's download: weights in a file, --encoder "
+        "open_clip:ARCH/FILE.safetensors, or tasks that ask a judge, such as one that "
+        "`t2ibench propose` writes."
+    ),
+}
+
+
+@dataclass(slots=True)
+class ModelNeeds:
+    """One model of a run, and what it reads of the hub.
+
+    Attributes:
+        role: model, rewriter, encoder or judge.
+        name: As the user or a default named it.
+        downloads: What it reads of the hub; None where nobody can tell.
+    """
+
+    role: str
+    name: str
+    downloads: Sequence[Download] | None = field(default_factory=tuple)
+
+    def states(self) -> list[DownloadState]:
+        """Its downloads, of which nothing is known yet."""
+        return [DownloadState(one, self.role, self.name) for one in self.downloads or ()]
+
+
+def needed_models(prepared: Prepared, *, generate_only: bool = False) -> Iterator[ModelNeeds]:
+    """Every model that the whole run needs, in the order in which it is used."""
+    settings, objects, plan = prepared.settings, prepared.objects, prepared.plan
+    if settings.rewriter is not None and objects.rewriter is None:
+        yield _needs("rewriter", settings.rewriter, REWRITERS, rewriter_downloads, prepared)
+    if settings.model is not None and objects.generator is None:
+        yield _needs("model", settings.model, GENERATORS, generator_downloads, prepared)
+    if generate_only:
+        return
+    for name in settings.encoder if plan.needs_encoder else ():
+        if name not in objects.encoders:
+            yield _needs("encoder", name, ENCODERS, encoder_downloads, prepared)
+    for name in settings.judge if plan.questions else ():
+        if name not in objects.judges:
+            yield _needs("judge", name, JUDGES, judge_downloads, prepared)
+
+
+def _needs(
+    role: str,
+    name: str,
+    registry: Registry[object],
+    ask: Callable[..., Sequence[Download] | None],
+    prepared: Prepared,
+) -> ModelNeeds:
+    settings = prepared.settings
+    args = {
+        "model": settings.model_args,
+        "rewriter": settings.rewriter_args,
+        "judge": settings.judge_args if role == "judge" and len(settings.judge) == 1 else {},
+    }
+    downloads = ask(name, args[role]) if role in args else ask(name)
+    scheme = name.partition(":")[0]
+    if downloads is None and scheme in registry and registry.origin(scheme) == _OWN:
+        downloads = ()  # of this package's own adapters, those that download say so
+    elif downloads is None and not is_target(name):
+        downloads = ()
+    return ModelNeeds(role, name, downloads)
+
+
+def check_downloads(prepared: Prepared, observing: bool) -> None:
+    """Name everything that a run needs and cannot get, before anything is loaded.
+
+    Only what is left to do counts: a run whose images are there needs no generator.
+    """
+    if prepared.settings.engine != "local":
+        return  # other machines have downloads of their own
+    missing = [state for state in _pending_states(prepared, observing) if not state.here]
+    if not missing:
+        return
+    first = missing[0].download
+    problem, hint = hub_problem(first.repository, ".gitattributes", first.revision)
+    if not problem:
+        return  # each loader says what the hub refuses
+    listed = "; ".join(_missing_line(state) for state in missing)
+    roles = dict.fromkeys(state.role for state in missing)
+    instead = [_INSTEAD[role] for role in roles if role in _INSTEAD]
+    count = len(missing)
+    what = "1 download has" if count == 1 else f"{count} downloads have"
+    raise NotDownloadedError(
+        f"{what} not been made on this machine, and {problem}: {listed}.",
+        " ".join(
+            [
+                f"{hint} `t2ibench prefetch` with the flags of this run downloads them where "
+                "there is a network; with --dry-run it prints `hf download` lines.",
+                *instead,
+            ]
+        ),
+    )
+
+
+def _pending_states(prepared: Prepared, observing: bool) -> Iterator[DownloadState]:
+    """What this machine has of every download that something is left to do with."""
+    images = prepared.images
+    to_generate = (
+        images is not None
+        and not prepared.only_stored
+        and any(
+            not images.is_done(request.prompt, request.index) for request in prepared.plan.requests
+        )
+    )
+    for model in needed_models(prepared, generate_only=not observing):
+        if model.role == "model" and not to_generate:
+            continue
+        if model.role == "rewriter" and not to_rewrite(prepared):
+            continue
+        for state in model.states():
+            yield local_state(state)
+
+
+def _missing_line(state: DownloadState) -> str:
+    """'judge Qwen/Qwen3-VL-4B-Instruct', and what is missing where it is only some."""
+    repository = shown(state.download.repository)
+    part = f" ({state.download.part})" if state.download.part else ""
+    if state.problem:
+        return f"the {state.role} '{repository}'{part}: {state.problem}"
+    some = "" if not state.commit else f", of which {', '.join(state.missing[:3])} is missing"
+    return f"the {state.role} '{repository}'{part}{some}"

@@ -1,0 +1,155 @@
+"""A run whose images are there and are embedded and scored as they are; none is generated.
+
+For runs that ended before they were complete, because of `--max-cost`, say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.judges import check_judges
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.pipeline.feasibility import cut, exclusions, feasible
+from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.preparation import Objects, Prepared, with_default_observers
+from t2ibench.pipeline.rescoring import stored_plan
+from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.run import RunFolder, open_run
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.labels import LabelStore
+
+
+class StoredImages:
+    """The images of a run, in the place of the generator that made them."""
+
+    batch_size = 1
+
+    def __init__(self, record: GeneratorRecord, images: ImageStore) -> None:
+        self.name = str(record.name)
+        self.revision = record.revision
+        self.settings: Mapping[str, Any] = record.settings
+        self.fingerprint = record.fingerprint
+        self._counts: dict[str, int] = {}
+        for attempt in images.all_attempts():
+            if attempt.status != "failed":
+                count = max(self._counts.get(attempt.prompt, 0), attempt.index + 1)
+                self._counts[attempt.prompt] = count
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        """None: what is not there stays missing."""
+        reason = "images of a stored run are not made anew"
+        return [GeneratedImage("failed", reason=reason) for _ in requests]
+
+    def available(self, prompt: str) -> int | None:
+        """How many images of a prompt are there."""
+        return self._counts.get(prompt, 0)
+
+
+def lacks_observations(folder: RunFolder) -> bool:
+    """Whether a run that is not complete has images that nobody has embedded or judged yet."""
+    record = folder.record
+    if record.generator is None or (record.status == "complete" and _was_observed(record)):
+        return False
+    if not _was_observed(record):
+        return not LabelStore(folder.database).all()
+    plan = stored_plan(folder)
+    images = ImageStore(folder.database, record.generator.fingerprint)
+    attempts = [
+        attempt
+        for request in plan.requests
+        if (attempt := images.get(request.prompt, request.index)) and attempt.status == "ok"
+    ]
+    there = [attempt for attempt in attempts if images.has_file(attempt)]
+    return _not_embedded(folder, plan, there) or _not_answered(folder, plan, there)
+
+
+def _was_observed(record: RunRecord) -> bool:
+    return bool(record.encoders or record.judges)
+
+
+def _not_embedded(folder: RunFolder, plan: Plan, there: Iterable[Attempt]) -> bool:
+    hashes = {
+        attempt.sha256
+        for attempt in there
+        if attempt.sha256 and attempt.index < plan.embedded.get(attempt.prompt, 0)
+    }
+    stores = [
+        EvidenceStore(folder.database, name, encoder.fingerprint)
+        for name, encoder in folder.record.encoders.items()
+        if encoder.embeds_images
+    ]
+    return any(store.missing("images", hashes) for store in stores)
+
+
+def _not_answered(folder: RunFolder, plan: Plan, there: Sequence[Attempt]) -> bool:
+    stores = [
+        AnswerStore(folder.database, name, fingerprint)
+        for name, fingerprint in folder.record.judges.items()
+    ]
+    return any(
+        attempt.index < count and store.get(str(attempt.sha256), *question) is None
+        for store in stores
+        if not store.by_labels
+        for attempt in there
+        for question, count in plan.questions.get(attempt.prompt, {}).items()
+    )
+
+
+def prepare_stored(path: Path, *, allow_missing: bool, call: str) -> Prepared:
+    """Plan to embed, judge and score the images that a run has.
+
+    Args:
+        path: The run folder.
+        allow_missing: Score tasks without their prompts that have no image.
+        call: The command that asked.
+
+    Raises:
+        T2IBenchError: none of its tasks can be scored with them.
+    """
+    folder = open_run(path)
+    record = folder.record
+    if record.generator is None:
+        raise T2IBenchError(f"{folder.path} holds no images.", "Give a run of an image model.")
+    update: dict[str, object] = {"generate_only": False, "no_score": False, "shard": None}
+    update["allow_missing"] = allow_missing or record.settings.allow_missing
+    settings = with_default_observers(record.settings.model_copy(update=update))
+    images = ImageStore(folder.database, record.generator.fingerprint)
+    generator = StoredImages(record.generator, images)
+    plan = stored_plan(folder)
+    tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
+    if not tasks:
+        raise _nothing_to_score(folder, lacking)
+    plan = cut(make_plan(tasks, plan.settings, plan.needs), lacking)
+    if plan.questions:
+        check_judges(settings.judge, settings.judge_args)
+    return Prepared(
+        settings,
+        plan,
+        generator,
+        folder,
+        images,
+        skipped,
+        lacking,
+        exclusions(plan, skipped),
+        Objects(),
+        call,
+        judge_checks=record.judge_checks,
+        only_stored=True,
+    )
+
+
+def _nothing_to_score(folder: RunFolder, lacking: Mapping[str, tuple[int, int]]) -> T2IBenchError:
+    """Why no task can be scored with the images that are there."""
+    absent = sorted(prompt for prompt, (available, _) in lacking.items() if not available)
+    plural = "" if len(absent) == 1 else "s"
+    return T2IBenchError(
+        f"{folder.path} has no image of {len(absent)} prompt{plural} that its tasks need, such as "
+        f"'{shown(absent[0])}'.",
+        "Run the original command again to make them, or score without these prompts: "
+        f"t2ibench score {folder.path} --allow-missing",
+    )
