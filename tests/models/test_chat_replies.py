@@ -106,9 +106,11 @@ def test_content_in_parts_is_read(form: str) -> None:
 
 def test_a_refusal_among_the_parts_is_one() -> None:
     said = completion_of([{"type": "refusal", "refusal": "No faces."}])
-    with serving(lambda _: (200, said)) as (url, _):
-        with pytest.raises(RefusedError, match=r"No faces\."):
-            chat_server(url).chat(MESSAGES)
+    with (
+        serving(lambda _: (200, said)) as (url, _),
+        pytest.raises(RefusedError, match=r"No faces\."),
+    ):
+        chat_server(url).chat(MESSAGES)
 
 
 CUT: dict[str, Any] = {
@@ -285,6 +287,8 @@ def test_fields_are_left_out_by_list_and_by_name_alone() -> None:
 
 def test_an_error_behind_a_gateway_is_no_text() -> None:
     failed = {"finish_reason": "error", "error": {"message": "upstream"}, "message": {}}
-    with serving(lambda _: (200, {"choices": [failed]})) as (url, _):
-        with pytest.raises(T2IBenchError, match="is an error: upstream"):
-            chat_server(url).chat(MESSAGES)
+    with (
+        serving(lambda _: (200, {"choices": [failed]})) as (url, _),
+        pytest.raises(T2IBenchError, match="is an error: upstream"),
+    ):
+        chat_server(url).chat(MESSAGES)

@@ -19,6 +19,7 @@ from t2ibench.methods.core.judge_check import (
     check_attribute,
 )
 from t2ibench.models.generators.folder import FILE_KEYS, ImageFolder
+from t2ibench.models.judges.answer_classes import in_its_classes
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.tables import read_table
@@ -156,8 +157,9 @@ def try_judge(
         key = (one.attribute, one.query.question, one.query.classes)
         rows = checked[key]
         if answer.answer is not None:  # what was not answered for an error is left out
-            said = answer.answer if answer.answer in one.query.classes else UNKNOWN
-            rows.append(LabelledAnswer(one.truth, said, one.cluster, one.groups))
+            name = in_its_classes(answer, one.query.classes).answer
+            answered = name if name in one.query.classes else UNKNOWN
+            rows.append(LabelledAnswer(one.truth, answered, one.cluster, one.groups))
     # Some are asked a second time, one by one and backwards.
     again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):
