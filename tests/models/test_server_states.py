@@ -70,6 +70,14 @@ STATES: dict[str, tuple[Said, str]] = {
         "asks to wait 24 hours",
     ),
     "a reset": (error(503, "Later.", **{"X-RateLimit-Reset": "7200"}), "asks to wait 2 hours"),
+    "Google's list": (
+        json_reply([{"error": {"code": 403, "message": "Denied.", "status": "X"}}], 403),
+        "grants no access .403: Denied",
+    ),
+    "Cloudflare's list": (
+        json_reply({"errors": [{"message": "Account is restricted.", "code": 1}]}, 400),
+        "does not serve this account",
+    ),
     "overload": (error(529, "Overloaded: violates our policy."), "status 529"),
     "overload in a 400": (error(400, "Busy.", "overloaded_error"), "status 400"),
     "a gateway's timeout": ((524, {}, b"<html>A timeout occurred"), "status 524"),
