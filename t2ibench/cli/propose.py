@@ -24,7 +24,7 @@ _EXAMPLES = """examples:
       --proposer hf:Qwen/Qwen2.5-7B-Instruct
   t2ibench propose openbias --captions flickr30k/results.csv --people \\
       --proposer word-lists --output my-tasks/flickr_people.yaml
-  t2ibench propose tibet --prompt "a chef" --prompt "a nurse" --proposer openai:gpt-4o-mini \\
+  t2ibench propose tibet --prompt "a chef" --prompt "a nurse" --proposer openai:gpt-5.4-mini \\
       --output my-tasks/kitchen.yaml
   t2ibench run --model sdxl --include-path my-tasks --tasks kitchen
 

@@ -14,7 +14,11 @@ _LIMIT = "max_tokens"
 _NEWER_LIMIT = "max_completion_tokens"  # what OpenAI's reasoning models call it
 _ROOM = 8  # times the limit, for a reply that was cut off
 _LEAST_ROOM = 2048  # tokens: what thoughts take before a short answer
-_LIST = re.compile(r"parameters?: \[([^\]]*)\]")
+_UNKNOWN = re.compile(
+    r"(un(recogni[sz]ed|known|supported|expected)|not (support|permit|allow|accept)\w*|extra)\b"
+    r"|not (supported|permitted|allowed|accepted)|does ?n.t support",
+    re.IGNORECASE,
+)
 _OF_THE_CALLER = "response_format"  # who asks for a form knows what to do without it
 
 
@@ -117,9 +121,10 @@ class ChatFields:
 
 
 def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
-    """A field of a list that a message has, such as LiteLLM's: parameters: ['seed', 'n']."""
-    listed = _LIST.search(text)
-    names = set(re.findall(r"\w+", listed.group(1))) if listed else set()
+    """The first field of those that a message lists as unknown, one request after the other."""
+    if not _UNKNOWN.search(text):
+        return None
+    names = set(re.findall(r"\w+", text))
     return next((name for name in sent if name in names and name != _OF_THE_CALLER), None)
 
 

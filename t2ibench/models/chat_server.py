@@ -153,7 +153,7 @@ class ChatServer:
     ) -> BadReplyError | UnusableServerError:
         """What it means that a request was not fulfilled; raises where none can be."""
         words = f"the server replied {reply.words()}"
-        names = [self.settings["model"], *question.texts()]
+        names = [self.settings["model"], *self._server.names(), *question.texts()]
         message = reply.message().without(names, sent)
         if message.blocked is not None:
             return RefusedError(words)

@@ -8,12 +8,15 @@ import socket
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from t2ibench.models import servers
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import BoundedClient
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import BadReplyError
+from t2ibench.models.server_states import is_busy
 
 _HOPS = 3
+_WAITS = (0.5, 2.0, 5.0)  # seconds before an address that is busy is asked again
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _PORTS = {"http": 80, "https": 443}
 
@@ -28,13 +31,27 @@ async def fetch_image(url: str, base_url: str, key: ApiKey, largest: int, timeou
     ask_loopback_directly(url)
     try:
         async with BoundedClient(largest) as client:
-            return await asyncio.wait_for(_followed(client, url, base_url, key), timeout)
+            return await asyncio.wait_for(_again(client, url, base_url, key), timeout)
     except (TimeoutError, asyncio.TimeoutError):
         raise BadReplyError(f"the image's address does not answer within {timeout:g} s") from None
     except BadReplyError:
         raise
     except Exception as error:
         raise BadReplyError(f"the image's address fails ({type(error).__name__})") from None
+
+
+class _BusyAddressError(BadReplyError):
+    """The address may give the image a little later."""
+
+
+async def _again(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
+    """The image, asked for again where its address is busy: it has been made and paid for."""
+    for wait in _WAITS:
+        try:
+            return await _followed(client, url, base_url, key)
+        except _BusyAddressError:
+            await servers.pause(wait)
+    return await _followed(client, url, base_url, key)
 
 
 async def _followed(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
@@ -56,6 +73,8 @@ async def _followed(client: BoundedClient, url: str, base_url: str, key: ApiKey)
         response = await client.send(request)
         if response.status_code == 200:
             return response.content
+        if is_busy(response.status_code, ()):
+            raise _BusyAddressError(f"the image's address replied {response.status_code}")
         if response.status_code not in {301, 302, 303, 307, 308}:
             raise BadReplyError(f"the image's address replied {response.status_code}")
         url = urljoin(url, response.headers.get("location", ""))

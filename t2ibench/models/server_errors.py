@@ -148,15 +148,18 @@ class Reply:
         except BadReplyError:
             text = self.key.hide(self.body.decode("utf-8", errors="replace"))
             return ServerMessage(frozenset(), (), text, status=self.status)
+        if isinstance(body, list) and len(body) == 1:  # Google's, behind OpenAI's address
+            body = body[0]
         if not isinstance(body, Mapping):
             return ServerMessage(frozenset(), (), str(body), status=self.status)
         error = next((body[key] for key in ("error", "detail", "errors") if body.get(key)), body)
         if isinstance(error, list):  # FastAPI: [{"type": …, "loc": ["body", "seed"], "msg": …}]
             items = [item for item in error if isinstance(item, Mapping)]
+            texts = [str(item.get("msg") or item.get("message") or item) for item in items]
             return ServerMessage(
-                frozenset(str(item.get("type", "")).lower() for item in items),
+                frozenset(code.lower() for item in items for code in _codes_in(item)),
                 tuple(str(item["loc"][-1]) for item in items if item.get("loc")),
-                "; ".join(str(item.get("msg", item)) for item in items) or str(error),
+                "; ".join(texts) or str(error),
                 status=self.status,
             )
         if not isinstance(error, Mapping):

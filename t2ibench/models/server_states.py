@@ -160,6 +160,7 @@ _NO_IMAGES_WORDS = re.compile(
 # the whole account, and what is served with 404, 429 or 5xx is not about one prompt at all.
 _OF_ONE_REQUEST = frozenset({200, 400, 422})
 _ASKED_LATER = frozenset({408, 409, 425, 429})
+_LONG_NAME = 6  # characters that are no other word's beginning
 _NEVER_LATER = frozenset({501, 505})  # what the server cannot do now, it cannot do later
 
 
@@ -235,7 +236,9 @@ def without_names(text: str, names: Iterable[str]) -> str:
     """
     for name in sorted(_forms(names), key=len, reverse=True):
         words = r"\s+".join(re.escape(word) for word in name.split())
-        text = re.sub(rf"(?<![\w-]){words}(?![\w-])", " ", text, flags=re.IGNORECASE)
+        # Servers put dates, tags and versions behind the name of a model.
+        end = r"[\w.:-]*" if " " not in name and len(name) >= _LONG_NAME else r"(?![\w-])"
+        text = re.sub(rf"(?<![\w-]){words}{end}", " ", text, flags=re.IGNORECASE)
     return text
 
 

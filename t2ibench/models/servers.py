@@ -15,7 +15,7 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import lru_cache
 from time import monotonic
@@ -157,6 +157,11 @@ class Server:
         self._silent_since: float | None = None
         self._told_until = 0.0
 
+    def names(self) -> list[str]:
+        """Names of the server, whose words are no word about a request."""
+        host = urlsplit(self.address or "").hostname
+        return [host] if host else []
+
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         """What a call of the library brings, or what the server replies instead."""
         from tenacity import (
@@ -261,8 +266,7 @@ class Server:
             chain.append(cause)
         kinds = [type(cause).__name__ for cause in chain]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
-        response: Any = getattr(error, "response", None)
-        status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+        response, status = _response_of(chain)
         if isinstance(status, int) and status >= 300 and not away:
             body = _body_of(error, response, self._code_of(error))
             return self._taken(Reply(status, body, self.key), getattr(response, "headers", None))
@@ -313,6 +317,17 @@ class Server:
                 f"The server {self.where} {failure.why}; the next attempt is in {wait:.0f} s, the "
                 f"last one in {in_words(left)} at the latest."
             )
+
+
+def _response_of(chain: Sequence[BaseException]) -> tuple[Any, int | None]:
+    """The response behind an exception, or behind its cause: a library may fail to read it."""
+    for cause in chain:
+        response = getattr(cause, "response", None)
+        for source in (cause, response):
+            status = getattr(source, "status_code", None)
+            if isinstance(status, int):
+                return response, status
+    return None, None
 
 
 def _json_of(reply: Reply) -> Any:

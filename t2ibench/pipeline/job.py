@@ -355,12 +355,8 @@ class Job:
 
 def _unread_lines(judge: str, unread: Mapping[str, int]) -> list[str]:
     """Lines about answers in words that are no class, and count as unknown."""
-    if not unread:
-        return []
     often = sorted(unread.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
-    total = sum(unread.values())
-    lines = [f"{judge}: {total} answers name no class and count as unknown"]
-    return lines + [f"{judge}: {count} times {words}" for words, count in often]
+    return [f"{judge}: {count} answers count as unknown: {words}" for words, count in often]
 
 
 def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:

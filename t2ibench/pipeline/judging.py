@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 
-from t2ibench.errors import T2IBenchError, failing, shown
-from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.errors import T2IBenchError, failing
+from t2ibench.models.judges.answer_classes import in_its_classes, words_of_no_class
 from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.pieces import AskReport, Damaged, ImageQuestions, Question
@@ -17,8 +16,6 @@ from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
 MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
-_SHOWN = 60  # characters of an answer and of a class
-_MOST_CLASSES = 12  # that a message lists
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _Part = list[tuple[Query, Answer]]
@@ -76,14 +73,14 @@ def _report(part: _Part, streak: int) -> AskReport:
     """Answers as they are stored, and a count of what has none."""
     report = AskReport(questions=len(part), streak=streak)
     for query, given in part:
-        answer = _in_its_classes(given, query.classes)
+        answer = in_its_classes(given, query.classes)
         if answer.answer is None:
             reason = answer.reason or "no answer"
             report.reasons[reason] = report.reasons.get(reason, 0) + 1
             report.streak += 1
             continue
         report.streak = 0
-        words = _words_of_no_class(query, answer)
+        words = words_of_no_class(query, answer)
         if words is not None:
             report.unread[words] = report.unread.get(words, 0) + 1
         # Texts are shown and compared; what was said is kept word for word in `raw`.
@@ -91,42 +88,6 @@ def _report(part: _Part, streak: int) -> AskReport:
         stored = StoredAnswer(query.sha256, query.question, query.classes, text, answer.raw)
         report.answers.append(stored)
     return report
-
-
-def _in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
-    """The answer as its class is spelt; none where it is no class.
-
-    Every judge's answers come through here. 'Male ' is the class 'male'; a word that is no class
-    is no answer, and is asked for again once the judge or the task knows the word.
-    """
-    if answer.answer is None or not classes:
-        return answer
-    by_word = {_word(name): name for name in (UNKNOWN, *classes)}
-    name = by_word.get(_word(answer.answer))
-    if name is not None:
-        return replace(answer, answer=name)
-    reason = f"it answered '{shown(answer.answer, _SHOWN)}'; {_listed(classes)}"
-    return replace(answer, answer=None, reason=reason)
-
-
-def _words_of_no_class(query: Query, answer: Answer) -> str | None:
-    """What a judge said where its words were taken for 'unknown' and name no class at all."""
-    if not query.classes or answer.answer != UNKNOWN or not isinstance(answer.raw, str):
-        return None
-    words = _word(answer.raw)
-    if not words or any(_word(name) in words for name in (UNKNOWN, *query.classes)):
-        return None
-    return f"it answered '{shown(' '.join(answer.raw.split()), _SHOWN)}'; {_listed(query.classes)}"
-
-
-def _listed(classes: Sequence[str]) -> str:
-    options = ", ".join(shown(option, _SHOWN) for option in classes[:_MOST_CLASSES])
-    more = ", …" if len(classes) > _MOST_CLASSES else ""
-    return f"classes are {options}{more}"
-
-
-def _word(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, None]:

@@ -216,6 +216,8 @@ def test_names_say_nothing() -> None:
     message = ServerMessage(frozenset(), (), "org/safety-filter-xl cannot draw 'a Content  Filter'")
     names = ["openai/org/safety-filter-xl", "a content filter"]
     assert message.blocked == "refused" and message.without(names).blocked is None
+    dated = ServerMessage(frozenset(), (), "safety-filter-xl-2026-01-01: no such size")
+    assert dated.without(names).blocked is None
     quoted = ServerMessage(frozenset(), (), "Unknown parameter 'moderation'")
     assert quoted.without([], ["moderation"]).blocked is None
     assert quoted.without([], ["seed"]).blocked == "refused"

@@ -244,6 +244,18 @@ def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPa
     assert all(body["headers"]["authorization"] == f"Bearer {KEY}" for body in posted)
 
 
+def test_an_address_that_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The image has been made, and paid for."""
+    waits = without_waiting(monkeypatch)
+    replies = iter([(503, {}, b""), (429, {}, b""), (200, {}, picture(77))])
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        return next(replies) if "path" in body else json_reply({"data": [{"url": "/1.png"}]})
+
+    (image,), posted, _ = asked(speak, requests(PROMPTS[:1], 1))
+    assert image.status == "ok" and len(posted) == 4 and len(waits) == 2
+
+
 def fetched(url: str, base: str, key: str = "NO_KEY") -> bytes:
     return submit(fetch_image(url, base, ApiKey(key), 1000, 5.0)).result()
 

@@ -162,3 +162,30 @@ def test_each_answer_of_a_server_is_on_disk_while_others_wait(tmp_path: Path) ->
         judge = OpenAiJudge("openai:eye", ChatServer("eye", args), args)
         assert ask(questions, open_judge(judge, Database(tmp_path))).answered == 18
     assert len(waited) == 7 and min(waited) >= 11
+
+
+@pytest.mark.parametrize("word", ["Red", " red ", "RED", "Green\n"])
+def test_case_and_spaces_make_no_other_class(word: str, tmp_path: Path) -> None:
+    questions = asked_of(images(tmp_path, 1), 3)
+    judge = open_judge(Parts(lambda n: [(n, Answer(word, word))]), Database(tmp_path))
+    assert ask(questions, judge).answered == 3
+    assert {row["answer"] for row in rows(tmp_path)} == {word.strip().lower()}
+
+
+def test_a_word_that_is_no_class_is_shown_and_asked_for_again(tmp_path: Path) -> None:
+    questions = asked_of(images(tmp_path, 1), 8)
+    foreign = Parts(lambda n: [(n, Answer("Rouge", "Rouge"))])
+    report = ask(questions, open_judge(foreign, Database(tmp_path)))
+    assert report.reasons == {"it answered 'Rouge'; classes are red, green": 8}
+    assert rows(tmp_path) == []
+    assert ask(questions, open_judge(Parts(lambda _: None), Database(tmp_path))).answered == 8
+
+
+def test_words_that_were_taken_for_unknown_are_shown(tmp_path: Path) -> None:
+    def happens(number: int) -> list[tuple[int, Answer]]:
+        raw = ("unknown", "Rouge.", "red or green", "Rouge.")[number % 4]
+        return [(number, Answer("unknown", raw))]
+
+    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(Parts(happens), Database(tmp_path)))
+    assert report.answered == 8
+    assert report.unread == {"it answered 'Rouge.'; classes are red, green": 4}

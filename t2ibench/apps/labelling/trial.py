@@ -19,6 +19,7 @@ from t2ibench.methods.core.judge_check import (
     check_attribute,
 )
 from t2ibench.models.generators.image_folder import ImageFolder
+from t2ibench.models.judges.answer_classes import in_its_classes
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.store.file_names import FileFinder
 from t2ibench.store.people_tables.headings import heading_key
@@ -182,8 +183,9 @@ def try_judge(
         key = (one.attribute, one.query.question, one.query.classes)
         rows = checked[key]
         if answer.answer is not None:  # what was not answered for an error is left out
-            said = answer.answer if answer.answer in one.query.classes else UNKNOWN
-            rows.append(LabelledAnswer(one.truth, said, one.cluster, one.groups))
+            name = in_its_classes(answer, one.query.classes).answer
+            answered = name if name in one.query.classes else UNKNOWN
+            rows.append(LabelledAnswer(one.truth, answered, one.cluster, one.groups))
     # Some are asked a second time, one by one and backwards.
     again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):

@@ -28,6 +28,7 @@ from t2ibench.models.generators.image_replies import (
 )
 from t2ibench.models.generators.passthrough import gathered
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.proxies import through_proxy
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
@@ -394,7 +395,8 @@ class HostedGenerator:
                 if not self._fields.known:
                     words = self._server.key.hide(str(error))
                     raise UnusableServerError(
-                        f"The server {self._server.where} is no images API: {words}.",
+                        f"The server {self._server.where}{through_proxy(self._server.address)} is "
+                        f"no images API: {words}.",
                         "Check base_url=… in --model-args; it usually ends with /v1.",
                     ) from None
                 garbled += 1
@@ -412,7 +414,7 @@ class HostedGenerator:
 
     def _declined(self, reply: Reply, prompt: str, sent: Mapping[str, Any]) -> _Received:
         """What becomes of an image whose request was not fulfilled."""
-        names = [self._model, prompt]
+        names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
         if status is None:
             check_usable(reply, self._server.where, names)

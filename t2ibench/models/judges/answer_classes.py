@@ -1,0 +1,48 @@
+"""A judge's answer as one of the classes it was asked for, however it is spelt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from t2ibench.errors import shown
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.protocols import Answer, Query
+
+_SHOWN = 60  # characters of an answer and of a class
+_MOST_CLASSES = 12  # that a message lists
+
+
+def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
+    """The answer as its class is spelt; without an answer where it names no class.
+
+    Every judge's answers come through here. 'Male ' is the class 'male'; a word that is no class
+    is no answer, and is asked for again once the judge or the task knows the word.
+    """
+    if answer.answer is None or not classes:
+        return answer
+    by_word = {_word(name): name for name in (UNKNOWN, *classes)}
+    name = by_word.get(_word(answer.answer))
+    if name is not None:
+        return replace(answer, answer=name)
+    return replace(answer, answer=None, reason=_said(answer.answer, classes))
+
+
+def words_of_no_class(query: Query, answer: Answer) -> str | None:
+    """What a judge said where its words were taken for 'unknown' and name no class at all."""
+    if not query.classes or answer.answer != UNKNOWN or not isinstance(answer.raw, str):
+        return None
+    words = _word(answer.raw)
+    if not words or any(_word(name) in words for name in (UNKNOWN, *query.classes)):
+        return None
+    return _said(" ".join(answer.raw.split()), query.classes)
+
+
+def _word(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _said(words: str, classes: Sequence[str]) -> str:
+    options = ", ".join(shown(option, _SHOWN) for option in classes[:_MOST_CLASSES])
+    more = ", …" if len(classes) > _MOST_CLASSES else ""
+    return f"it answered '{shown(words, _SHOWN)}'; classes are {options}{more}"

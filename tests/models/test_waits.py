@@ -1,0 +1,47 @@
+"""How long servers ask to wait, and what proxies have to do with it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from t2ibench.models.waits import seconds_to_wait
+
+RETRY_INFO = {"error": {"details": [{"@type": "RetryInfo", "retryDelay": "34.5s"}]}}
+PASSED_ON = {"error": {"metadata": {"headers": {"X-RateLimit-Reset": "120"}}}}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"Retry-After": "30"}, None, 30.0),
+        ({"Retry-After": "0"}, None, 0.0),
+        ({"retry-after-ms": "1500", "Retry-After": "30"}, None, 1.5),
+        ({"Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT"}, None, 0.0),
+        ({"x-ratelimit-reset": "90"}, None, 90.0),
+        ({"ratelimit-reset": "6m0s"}, None, 360.0),
+        ({"x-ratelimit-reset-requests": "1m30s"}, None, None),
+        ({"x-ratelimit-reset-requests": "1m30s", "x-ratelimit-remaining-requests": "0"}, None, 90),
+        ({}, RETRY_INFO, 34.5),
+        ({}, PASSED_ON, 120.0),
+        ({"Retry-After": "5"}, PASSED_ON, 5.0),
+        ({"Retry-After": "soon"}, None, None),
+        ({"x-ratelimit-reset": "-3"}, ["no error"], None),
+        ({}, {"error": "text"}, None),
+        ({}, {"error": {"details": ["x", {"retryDelay": "soon"}]}}, None),
+        (None, None, None),
+    ],
+)
+def test_a_wait_is_read_in_every_form(
+    headers: dict[str, str] | None, body: Any, seconds: float | None
+) -> None:
+    assert seconds_to_wait(headers, body) == seconds
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_a_reset_is_a_moment_in_seconds_or_milliseconds(unit: int) -> None:
+    moment = int((time.time() + 100) * unit)
+    wait = seconds_to_wait({"X-RateLimit-Reset": str(moment)})
+    assert wait is not None and 97 <= wait <= 100
