@@ -68,7 +68,7 @@ class AnswerRows:
         self._prompt = table.find("prompt")
         self._index = table.find("index")
         self._is_sheet = set(map(heading_key, table.columns)) >= _SHEET_COLUMNS
-        if table.rows and self._image is None and self._prompt is None:
+        if self._image is None and self._prompt is None:
             raise table.lacks(
                 "image",
                 "a row needs its image ('file', 'sha256', or 'prompt' and 'index') and an 'answer' "
@@ -95,7 +95,7 @@ class AnswerRows:
                 self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))
 
     def _filled(self, row: Mapping[str, object]) -> Iterable[str]:
-        return (column for column in self.columns if row.get(column) not in {"", None})
+        return (column for column in self.columns if row.get(column) not in ("", None))
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
         """How a row names its image."""

@@ -39,6 +39,18 @@ def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
         text = text[declared.end() :]
         lines_before = 1
     delimiter = declared[1] if declared is not None else choose_delimiter(text)
+    mark = re.escape(delimiter)
+    try:
+        return _records(text, path, delimiter, lines_before), delimiter
+    except T2IBenchError:
+        # Spaces behind a closing quote, which some programs write; nothing is lost without them.
+        narrow = re.sub(rf'(?<=") +(?={mark}|\r|\n|$)', "", text)
+        if narrow == text:
+            raise
+        return _records(narrow, path, delimiter, lines_before), delimiter
+
+
+def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[Record]:
     spaced = re.search(f'{re.escape(delimiter)} +"', text) is not None
     records: list[Record] = []
     reader = csv.reader(
@@ -52,7 +64,7 @@ def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
             line = lines_before + reader.line_num + 1
     except csv.Error as error:
         raise _slip(error, path, line) from None
-    return records, delimiter
+    return records
 
 
 def _slip(error: csv.Error, path: Path, line: int) -> T2IBenchError:

@@ -85,7 +85,7 @@ class Table:
         near = did_you_mean(wanted or names[0], self.columns)
         others = f"Known headings: {', '.join(names[:6])}, …; or" if len(names) > 1 else "Or"
         return T2IBenchError(
-            f"{self.where()}: {what}.{near} {self.listed()}",
+            " ".join([f"{self.where()}: {what}.{near} {self.listed()}", *self.notes]),
             f"{purpose[:1].upper()}{purpose[1:]}. {others} name it: --columns {role}=NAME.",
         )
 
