@@ -22,6 +22,7 @@ _PROMPT = "prompt"
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
+_FORMULA_MARK = re.compile("^'(?=[=+@-])")  # what `label export` puts before a formula
 _NOT_ASKED = frozenset({"id", "prompt", "index", "classes", "image", "sha256", "file", "path"})
 _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
@@ -40,6 +41,17 @@ class ImageRows:
         """The answers to a question, or under a heading, that are not empty."""
         texts = ((line, answers.get(name, "")) for line, answers in self.answers)
         return [(line, text) for line, text in texts if text]
+
+
+def question_key(question: str) -> str:
+    """What is equal for two spellings of a question: case, spaces and the mark do not count.
+
+    Examples:
+        >>> question_key("What is  the Gender?") == question_key("what is the gender")
+        True
+    """
+    plain = " ".join(composed(question).casefold().split()).rstrip("?:. ")
+    return _FORMULA_MARK.sub("", plain)
 
 
 def prompt_name(prompt: str, index: int) -> ImageName:
@@ -89,7 +101,8 @@ class AnswerRows:
                 answers = {column: table.text(line, row, column) for column in self._filled(row)}
             else:
                 text = table.text(line, row, answer)
-                answers = {table.text(line, row, question): text} if text else {}
+                asked = question_key(table.text(line, row, question))
+                answers = {asked: text} if text else {}
             if any(answers.values()):
                 name = self._name(line, row)
                 self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))

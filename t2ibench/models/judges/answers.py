@@ -16,7 +16,13 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.judges.answer_rows import AnswerRows, ImageName, ImageRows, names_of_image
+from t2ibench.models.judges.answer_rows import (
+    AnswerRows,
+    ImageName,
+    ImageRows,
+    names_of_image,
+    question_key,
+)
 from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.judges.question_column import QuestionColumn, column_of
 from t2ibench.models.locations import is_file
@@ -95,7 +101,7 @@ class AnswersJudge:
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
         """The answers to a question about one image, with their lines."""
         if not self._rows.wide:
-            return rows.given(question[0]) or rows.given("")
+            return rows.given(question_key(question[0])) or rows.given("")
         column = self._column_of(question).name
         return [] if column is None else rows.given(column)
 
@@ -219,7 +225,9 @@ class AnswersJudge:
         if self._rows.wide:
             return any(self._column_of(question).name is not None for question in questions)
         return any(
-            any(self._rows.texts(name)) for question, _ in questions for name in (question, "")
+            any(self._rows.texts(name))
+            for question, _ in questions
+            for name in (question_key(question), "")
         )
 
     def _unfit_line(self, question: Question, unfit: Counter[str]) -> str:
