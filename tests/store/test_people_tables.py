@@ -403,3 +403,9 @@ def test_a_hundred_thousand_rows_take_seconds(tmp_path: Path) -> None:
     start = time.process_time()
     assert len(read_table(tmp_path / "a.csv").rows) == 100_000
     assert time.process_time() - start < 5
+
+
+def test_the_documentation_lists_every_known_heading() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
+    assert {role: tuple(names.split(", ")) for role, names in rows.items()} == dict(KNOWN_HEADINGS)
