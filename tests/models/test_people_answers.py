@@ -350,3 +350,28 @@ def test_one_word_is_never_guessed_between_two_classes() -> None:
         for classes in (("man", "male"), ("Man", "man "), ("yes", "true"), ("kid", "child")):
             named = class_named(word, classes)
             assert named is None or word == named.casefold()
+
+
+def test_indexes_that_begin_at_one_are_refused(folder: Path) -> None:
+    rows = [f"{PROMPTS[name[:-6]]},{int(name[-5]) + 1},{t}" for name, t in TRUTH.items()]
+    error = error_of(folder, written(folder, "prompt,index,gender", *rows))
+    assert "its indexes are 1 to 4, but the first image of a prompt is 0" in error
+    assert "Count from 0" in error
+
+
+def test_addresses_and_headings_of_a_platform_for_crowds(folder: Path) -> None:
+    rows = [f"https://x.org/my%20images/{name}?v=1,{truth}" for name, truth in TRUTH.items()]
+    answers = written(folder, "Input.image_url,Answer.gender", *rows)
+    assert asked(folder, answers)[0] == RIGHT
+
+
+def test_a_title_above_the_headings_is_left_out_and_said(folder: Path) -> None:
+    book = Workbook()
+    for row in (["Umfrage Mai 2026"], [], ["Stand: Juni"], ["Datei", "Gender"], *TRUTH.items()):
+        book.active.append(row)
+    book.save(folder / "a.xlsx")
+    counts, line = asked(folder, f"{folder / 'a.xlsx'},by=anna")
+    assert counts == RIGHT
+    assert "above its headings stands 'Umfrage Mai 2026'; 'Stand: Juni', which is left out" in line
+    rows = [";".join(row) for row in TRUTH.items()]
+    assert asked(folder, written(folder, "Umfrage;", ";", "Datei;Gender", *rows))[0] == RIGHT

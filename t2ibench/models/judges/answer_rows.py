@@ -71,6 +71,7 @@ class AnswerRows:
         wide: Whether each question has a column of its own; else there is a column 'answer'.
         columns: The headings under which answers may stand.
         by_name: The rows by the image's name, as the file gives it.
+        indexes: The indexes of rows that name an image by its prompt.
     """
 
     def __init__(self, table: Table) -> None:
@@ -95,6 +96,7 @@ class AnswerRows:
             for column in table.columns
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
+        self.indexes: set[int] = set()
         self.by_name: dict[ImageName, ImageRows] = {}
         for line, row in table.rows:
             if answer is None:
@@ -123,6 +125,7 @@ class AnswerRows:
         index = table.text(line, row, self._index) or "0"
         number = _INDEX.fullmatch(index)
         if prompt and number is not None:
+            self.indexes.add(int(number[1]))
             return prompt_name(prompt, int(number[1]))
         what = f"the index '{shown(index)}' is no whole number" if prompt else "it names none"
         raise T2IBenchError(

@@ -22,6 +22,7 @@ from t2ibench.models.judges.answer_rows import (
     ImageName,
     ImageRows,
     names_of_image,
+    prompt_name,
     question_key,
 )
 from t2ibench.models.judges.class_words import class_named
@@ -147,8 +148,10 @@ class AnswersJudge:
         matched: set[int] = set()
         answers: dict[Question, Counter[str]] = {}
         first: StoredImage | None = None
+        images: Counter[str] = Counter()
         for image, questions in asked:
             first = first or image
+            images[image.prompt] += 1
             for name in names_of_image(image.sha256, image.prompt, image.index):
                 rows = self._by_image.get(name)
                 if rows is not None:
@@ -156,12 +159,28 @@ class AnswersJudge:
                     self._count(rows, questions, answers)
         if first is None:
             return None
+        self._check_first_index(images)
         unmatched = self._unmatched(matched, first)
         report = AnswerReport(self._rows, self._column_of)
         report.check(answers)
         further = [f"{self.name}: {line}" for line in report.lines(answers)]
         lines = [*self._rows.table.notes, unmatched, *further]
         return " ".join(line for line in lines if line) or None
+
+    def _check_first_index(self, images: Counter[str]) -> None:
+        """Refuse indexes from 1: each image would get the answer of the one before it."""
+        indexes = self._rows.indexes
+        beyond = [
+            prompt
+            for prompt, count in images.items()
+            if prompt_name(prompt, count) in self._by_image
+        ]
+        if indexes and min(indexes) == 1 and beyond:
+            raise T2IBenchError(
+                f"{self._rows.table.where()}: its indexes are 1 to {max(indexes)}, but the first "
+                f"image of a prompt is 0: '{shown(beyond[0])}' has {images[beyond[0]]} images.",
+                "Count from 0, or name images by 'file'.",
+            )
 
     def _count(
         self,

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import dropwhile
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, shown
@@ -97,6 +98,8 @@ def choose_delimiter(text: str) -> str:
     best_fit = (0.0, 0)
     for delimiter in DELIMITERS:
         records = _sample(text, delimiter)
+        # A title above the headings is a line of one cell, which Excel fills up with empty ones.
+        records = list(dropwhile(lambda cells: _width(cells) < 2 <= len(cells), records))
         heading = _width(records[0]) if records else 0
         if heading < 2:
             continue

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 _HEADINGS = {
     "image": (
         "file, file name, image, path, sha256, image file, image name, image path, file path, img, "
-        "img name, img path, picture, photo, Dateiname, Datei, Bild, Bilddatei, Bildname, "
-        "Dateipfad, fichier, nom du fichier, nom de fichier, archivo, nombre de archivo, "
-        "nombre del archivo, fichero, imagen, arquivo, nome do arquivo, imagem, nome file, "
+        "img name, img path, picture, photo, image url, Input.image, Input.image url, Dateiname, "
+        "Datei, Bild, Bilddatei, Bildname, Dateipfad, fichier, nom du fichier, nom de fichier, "
+        "archivo, nombre de archivo, nombre del archivo, fichero, imagen, arquivo, nome do arquivo, imagem, nome file, "
         "immagine, bestand, bestandsnaam, afbeelding, plik, файл, имя файла, 文件名, 文件, 图片, "
         "ファイル名, ファイル, 画像, 파일, 파일명"
     ),
