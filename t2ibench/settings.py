@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.arguments import Args, Names, Paths, expected, format_args
+from t2ibench.arguments import Args, Columns, Names, Paths, expected, format_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class RunSettings(Measurement):
         Args, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
     ] = _NO_ARGS
     columns: Annotated[
-        Args, _what("k=NAME,…", "headings of people's tables: image=Name,prompt=Text")
+        Columns, _what("k=NAME,…", "headings of people's tables: image=Name,prompt=Text")
     ] = _NO_ARGS
     pattern: Annotated[
         str | None,

@@ -133,9 +133,11 @@ def run(arguments: argparse.Namespace) -> int:
     task = _head(arguments, output, proposer, proposal) | size | dict(proposed.body) | notes
     _write(output, task)
     reporter.say(f"Replies: {replies} ({asked} asked now)")
+    again = _layout_flags(arguments)
     flags = f"--include-path {shlex.quote(str(output.parent))} --tasks {task['id']}"
     if images:
-        reporter.say(f"Task: {output}. Run it: t2ibench --model {arguments.captions} {flags}")
+        model = shlex.quote(arguments.captions)
+        reporter.say(f"Task: {output}. Run it: t2ibench --model {model} {flags}{again}")
         reporter.say(
             "  with --judge answers:FILE, people's answers, or a model, which is downloaded: "
             "--judge qwen3-vl-4b."
@@ -143,6 +145,12 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         reporter.say(f"Task: {output}; run it with {flags}")
     return 3 if proposed.failed else 0
+
+
+def _layout_flags(arguments: argparse.Namespace) -> str:
+    """The flags that a run needs, too, to read the same folder."""
+    flags = (("--columns", arguments.columns), ("--pattern", arguments.pattern))
+    return "".join(f" {flag} {shlex.quote(text)}" for flag, text in flags if text)
 
 
 def _subjects(

@@ -18,7 +18,7 @@ def with_captions(
     tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
 ) -> tuple[list[LoadedTask], list[str]]:
     """Tasks with their captions: those that are given, or those that the run keeps."""
-    given = {pool: Source(place) for pool, place in settings.captions.items()}
+    given = {pool: Source(place, settings.columns) for pool, place in settings.captions.items()}
     _refuse_unused(tasks, given)
     lines = list[str]()
     whole, waiting = list[LoadedTask](), list[LoadedTask]()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -13,7 +14,7 @@ from t2ibench.errors import T2IBenchError, TaskFileError, shown
 from t2ibench.methods.core.pools import CaptionPool, CaptionSource
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.models.proposers import create_proposer
-from t2ibench.proposals.captions import is_id, read_captions
+from t2ibench.proposals.captions import TableLayout, is_id, read_captions
 from t2ibench.proposals.proposal import proposal_of, propose
 from t2ibench.store.file_errors import reading
 from t2ibench.tasks.loader import LoadedTask, check_task, task_hash
@@ -22,9 +23,10 @@ from t2ibench.tasks.source import Document
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where captions are: a file, folder or `datasets` id, as given."""
+    """Where captions are: a file, folder or `datasets` id, as given; headings of its table."""
 
     place: str
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -49,7 +51,8 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     """A task with its captions."""
     sha256 = source.sha256()
     split = None if sha256 is not None else pool.split
-    captions = read_captions(source.place, split=pool.split, people=pool.people)
+    layout = TableLayout(columns=source.columns)
+    captions = read_captions(source.place, split=pool.split, people=pool.people, layout=layout)
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)

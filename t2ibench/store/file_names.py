@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 from t2ibench.errors import shown
 from t2ibench.store.files import natural_key
@@ -22,8 +23,9 @@ _BESIDE_WORDS = (
 )
 _BESIDE = frozenset(_BESIDE_WORDS.split())
 _HIDDEN = frozenset({"thumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "icon\r"})
-# A path of another machine: from the root, from a drive, or a share of a network.
-_ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\)")
+# A path of another machine: from the root, from a drive, a share of a network, or an address.
+_ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]*://)")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^?#]*")
 _LABEL_STUDIO = re.compile(r"/data/upload/\d+/[0-9a-f]{8}-(.+)")
 _LOCAL_FILES = re.compile(r".*/data/local-files/\?d=(.+)")
 
@@ -160,6 +162,9 @@ def _spellings(name: str) -> Iterator[str]:
 
 def _ends(name: str) -> Iterator[str]:
     """The ends of a path of another machine, the longest first."""
+    address = _ADDRESS.match(name)
+    if address is not None:
+        name = unquote(address[0])
     if _ABSOLUTE.match(name):
         parts = [part for part in name.replace("\\", "/").split("/") if part and part != ".."]
         for start in range(1, len(parts)):

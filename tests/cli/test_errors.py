@@ -315,7 +315,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     ("validate nowhere", "", "No such file or folder"),
     ("explore STORED --port 99999", "", "Port 99999 cannot be used"),
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
-    (f"{PROPOSE} x.txt", "a\nmän rides".encode("latin-1"), "x.txt:2 is not UTF-8"),
+    (f"{PROPOSE} x.txt", b"a\nm\x81n rides", "x.txt:2 is not UTF-8"),
     (f"{TIBET} --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
     (SHEET.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
     (ANSWERS, HEAD + "²,x\n".encode(), "x.csv:2: a row needs"),

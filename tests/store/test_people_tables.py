@@ -208,7 +208,7 @@ def test_columns_that_a_user_names(tmp_path: Path) -> None:
     assert table_of(tmp_path / "a.csv", content, columns={"file": "Name"}).find("image") == "Name"
     absent = table_of(tmp_path / "a.csv", content, columns={"image": "Nmae"})
     assert absent.find("image") == "file" and "has no column 'Nmae'" in absent.notes[0]
-    with pytest.raises(T2IBenchError, match="no column 'answer'. Its columns are 'Name', 'Text'"):
+    with pytest.raises(T2IBenchError, match=r"no column 'answer'\. Its columns are 'Name', 'Text'"):
         absent.need("answer", "each row has one")
 
 
@@ -308,7 +308,7 @@ def test_merged_cells_sheets_and_formulas(tmp_path: Path) -> None:
     assert any("'Sheet' is read; there are also 'Zweite Runde'" in note for note in table.notes)
     assert any("1 formulas have no stored value" in note for note in table.notes)
     assert read_table(path, sheet="zweite  runde").rows == [(2, {"file": "z.png"})]
-    with pytest.raises(T2IBenchError, match="no sheet 'Zweite'.*Its sheets: Sheet, Zweite Runde"):
+    with pytest.raises(T2IBenchError, match=r"no sheet 'Zweite'.*Its sheets: Sheet, Zweite Runde"):
         read_table(path, sheet="Zweite")
 
 
@@ -391,7 +391,7 @@ def test_what_only_looks_like_a_workbook(tmp_path: Path, data: bytes, message: s
 def test_an_open_document_sheet_is_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
         archive.writestr("content.xml", "<x/>")
-    with pytest.raises(T2IBenchError, match="OpenDocument sheet.*Save it as .xlsx"):
+    with pytest.raises(T2IBenchError, match=r"OpenDocument sheet.*Save it as \.xlsx"):
         read_table(tmp_path / "a.ods")
 
 
@@ -403,3 +403,9 @@ def test_a_hundred_thousand_rows_take_seconds(tmp_path: Path) -> None:
     start = time.process_time()
     assert len(read_table(tmp_path / "a.csv").rows) == 100_000
     assert time.process_time() - start < 5
+
+
+def test_the_documentation_lists_every_known_heading() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
+    assert {role: tuple(names.split(", ")) for role, names in rows.items()} == dict(KNOWN_HEADINGS)

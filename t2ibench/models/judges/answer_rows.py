@@ -22,6 +22,7 @@ _PROMPT = "prompt"
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
+_FORMULA_MARK = re.compile("^'(?=[=+@-])")  # what `label export` puts before a formula
 _NOT_ASKED = frozenset({"id", "prompt", "index", "classes", "image", "sha256", "file", "path"})
 _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
@@ -42,6 +43,17 @@ class ImageRows:
         return [(line, text) for line, text in texts if text]
 
 
+def question_key(question: str) -> str:
+    """What is equal for two spellings of a question: case, spaces and the mark do not count.
+
+    Examples:
+        >>> question_key("What is  the Gender?") == question_key("what is the gender")
+        True
+    """
+    plain = " ".join(composed(question).casefold().split()).rstrip("?:. ")
+    return _FORMULA_MARK.sub("", plain)
+
+
 def prompt_name(prompt: str, index: int) -> ImageName:
     """The name of an image by its prompt and index."""
     return _PROMPT, f"{index}\0{' '.join(composed(prompt).split()).casefold()}"
@@ -59,6 +71,7 @@ class AnswerRows:
         wide: Whether each question has a column of its own; else there is a column 'answer'.
         columns: The headings under which answers may stand.
         by_name: The rows by the image's name, as the file gives it.
+        indexes: The indexes of rows that name an image by its prompt.
     """
 
     def __init__(self, table: Table) -> None:
@@ -68,7 +81,7 @@ class AnswerRows:
         self._prompt = table.find("prompt")
         self._index = table.find("index")
         self._is_sheet = set(map(heading_key, table.columns)) >= _SHEET_COLUMNS
-        if table.rows and self._image is None and self._prompt is None:
+        if self._image is None and self._prompt is None:
             raise table.lacks(
                 "image",
                 "a row needs its image ('file', 'sha256', or 'prompt' and 'index') and an 'answer' "
@@ -83,19 +96,21 @@ class AnswerRows:
             for column in table.columns
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
+        self.indexes: set[int] = set()
         self.by_name: dict[ImageName, ImageRows] = {}
         for line, row in table.rows:
             if answer is None:
                 answers = {column: table.text(line, row, column) for column in self._filled(row)}
             else:
                 text = table.text(line, row, answer)
-                answers = {table.text(line, row, question): text} if text else {}
+                asked = question_key(table.text(line, row, question))
+                answers = {asked: text} if text else {}
             if any(answers.values()):
                 name = self._name(line, row)
                 self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))
 
     def _filled(self, row: Mapping[str, object]) -> Iterable[str]:
-        return (column for column in self.columns if row.get(column) not in {"", None})
+        return (column for column in self.columns if row.get(column) not in ("", None))
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
         """How a row names its image."""
@@ -110,6 +125,7 @@ class AnswerRows:
         index = table.text(line, row, self._index) or "0"
         number = _INDEX.fullmatch(index)
         if prompt and number is not None:
+            self.indexes.add(int(number[1]))
             return prompt_name(prompt, int(number[1]))
         what = f"the index '{shown(index)}' is no whole number" if prompt else "it names none"
         raise T2IBenchError(

@@ -16,7 +16,15 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.judges.answer_rows import AnswerRows, ImageName, ImageRows, names_of_image
+from t2ibench.models.judges.answer_report import AnswerReport, Question, quoted, values_of
+from t2ibench.models.judges.answer_rows import (
+    AnswerRows,
+    ImageName,
+    ImageRows,
+    names_of_image,
+    prompt_name,
+    question_key,
+)
 from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.judges.question_column import QuestionColumn, column_of
 from t2ibench.models.locations import is_file
@@ -27,13 +35,8 @@ from t2ibench.store.labels import labeller_name
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.reader import read_table
 
-Question = tuple[str, tuple[str, ...]]
 _OPTION = re.compile(r",(?=(?:by|sheet)=)")
-# Answers to every question, which name no class and need no line.
-_NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
 _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
-_VALUES = 6  # different answers in a message
-_MOST_VALUES = 12  # a column with more has no classes
 
 
 class AnswersArguments(Arguments):
@@ -95,7 +98,7 @@ class AnswersJudge:
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
         """The answers to a question about one image, with their lines."""
         if not self._rows.wide:
-            return rows.given(question[0]) or rows.given("")
+            return rows.given(question_key(question[0])) or rows.given("")
         column = self._column_of(question).name
         return [] if column is None else rows.given(column)
 
@@ -124,9 +127,9 @@ class AnswersJudge:
         elif column.candidates and column.by_heading:
             raise T2IBenchError(
                 f"{self._rows.table.where()}: '{shown(question[0])}' may be answered by "
-                f"{_quoted(column.candidates)}.",
+                f"{quoted(column.candidates)}.",
                 "Say which: --columns WORD=NAME, with a word of the question and the column's name "
-                f"({', '.join(map(self._values, column.candidates))}).",
+                f"({'; '.join(values_of(self._rows, name) for name in column.candidates)}).",
             )
         return column
 
@@ -145,8 +148,10 @@ class AnswersJudge:
         matched: set[int] = set()
         answers: dict[Question, Counter[str]] = {}
         first: StoredImage | None = None
+        images: Counter[str] = Counter()
         for image, questions in asked:
             first = first or image
+            images[image.prompt] += 1
             for name in names_of_image(image.sha256, image.prompt, image.index):
                 rows = self._by_image.get(name)
                 if rows is not None:
@@ -154,9 +159,28 @@ class AnswersJudge:
                     self._count(rows, questions, answers)
         if first is None:
             return None
+        self._check_first_index(images)
         unmatched = self._unmatched(matched, first)
-        lines = [*self._rows.table.notes, unmatched, *self._unfit(answers)]
+        report = AnswerReport(self._rows, self._column_of)
+        report.check(answers)
+        further = [f"{self.name}: {line}" for line in report.lines(answers)]
+        lines = [*self._rows.table.notes, unmatched, *further]
         return " ".join(line for line in lines if line) or None
+
+    def _check_first_index(self, images: Counter[str]) -> None:
+        """Refuse indexes from 1: each image would get the answer of the one before it."""
+        indexes = self._rows.indexes
+        beyond = [
+            prompt
+            for prompt, count in images.items()
+            if prompt_name(prompt, count) in self._by_image
+        ]
+        if indexes and min(indexes) == 1 and beyond:
+            raise T2IBenchError(
+                f"{self._rows.table.where()}: its indexes are 1 to {max(indexes)}, but the first "
+                f"image of a prompt is 0: '{shown(beyond[0])}' has {images[beyond[0]]} images.",
+                "Count from 0, or name images by 'file'.",
+            )
 
     def _count(
         self,
@@ -192,111 +216,9 @@ class AnswersJudge:
             f"{image.index}).",
         )
 
-    def _unfit(self, answers: dict[Question, Counter[str]]) -> list[str]:
-        """Lines about answers that are none of the classes, or are a class by another word."""
-        lines = []
-        fitting = 0
-        for question, counts in answers.items():
-            classes = question[1]
-            if not classes:
-                fitting += counts.total()
-                continue
-            read = {text: class_named(text, classes) for text in counts}
-            no_class = {text for text in counts if text.casefold() in _NO_CLASS}
-            fitting += sum(counts[text] for text in counts if read[text] or text in no_class)
-            unfit = Counter(
-                {text: counts[text] for text in counts if not read[text] and text not in no_class}
-            )
-            lines.append(self._unfit_line(question, unfit))
-            lines.append(self._other_words(question, read))
-        lines = [line for line in lines if line]
-        if answers and not fitting and (lines or not self._answers_any(answers)):
-            raise self._nothing_fits(answers, lines)
-        return [f"{self.name}: {line}" for line in lines]
-
-    def _answers_any(self, questions: Iterable[Question]) -> bool:
-        """Whether the file answers one of some questions at all, about whatever image."""
-        if self._rows.wide:
-            return any(self._column_of(question).name is not None for question in questions)
-        return any(
-            any(self._rows.texts(name)) for question, _ in questions for name in (question, "")
-        )
-
-    def _unfit_line(self, question: Question, unfit: Counter[str]) -> str:
-        if not unfit:
-            return ""
-        column = self._column_of(question).name if self._rows.wide else question[0]
-        verb = "answer" if unfit.total() == 1 else "answers"
-        are = "is" if unfit.total() == 1 else "are"
-        count = "counts" if unfit.total() == 1 else "count"
-        return (
-            f"{unfit.total()} {verb} of '{shown(column)}' {are} none of the classes "
-            f"({', '.join(map(shown, question[1]))}) and {count} as unknown: {_counted(unfit)}."
-        )
-
-    def _other_words(self, question: Question, read: dict[str, str | None]) -> str:
-        """A line about words that stand for a class."""
-        words = [
-            f"'{shown(text, 60)}' as {shown(name)}"
-            for text, name in read.items()
-            if name is not None and text.casefold() != name.casefold()
-        ]
-        more = ", …" if len(words) > _VALUES else ""
-        return f"read {', '.join(words[:_VALUES])}{more}." if words else ""
-
-    def _nothing_fits(
-        self, answers: dict[Question, Counter[str]], lines: Sequence[str]
-    ) -> T2IBenchError:
-        """The error for a file of which no answer is a class of a question."""
-        table = self._rows.table
-        if lines:
-            return T2IBenchError(
-                f"{table.where()}: {' '.join(lines)} {table.listed()}",
-                "Write the classes as they are in the task, or name another column: "
-                "--columns WORD=NAME, with a word of the question.",
-            )
-        questions = ", ".join(f"'{shown(question)}'" for question, _ in answers)
-        classes = ", ".join(map(shown, next(iter(answers))[1]))
-        if not self._rows.wide:
-            named = Counter(
-                name
-                for rows in self._rows.by_name.values()
-                for _, given in rows.answers
-                for name in given
-            )
-            return T2IBenchError(
-                f"{table.where()}: it answers {_counted(named)}, but this run asks {questions}.",
-                "Write the question word for word, or leave the column 'question' out.",
-            )
-        values = "; ".join(filter(None, map(self._values, self._rows.columns)))
-        return T2IBenchError(
-            f"{table.where()}: no column answers {questions} ({classes}). {table.listed()} "
-            f"{values}".rstrip(),
-            "Head it by a word of the question, or say which it is: --columns WORD=NAME; and "
-            "write the classes as they are in the task.",
-        )
-
-    def _values(self, column: str) -> str:
-        """A column with its values and their counts; empty for one of many values."""
-        counts = Counter(self._rows.texts(column))
-        if not counts or len(counts) > _MOST_VALUES:
-            return ""
-        return f"'{shown(column, 60)}': {_counted(counts)}"
-
 
 def _meaning(text: str, classes: Sequence[str]) -> str:
     return class_named(text, classes) or text.casefold()
-
-
-def _quoted(names: Iterable[str]) -> str:
-    *others, last = [f"'{shown(name, 60)}'" for name in names]
-    return f"{', '.join(others)} or {last}"
-
-
-def _counted(counts: Counter[str]) -> str:
-    """Values with how often each is there, the most frequent first."""
-    listed = ", ".join(f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_VALUES))
-    return f"{listed}, …" if len(counts) > _VALUES else listed
 
 
 def _create(request: Request[AnswersArguments]) -> AnswersJudge:

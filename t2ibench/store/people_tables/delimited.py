@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import dropwhile
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, shown
@@ -39,6 +40,18 @@ def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
         text = text[declared.end() :]
         lines_before = 1
     delimiter = declared[1] if declared is not None else choose_delimiter(text)
+    mark = re.escape(delimiter)
+    try:
+        return _records(text, path, delimiter, lines_before), delimiter
+    except T2IBenchError:
+        # Spaces behind a closing quote, which some programs write; nothing is lost without them.
+        narrow = re.sub(rf'(?<=") +(?={mark}|\r|\n|$)', "", text)
+        if narrow == text:
+            raise
+        return _records(narrow, path, delimiter, lines_before), delimiter
+
+
+def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[Record]:
     spaced = re.search(f'{re.escape(delimiter)} +"', text) is not None
     records: list[Record] = []
     reader = csv.reader(
@@ -52,7 +65,7 @@ def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
             line = lines_before + reader.line_num + 1
     except csv.Error as error:
         raise _slip(error, path, line) from None
-    return records, delimiter
+    return records
 
 
 def _slip(error: csv.Error, path: Path, line: int) -> T2IBenchError:
@@ -85,6 +98,8 @@ def choose_delimiter(text: str) -> str:
     best_fit = (0.0, 0)
     for delimiter in DELIMITERS:
         records = _sample(text, delimiter)
+        # A title above the headings is a line of one cell, which Excel fills up with empty ones.
+        records = list(dropwhile(lambda cells: _width(cells) < 2 <= len(cells), records))
         heading = _width(records[0]) if records else 0
         if heading < 2:
             continue

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 # stands first here is read. docs/people.md lists them; a test holds the two together.
 _HEADINGS = {
     "image": (
-        "file, file name, image, path, sha256, image file, image name, image path, file path, img, "
-        "img name, img path, picture, photo, Dateiname, Datei, Bild, Bilddatei, Bildname, "
-        "Dateipfad, fichier, nom du fichier, nom de fichier, archivo, nombre de archivo, "
-        "nombre del archivo, fichero, imagen, arquivo, nome do arquivo, imagem, nome file, "
-        "immagine, bestand, bestandsnaam, afbeelding, plik, файл, имя файла, 文件名, 文件, 图片, "
-        "ファイル名, ファイル, 画像, 파일, 파일명"
+        "file, file name, image, path, sha256, image file, image name, image path, file path, "
+        "img, img name, img path, picture, photo, image url, Input.image, Input.image url, "
+        "Dateiname, Datei, Bild, Bilddatei, Bildname, Dateipfad, fichier, nom du fichier, nom "
+        "de fichier, archivo, nombre de archivo, nombre del archivo, fichero, imagen, arquivo, "
+        "nome do arquivo, imagem, nome file, immagine, bestand, bestandsnaam, afbeelding, "
+        "plik, файл, имя файла, 文件名, 文件, 图片, ファイル名, ファイル, 画像, 파일, 파일명"
     ),
     "prompt": (
         "prompt, text, caption, prompt text, text prompt, Prompttext, Eingabe, texte, invite, "

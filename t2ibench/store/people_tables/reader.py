@@ -24,6 +24,7 @@ from t2ibench.store.people_tables.workbook import is_workbook, workbook_records
 
 TABLE_SUFFIXES = frozenset({".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json"})
 _LARGEST = 64 * 2**20  # bytes
+_MOST_TITLES = 5  # lines above the headings
 _SHOWN = 20  # columns in a message
 _JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
@@ -85,7 +86,7 @@ class Table:
         near = did_you_mean(wanted or names[0], self.columns)
         others = f"Known headings: {', '.join(names[:6])}, …; or" if len(names) > 1 else "Or"
         return T2IBenchError(
-            f"{self.where()}: {what}.{near} {self.listed()}",
+            " ".join([f"{self.where()}: {what}.{near} {self.listed()}", *self.notes]),
             f"{purpose[:1].upper()}{purpose[1:]}. {others} name it: --columns {role}=NAME.",
         )
 
@@ -175,10 +176,11 @@ def _from_json(path: Path, records: Sequence[JsonRecord]) -> Table:
 def _from_records(path: Path, records: Sequence[Record], delimiter: str | None) -> Table:
     if not records:
         return Table(path, [], [])
-    heading_line, first = records[0]
+    rows = list(records)
+    notes = _without_title(path, rows)
+    heading_line, first = rows.pop(0)
     headings = [cleaned_heading(cell) for cell in first]
-    rows = list(records[1:])
-    notes = _without_second_headings(path, rows)
+    notes += _without_second_headings(path, rows)
     if headings and not headings[0] and any(headings):
         headings[0] = _INDEX_COLUMN  # row numbers of pandas and R
     last = max((number for number, heading in enumerate(headings, 1) if heading), default=0)
@@ -198,6 +200,23 @@ def _from_records(path: Path, records: Sequence[Record], delimiter: str | None) 
     return table
 
 
+def _without_title(path: Path, rows: list[Record]) -> list[str]:
+    """Take out what stands above the headings: lines of one cell, before lines of several."""
+    first_wide = next((number for number, (_, cells) in enumerate(rows) if _filled(cells) > 1), 0)
+    if not 0 < first_wide <= _MOST_TITLES:
+        return []
+    titles = [next(cell for cell in cells if cell.strip()) for _, cells in rows[:first_wide]]
+    if any(role_of(title) is not None for title in titles):
+        return []
+    del rows[:first_wide]
+    lines = "; ".join(f"'{shown(title.strip(), 60)}'" for title in titles)
+    return [f"{shown(path, 400)}: above its headings stands {lines}, which is left out."]
+
+
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
+
+
 def _without_second_headings(path: Path, rows: list[Record]) -> list[str]:
     """Take out the two further rows of headings that Qualtrics exports."""
     for number, (_, cells) in enumerate(rows[:2]):
@@ -212,9 +231,9 @@ def _check_beyond(table: Table, line: int, cells: Sequence[str], last: int, deli
     """Refuse text to the right of the last heading: it is most often a comma without quotes."""
     beyond = next((cell for cell in cells[last:] if cell.strip()), None)
     if beyond is not None:
-        filled = len([cell for cell in cells if cell.strip()])
+        width = max(_filled(cells), last + 1)
         raise T2IBenchError(
-            f"{table.where(line)}: {max(filled, last + 1)} cells, but the header has {last}: "
+            f"{table.where(line)}: {width} cells, but the header has {last}: "
             f"'{shown(beyond.strip(), 60)}' is under no heading.",
             f"Put texts that contain {DELIMITER_NAMES[delimiter]} into double quotes, or give the "
             "column a heading.",

@@ -7,7 +7,9 @@ try { answers = JSON.parse(localStorage.getItem(key)) || {}; } catch { answers =
 let at = Math.max(0, rows.findIndex((row) => !(row.id in answers)));
 
 function field(text) {
-  const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  // As reports/csv.py: a spreadsheet sees a formula behind spaces and in full-width forms, too.
+  const formula = /^(?:[\s\0\u200b]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/.test(text);
+  const safe = formula && Number.isNaN(Number(text)) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

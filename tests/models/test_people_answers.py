@@ -1,0 +1,377 @@
+"""Answers of people as their programs export them: read, or refused with what is there."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import shutil
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from openpyxl import Workbook
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import create_generator
+from t2ibench.models.judges import create_judges
+from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.protocols import ImageRequest, Query
+from t2ibench.store.images import StoredImage
+from tests.models.tiny import images
+
+QUESTION = "What is the gender of the person?"
+CLASSES = ("female", "male")
+PROMPTS = {"nurse": "A photo of a nurse", "chef": "A photo of a chef"}
+TRUTH = {
+    **{f"nurse_{number}.png": "female" for number in range(3)},
+    **{"nurse_3.png": "male", "chef_0.png": "female"},
+    **{f"chef_{number}.png": "male" for number in range(1, 4)},
+}
+RIGHT = {"nurse": {"female": 3, "male": 1}, "chef": {"female": 1, "male": 3}}
+WORDS = {"female": "Woman", "male": "Man"}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("drawn")
+    for name, image in zip(TRUTH, images(len(TRUTH), 8), strict=True):
+        image.save(folder / name)
+    rows = [f"{name},{PROMPTS[name[:-6]]}\n" for name in TRUTH]
+    (folder / "prompts.csv").write_text("file,prompt\n" + "".join(rows))
+    return folder
+
+
+@pytest.fixture
+def folder(drawn: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(drawn, tmp_path / "my images")
+
+
+def images_of(folder: Path, **args: str) -> list[StoredImage]:
+    generator = create_generator(f"folder:{folder}", args)
+    stored = []
+    for prompt in PROMPTS.values():
+        for index in range(generator.available(prompt) or 0):
+            (drawn_image,) = generator.generate([ImageRequest(prompt, index, 0)])
+            path = drawn_image.path
+            assert path is not None
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            stored.append(StoredImage(path, digest, prompt, index))
+    return stored
+
+
+def asked(
+    folder: Path,
+    answers: str,
+    question: str = QUESTION,
+    classes: tuple[str, ...] = CLASSES,
+    **args: str,
+) -> tuple[dict[str, dict[str, int]], str]:
+    """The counts of each prompt, and what a run is told; the order is that of a run."""
+    stored = images_of(folder)
+    (judge,) = create_judges([f"answers:{answers}"], args)
+    line = judge.check_images([(image, [(question, classes)]) for image in stored])  # type: ignore[attr-defined]
+    pixels = images(1, 8)[0]
+    counts: dict[str, Counter[str]] = {name: Counter() for name in PROMPTS}
+    for image in stored:
+        query = Query(pixels, image.prompt, image.index, image.sha256, question, classes)
+        (answer,) = judge.answer([query])
+        if answer.answer is not None:
+            counts[image.prompt.split()[-1]][answer.answer] += 1
+    return {name: dict(sorted(count.items())) for name, count in counts.items()}, line or ""
+
+
+def excel(folder: Path) -> str:
+    """A workbook with a title of its own for each column, numbers, an empty row and a lock file."""
+    book = Workbook()
+    sheet = book.active
+    sheet.title = "Tabelle1"
+    sheet.append(["Nr.", "Dateiname", "Gender ", "Datum"])
+    for number, (name, truth) in enumerate(TRUTH.items(), start=1):
+        sheet.append([number, name, truth.upper(), 45_000])
+    sheet.append([])
+    book.save(folder / "Auswertung 1.xlsx")
+    (folder / "~$Auswertung 1.xlsx").write_bytes(b"\x05anna")
+    return "Auswertung 1.xlsx"
+
+
+def excel_csv(folder: Path) -> str:
+    lines = ["sep=;", "Datei;Gender;;;"] + [f"{name};{truth};;;" for name, truth in TRUTH.items()]
+    (folder / "a.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+    return "a.csv"
+
+
+def excel_unicode_text(folder: Path) -> str:
+    lines = ["Bild\tGender\tBemerkung"] + [
+        f'{name}\t{truth}\t"ü; ""x"""' for name, truth in TRUTH.items()
+    ]
+    (folder / "a.txt").write_bytes("\r\n".join(lines).encode("utf-16"))
+    return "a.txt"
+
+
+def google_forms(folder: Path) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerow(
+        ["Timestamp", "Which picture?\n(file name)", "What is the gender\nof the person?"]
+    )
+    for name, truth in TRUTH.items():
+        writer.writerow(["2026/05/01 10:11:12 AM GMT+2", name, WORDS[truth]])
+    (folder / "forms.csv").write_text(out.getvalue(), newline="")
+    return "forms.csv"
+
+
+def google_sheets(folder: Path) -> str:
+    rows = [["Image", "person", "Gender", "Notes"]]
+    rows += [[name, "yes", truth, "a, b"] for name, truth in TRUTH.items()]
+    with (folder / "Sheet 1.tsv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter="\t").writerows(rows)
+    return "Sheet 1.tsv"
+
+
+def label_studio_csv(folder: Path) -> str:
+    rows = [["annotation_id", "annotator", "created_at", "gender", "id", "image", "lead_time"]]
+    for number, (name, truth) in enumerate(TRUTH.items()):
+        image = f"/data/upload/1/0a1b2c3d-{name}"
+        rows += [[number, who, f"2026-05-0{who}", truth, number, image, who] for who in (1, 2)]
+    with (folder / "project-1.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return "project-1.csv"
+
+
+def label_studio_json(folder: Path) -> str:
+    tasks = []
+    for number, (name, truth) in enumerate(TRUTH.items()):
+        choice = {"from_name": "gender", "type": "choices", "value": {"choices": [truth]}}
+        annotation = {"completed_by": 1, "result": [choice], "lead_time": 3.5}
+        data = {"image": f"/data/local-files/?d=exports/{name}"}
+        tasks.append({"id": number, "data": data, "annotations": [annotation]})
+    (folder / "project-1.json").write_text(json.dumps(tasks))
+    return "project-1.json"
+
+
+def label_studio_json_min(folder: Path) -> str:
+    rows = [
+        {"image": name, "id": 3, "gender": {"choices": [truth]}} for name, truth in TRUTH.items()
+    ]
+    (folder / "min.json").write_text(json.dumps(rows, indent=1))
+    return "min.json"
+
+
+def qualtrics(folder: Path) -> str:
+    with (folder / "q.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file)
+        writer.writerow(["StartDate", "image", "gender"])
+        writer.writerow(["Start Date", "image", "What is the gender of the person?"])
+        writer.writerow([json.dumps({"ImportId": name}) for name in ("startDate", "image", "QID1")])
+        writer.writerows(["2026-05-01 10:00", name, truth] for name, truth in TRUTH.items())
+    return "q.csv"
+
+
+def pandas_csv(folder: Path) -> str:
+    frame = pandas.DataFrame(
+        [(PROMPTS[name[:-6]], float(name[-5]), truth) for name, truth in TRUTH.items()],
+        columns=["prompt", "index", "gender"],
+    )
+    frame.to_csv(folder / "frame.csv")
+    return "frame.csv"
+
+
+def pandas_json(folder: Path) -> str:
+    pandas.DataFrame({"file": list(TRUTH), "gender": list(TRUTH.values())}).to_json(
+        folder / "frame.json"
+    )
+    return "frame.json"
+
+
+def r_csv2(folder: Path) -> str:
+    lines = ['"";"file";"gender";"age"']
+    lines += [f'"{n}";"{name}";"{truth}";31,5' for n, (name, truth) in enumerate(TRUTH.items(), 1)]
+    (folder / "r.csv").write_bytes("\n".join(lines).encode("latin-1"))
+    return "r.csv"
+
+
+def libre_office(folder: Path) -> str:
+    """Another folder of another machine, spaces around cells, old line ends."""
+    lines = ["'File name' , \"Gender\""]
+    lines += [
+        f'C:\\Users\\Ä\\my images\\{name.upper()}, "{truth}" ' for name, truth in TRUTH.items()
+    ]
+    (folder / "lo.csv").write_bytes("\r".join(lines).encode())
+    return "lo.csv"
+
+
+def faces(folder: Path) -> str:
+    """DeepFace's words, and the columns that it writes beside them."""
+    lines = ["img_path,region,dominant_gender,age"]
+    lines += [f"{name},\"{{'x': 1, 'y': 2}}\",{WORDS[truth]},31" for name, truth in TRUTH.items()]
+    (folder / "deepface.csv").write_text("\n".join(lines))
+    return "deepface.csv"
+
+
+NEWCOMERS = [
+    *(excel, excel_csv, excel_unicode_text, google_forms, google_sheets, label_studio_csv),
+    *(label_studio_json, label_studio_json_min, qualtrics, pandas_csv, pandas_json, r_csv2),
+    *(libre_office, faces),
+]
+
+
+@pytest.mark.parametrize("program", NEWCOMERS)
+def test_what_programs_export_is_read(folder: Path, program: Any) -> None:
+    name = program(folder)
+    args = {"columns": "image=Which picture? (file name)"} if program is google_forms else {}
+    assert asked(folder, f"{folder / name},by=anna", **args)[0] == RIGHT
+
+
+def written(folder: Path, *lines: str) -> str:
+    (folder / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return f"{folder / 'people.csv'},by=anna"
+
+
+def rows_with(words: dict[str, str]) -> list[str]:
+    return [f"{name},{words[truth]}" for name, truth in TRUTH.items()]
+
+
+def error_of(folder: Path, answers: str, **args: Any) -> str:
+    with pytest.raises(T2IBenchError) as caught:
+        asked(folder, answers, **args)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_words_that_fit_no_class_are_listed_with_their_counts(folder: Path) -> None:
+    german = {"female": "Frau", "male": "Mann"}
+    error = error_of(folder, written(folder, "file,gender", *rows_with(german)))
+    assert "people.csv:1: 8 answers of 'gender' are none of the classes (female, male)" in error
+    assert "'Frau' 4, 'Mann' 4" in error and "Its columns are 'file', 'gender'." in error
+    # A heading that no word of the question fits: the values are shown.
+    error = error_of(folder, written(folder, "file,Geschlecht", *rows_with(german)))
+    assert f"no column answers '{QUESTION}' (female, male)" in error
+    assert "'Geschlecht': 'Frau' 4, 'Mann' 4" in error
+    # Some fit: a line, and the others count.
+    mixed = rows_with({"female": "female", "male": "male"})
+    mixed[0] = "nurse_0.png,divers"
+    counts, line = asked(folder, written(folder, "file,gender", *mixed))
+    assert "1 answer of 'gender' is none of the classes" in line and "'divers' 1" in line
+    assert counts["nurse"] == {"female": 2, "male": 1, "unknown": 1}
+
+
+def test_words_for_a_class_are_read_and_said(folder: Path) -> None:
+    counts, line = asked(folder, written(folder, "file,gender", *rows_with(WORDS)))
+    assert counts == RIGHT
+    assert "read 'Woman' as female, 'Man' as male." in line
+
+
+def test_two_columns_that_may_answer_are_named(folder: Path) -> None:
+    rows = [f"{name},{truth},{truth}" for name, truth in TRUTH.items()]
+    rows[0] = "nurse_0.png,female,male"
+    answers = written(folder, "file,gender,person", *rows)
+    error = error_of(folder, answers)
+    assert "may be answered by 'gender' or 'person'" in error and "--columns WORD=NAME" in error
+    assert asked(folder, answers, columns="gender=gender")[0] == RIGHT
+    assert asked(folder, answers, columns="gender=person")[0]["nurse"] == {"female": 2, "male": 2}
+    # A column without a class is none that may answer, and a longer heading fits better.
+    answers = written(folder, "file,person,gender", *(f"{n},yes,{t}" for n, t in TRUTH.items()))
+    assert asked(folder, answers)[0] == RIGHT
+    rows = [f"{name},{truth},male" for name, truth in TRUTH.items()]
+    answers = written(folder, "file,gender of the person,gender", *rows)
+    assert asked(folder, answers)[0] == RIGHT
+
+
+def test_only_columns_that_are_used_contradict(folder: Path) -> None:
+    rows = [f"{name},{truth},{number}" for number, (name, truth) in enumerate(TRUTH.items())]
+    twice = [*rows, *(f"{row[:-1]}9" for row in rows)]
+    assert asked(folder, written(folder, "file,gender,lead_time", *twice))[0] == RIGHT
+    error = error_of(folder, written(folder, "file,gender,rater", *rows, "nurse_0.png,male,2"))
+    assert ":10: 'gender' is answered differently: 'male' here, 'female' in line 2" in error
+    assert "one file for each person" in error and "'rater' says who answered" in error
+    # The same class by two words is no contradiction.
+    again = [f"{name},{WORDS[truth]},7" for name, truth in TRUTH.items()]
+    assert asked(folder, written(folder, "file,gender,rater", *rows, *again))[0] == RIGHT
+
+
+def test_the_index_and_its_refusal(folder: Path) -> None:
+    rows = [f"{PROMPTS[name[:-6]]};{name[-5]},0;{truth}" for name, truth in TRUTH.items()]
+    assert asked(folder, written(folder, "Prompt;Index;Gender", *rows))[0] == RIGHT
+    error = error_of(folder, written(folder, "prompt,index,gender", "A photo of a chef,1.5,male"))
+    assert ":2: a row needs its image, but the index '1.5' is no whole number" in error
+
+
+def test_a_sheet_of_a_workbook_and_one_that_is_filled_in_part(folder: Path) -> None:
+    book = Workbook()
+    book.active.append(["Anleitung"])
+    sheet = book.create_sheet("Runde 2, Anna")
+    sheet.append(["file", "gender"])
+    for name, truth in TRUTH.items():
+        sheet.append([name, truth if name.startswith("nurse") else None])
+    book.save(folder / "a.xlsx")
+    counts, _ = asked(folder, f"{folder / 'a.xlsx'},sheet=Runde 2, Anna,by=anna")
+    assert counts == {"nurse": RIGHT["nurse"], "chef": {}}
+    error = error_of(folder, f"{folder / 'a.xlsx'},by=anna")
+    assert "Its columns are 'Anleitung'." in error and "there are also 'Runde 2, Anna'" in error
+
+
+def test_the_columns_of_a_file_without_images_are_listed(folder: Path) -> None:
+    error = error_of(folder, written(folder, "Nummer;Geschlecht", "1;Frau"))
+    assert "people.csv:1: no column 'file'. Its columns are 'Nummer', 'Geschlecht'." in error
+    assert "--columns image=NAME" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "classes", "name"),
+    [
+        ("Man", ("female", "male"), "male"),
+        (" WOMEN ", ("male", "female"), "female"),
+        ("f", ("man", "woman"), "woman"),
+        ("girl", ("men", "women"), "women"),
+        ("boy", ("man", "woman", "child"), None),
+        ("boy", ("boy", "girl", "man", "woman"), "boy"),
+        ("men", ("man", "male"), None),
+        ("A woman.", ("female", "male"), "female"),
+        ("Y", ("no", "yes"), "yes"),
+        (unicodedata.normalize("NFD", "Ärztin"), ("Ärztin", "Arzt"), "Ärztin"),
+        ("middle aged", ("young", "middle-aged", "old"), "middle-aged"),
+        ("Mann", ("female", "male"), None),
+        ("both", ("female", "male"), None),
+        ("a", ("a", "b"), "a"),
+        ("", ("female", "male"), None),
+    ],
+)
+def test_words_for_classes(text: str, classes: tuple[str, ...], name: str | None) -> None:
+    assert class_named(text, classes) == name
+
+
+def test_one_word_is_never_guessed_between_two_classes() -> None:
+    for word in ("man", "male", "m", "boy", "yes", "true", "child"):
+        for classes in (("man", "male"), ("Man", "man "), ("yes", "true"), ("kid", "child")):
+            named = class_named(word, classes)
+            assert named is None or word == named.casefold()
+
+
+def test_indexes_that_begin_at_one_are_refused(folder: Path) -> None:
+    rows = [f"{PROMPTS[name[:-6]]},{int(name[-5]) + 1},{t}" for name, t in TRUTH.items()]
+    error = error_of(folder, written(folder, "prompt,index,gender", *rows))
+    assert "its indexes are 1 to 4, but the first image of a prompt is 0" in error
+    assert "Count from 0" in error
+
+
+def test_addresses_and_headings_of_a_platform_for_crowds(folder: Path) -> None:
+    rows = [f"https://x.org/my%20images/{name}?v=1,{truth}" for name, truth in TRUTH.items()]
+    answers = written(folder, "Input.image_url,Answer.gender", *rows)
+    assert asked(folder, answers)[0] == RIGHT
+
+
+def test_a_title_above_the_headings_is_left_out_and_said(folder: Path) -> None:
+    book = Workbook()
+    for row in (["Umfrage Mai 2026"], [], ["Stand: Juni"], ["Datei", "Gender"], *TRUTH.items()):
+        book.active.append(row)
+    book.save(folder / "a.xlsx")
+    counts, line = asked(folder, f"{folder / 'a.xlsx'},by=anna")
+    assert counts == RIGHT
+    assert "above its headings stands 'Umfrage Mai 2026'; 'Stand: Juni', which is left out" in line
+    rows = [";".join(row) for row in TRUTH.items()]
+    assert asked(folder, written(folder, "Umfrage;", ";", "Datei;Gender", *rows))[0] == RIGHT
