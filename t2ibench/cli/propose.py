@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
     if images:
         reporter.say(f"Task: {output}. Run it: t2ibench --model {arguments.captions} {flags}")
         reporter.say(
-            "  with --judge answers:FILE, people's answers, or a model, which is downloaded: "
+            f"  with --judge {sheet.judge}, people's answers, or a model, which is downloaded: "
             "--judge qwen3-vl-4b."
         )
     else:
@@ -157,6 +157,11 @@ class _Sheet:
     path: Path | None = None
     columns: Sequence[Column] = ()
     attributes: Sequence[str] | None = None
+
+    @property
+    def judge(self) -> str:
+        """The judge that people's answers are."""
+        return "answers:FILE" if self.path is None else f"answers:{self.path},by=NAME"
 
     def proposer(self, spec: str) -> str:
         """The proposer of the attributes: lists of words ask about those that they have."""
@@ -187,11 +192,11 @@ class _Sheet:
 
     def lines(self, proposed: Proposed, command: str) -> list[str]:
         """What to know of the answers beside the task."""
-        from t2ibench.proposals.attributes import told
+        from t2ibench.proposals.attributes import remarks
 
         if self.path is None:
             return []
-        return told(proposed.body["biases"], self.columns, self.path, command)
+        return remarks(proposed.body["biases"], self.columns, self.path, command)
 
 
 def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
@@ -205,11 +210,11 @@ def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
         return _Sheet()
     path = sheet_of(arguments.captions, arguments.answers)
     columns = answered_columns(path) if path is not None else []
-    known: list[str] = []
+    choices: list[str] = []
     if arguments.proposer.startswith("word-lists"):  # a model may propose anything
         every = [*(column.name for column in columns), *map(plain, ATTRIBUTES)]
-        known = list(dict.fromkeys(every))
-    return _Sheet(path, columns, attributes_of(arguments.attributes, known))
+        choices = list(dict.fromkeys(every))
+    return _Sheet(path, columns, attributes_of(arguments.attributes, choices))
 
 
 def _again(arguments: argparse.Namespace) -> str:

@@ -54,11 +54,8 @@ def answered_columns(path: Path) -> list[Column]:
     columns = []
     for heading in table.columns:
         name = plain(heading)
-        values = Counter(
-            " ".join(row[heading].split()).casefold()
-            for _, row in table.rows
-            if row[heading].strip()
-        )
+        cells = [" ".join(row[heading].split()).casefold() for _, row in table.rows]
+        values = Counter(cell for cell in cells if cell)
         ranked = sorted(values, key=lambda value: (-values[value], value))
         classes = tuple(value for value in ranked if value not in _NO_CLASS)
         unknown = {value: values[value] for value in ranked if value in _NO_CLASS}
@@ -77,7 +74,7 @@ def plain(name: str) -> str:
     return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
 
 
-def attributes_of(text: str | None, known: Sequence[str]) -> list[str] | None:
+def attributes_of(text: str | None, choices: Sequence[str]) -> list[str] | None:
     """The attributes that `--attributes` names; None where it is not given."""
     if text is None:
         return None
@@ -85,10 +82,10 @@ def attributes_of(text: str | None, known: Sequence[str]) -> list[str] | None:
     if not names:
         raise T2IBenchError("--attributes: expected names such as gender,race.")
     for name in names:
-        if known and name not in known:
+        if choices and name not in choices:
             raise T2IBenchError(
-                f"--attributes: nothing to ask about '{shown(name)}'.{did_you_mean(name, known)}",
-                f"There are: {', '.join(map(shown, known))}.",
+                f"--attributes: nothing to ask about '{shown(name)}'.{did_you_mean(name, choices)}",
+                f"There are: {', '.join(map(shown, choices))}.",
             )
     return names
 
@@ -149,7 +146,7 @@ def _question(name: str, about: str) -> str:
     return f"What is the {name} of the {about}?"
 
 
-def told(
+def remarks(
     biases: Sequence[Mapping[str, Any]], columns: Sequence[Column], sheet: Path, command: str
 ) -> list[str]:
     """What to know of a sheet beside a task: values that count as unknown, and further columns."""

@@ -132,8 +132,8 @@ ATTRIBUTES = tuple(_CLASSES)  # that it can ask about
 class WordListsProposer:
     """Gender, age and race of the person in a caption, by fixed lists of words.
 
-    With `skin` it asks about skin tone instead of race, and with `attributes` about these; both only
-    where a caption names one person.
+    With `skin` it asks about skin tone instead of race, and with `attributes` about these; both
+    only where a caption names one person.
     """
 
     def __init__(self, skin: bool = False, attributes: Sequence[str] = ()) -> None:
