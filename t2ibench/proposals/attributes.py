@@ -32,11 +32,18 @@ class Column:
         name: What it is called, in plain words.
         classes: Its values, the most frequent first.
         unknown: Values that are no class, with their numbers.
+        cells: How many of its cells are filled.
     """
 
     name: str
     classes: tuple[str, ...]
     unknown: Mapping[str, int]
+    cells: int
+
+    @property
+    def repeats(self) -> bool:
+        """Whether its values come again, as classes do, and remarks do not."""
+        return 1 < len(self.classes) <= self.cells / 2
 
 
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
@@ -60,7 +67,7 @@ def answered_columns(path: Path) -> list[Column]:
         classes = tuple(value for value in ranked if value not in _NO_CLASS)
         unknown = {value: values[value] for value in ranked if value in _NO_CLASS}
         if name and name not in _NOT_ASKED and 0 < len(classes) <= MOST_CLASSES:
-            columns.append(Column(name, classes, unknown))
+            columns.append(Column(name, classes, unknown, values.total()))
     return columns
 
 
@@ -157,7 +164,7 @@ def remarks(
             values = ", ".join(f"{shown(value)} {n}" for value, n in column.unknown.items())
             lines.append(f"{sheet.name}: {shown(column.name)} counts as unknown: {values}.")
     absent = [name for name in asked if name not in {column.name for column in columns}]
-    further = [column for column in columns if column.name not in asked and len(column.classes) > 1]
+    further = [column for column in columns if column.name not in asked and column.repeats]
     if absent and len(absent) < len(asked):
         lines.append(f"{sheet.name} has no column for: {', '.join(map(shown, absent))}.")
     if further:
