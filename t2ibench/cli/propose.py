@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from t2ibench.cli.usage import add_device, add_flag, positive, tell_some
 from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.proposal import Proposal
+    from t2ibench.methods.core.proposal import Proposal, Proposed
     from t2ibench.models.language import Proposer
+    from t2ibench.proposals.attributes import Column
     from t2ibench.proposals.captions import TableLayout
 
 _EXAMPLES = """examples:
@@ -77,6 +79,18 @@ def add(verbs: Any) -> None:
     add_flag(captions, "--pattern P", "how names of images give prompts: '{prompt}_{index}.png'")
     add_flag(captions, "--split NAME", "split of a datasets id (train)")
     add_flag(captions, "--people", "captions of one person only")
+    add_flag(
+        captions,
+        "--attributes NAME,…",
+        "ask about these alone, such as gender,race: columns of people's answers, or what the "
+        "proposer can ask (default: all that it proposes)",
+    )
+    add_flag(
+        captions,
+        "--answers FILE",
+        "take the classes from this file of people's answers (default: people.csv in the folder "
+        "of --captions)",
+    )
     prompts = verb.add_argument_group("for methods that start from prompts")
     add_flag(prompts, "--prompt TEXT", "may be repeated", action="append")
     add_flag(prompts, "--prompts FILE", "a file of prompts, one a line")
@@ -88,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.proposals.captions import TableLayout, images_in
+    from t2ibench.proposals.captions import TableLayout, images_in, usable
     from t2ibench.proposals.proposal import proposal_of, propose
 
     proposal = proposal_of(arguments.method)
@@ -105,8 +119,9 @@ def run(arguments: argparse.Namespace) -> int:
     given |= parse_args(arguments.method_args, "--method-args")
     settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
     subjects = _subjects(arguments, proposal, layout)
+    sheet = _sheet(arguments, proposal)
     proposer = create_proposer(
-        arguments.proposer,
+        sheet.proposer(arguments.proposer),
         parse_args(arguments.proposer_args, "--proposer-args"),
         device=arguments.device,
         dtype=arguments.dtype,
@@ -122,6 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
         proposed, asked = propose(
             proposal, subjects, proposer, settings, replies=replies, advance=ticker.advance
         )
+    proposed = sheet.applied(proposed, usable(subjects))
     rest = "and {} more; the replies have them all."
     tell_some(proposed.problems, reporter.warn, _MOST_PROBLEMS, rest)
     for reason, count in proposed.dropped.items():
@@ -132,6 +148,8 @@ def run(arguments: argparse.Namespace) -> int:
     size = {"images_per_prompt": max(images.values())} if images else {}
     task = _head(arguments, output, proposer, proposal) | size | dict(proposed.body) | notes
     _write(output, task)
+    for line in sheet.lines(proposed, _again(arguments)):
+        reporter.say(line)
     reporter.say(f"Replies: {replies} ({asked} asked now)")
     again = _layout_flags(arguments)
     flags = f"--include-path {shlex.quote(str(output.parent))} --tasks {task['id']}"
@@ -139,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = shlex.quote(arguments.captions)
         reporter.say(f"Task: {output}. Run it: t2ibench --model {model} {flags}{again}")
         reporter.say(
-            "  with --judge answers:FILE, people's answers, or a model, which is downloaded: "
+            f"  with --judge {sheet.judge}, people's answers, or a model, which is downloaded: "
             "--judge qwen3-vl-4b."
         )
     else:
@@ -151,6 +169,79 @@ def _layout_flags(arguments: argparse.Namespace) -> str:
     """The flags that a run needs, too, to read the same folder."""
     flags = (("--columns", arguments.columns), ("--pattern", arguments.pattern))
     return "".join(f" {flag} {shlex.quote(text)}" for flag, text in flags if text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """People's answers beside the captions, and the attributes that are asked about."""
+
+    path: Path | None = None
+    columns: Sequence[Column] = ()
+    attributes: Sequence[str] | None = None
+
+    @property
+    def judge(self) -> str:
+        """The judge that people's answers are."""
+        return "answers:FILE" if self.path is None else f"answers:{self.path},by=NAME"
+
+    def proposer(self, spec: str) -> str:
+        """The proposer of the attributes: lists of words ask about those that they have."""
+        from t2ibench.models.proposers.word_lists import ATTRIBUTES
+        from t2ibench.proposals.attributes import plain
+
+        if self.attributes is None or not spec.startswith("word-lists"):
+            return spec
+        able = [name for name in ATTRIBUTES if plain(name) in self.attributes]
+        return f"word-lists:{'+'.join(able)}" if able else spec
+
+    def applied(self, proposed: Proposed, captions: Sequence[str]) -> Proposed:
+        """What is proposed about the attributes, with the classes of people's answers."""
+        from t2ibench.proposals.attributes import asked_about
+
+        if self.attributes is None and not self.columns:
+            return proposed
+        biases = asked_about(
+            proposed.body.get("biases", ()), self.attributes, self.columns, captions
+        )
+        error = None if biases else proposed.error
+        if self.attributes is not None and not biases and error is None:
+            error = T2IBenchError(
+                f"Nothing was proposed about {', '.join(self.attributes)}.",
+                "Name other --attributes, or another --proposer.",
+            )
+        return replace(proposed, body={**proposed.body, "biases": biases}, error=error)
+
+    def lines(self, proposed: Proposed, command: str) -> list[str]:
+        """What to know of the answers beside the task."""
+        from t2ibench.proposals.attributes import remarks
+
+        if self.path is None:
+            return []
+        return remarks(proposed.body["biases"], self.columns, self.path, command)
+
+
+def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
+    from t2ibench.models.proposers.word_lists import ATTRIBUTES
+    from t2ibench.proposals.attributes import answered_columns, attributes_of, plain, sheet_of
+
+    if proposal.subjects != "captions":
+        for flag in ("attributes", "answers"):
+            if getattr(arguments, flag):
+                raise T2IBenchError(f"--{flag} is for methods that start from captions.")
+        return _Sheet()
+    path = sheet_of(arguments.captions, arguments.answers)
+    columns = answered_columns(path) if path is not None else []
+    choices: list[str] = []
+    if arguments.proposer.startswith("word-lists"):  # a model may propose anything
+        every = [*(column.name for column in columns), *map(plain, ATTRIBUTES)]
+        choices = list(dict.fromkeys(every))
+    return _Sheet(path, columns, attributes_of(arguments.attributes, choices))
+
+
+def _again(arguments: argparse.Namespace) -> str:
+    """The command that was given, without its attributes."""
+    words = ["t2ibench", "propose", arguments.method, "--captions", arguments.captions]
+    return shlex.join([*words, "--output", arguments.output]) + _layout_flags(arguments)
 
 
 def _subjects(

@@ -38,7 +38,7 @@ from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.unread import unread_line, unread_prompts
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
@@ -324,6 +324,8 @@ class Job:
         """What was not embedded or answered, one line each."""
         lines = []
         for name, report in self.reports.items():
+            if is_file_of_answers(name):  # results say what it answers, question by question
+                continue
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
             lines += _unread_lines(name, report.unread)

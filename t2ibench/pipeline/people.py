@@ -11,14 +11,16 @@ import numpy as np
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.results.people import (
     AgreementScore,
+    AskedQuestion,
     DisputedImage,
     PairAgreement,
     PeopleAgreement,
 )
 from t2ibench.results.rates import rounded
 from t2ibench.stats.raters import Interval, alpha_interval, exact_share, kappa_interval
+from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.distinct import DistinctImages
-from t2ibench.store.people import Votes, counted_answer
+from t2ibench.store.people import Votes, counted_answer, person_of
 
 _SEED = 0  # nothing is compared across draws
 
@@ -58,6 +60,34 @@ def people_agreement(
             )
     found = [_agreement(about, one, level) for (about, _), one in asked.items()]
     return [one for one in found if len(one.people) > 1]
+
+
+def asked_questions(
+    needs: Needs, images: DistinctImages, judges: Mapping[str, AnswerStore], labels: Votes | None
+) -> list[AskedQuestion]:
+    """What files of answers, or labels where these are the judge, answer of a task's questions."""
+    files = {person_of(name): one for name, one in judges.items() if is_file_of_answers(name)}
+    sampled = not files and any(one.by_labels for one in judges.values())
+    if not files and not sampled:
+        return []
+    asked: dict[str, AskedQuestion] = {}
+    for need in dict.fromkeys(needs.questions):
+        about = need.about or need.question
+        question = asked.setdefault(
+            about, AskedQuestion(about=about, images=0, answered=0, sampled=sampled)
+        )
+        for attempt in images.first(need.prompt, need.images):
+            if attempt is None or attempt.status != "ok" or not attempt.sha256:
+                continue
+            key = (attempt.sha256, need.question, need.classes)
+            people = [name for name, one in files.items() if one.get(*key) is not None]
+            if sampled and labels is not None:
+                people = list(labels.votes(*key))
+            question.images += 1
+            question.answered += bool(people)
+            for name in people:
+                question.by[name] = question.by.get(name, 0) + 1
+    return list(asked.values())
 
 
 def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:

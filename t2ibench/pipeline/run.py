@@ -39,6 +39,7 @@ from t2ibench.results.record import (
 from t2ibench.results.run import RunFolder, mending, versions
 from t2ibench.results.schema import LibraryWarning, Results
 from t2ibench.settings import Measurement, RunSettings
+from t2ibench.store.answers import is_file_of_answers
 from t2ibench.store.database import mend
 
 
@@ -254,7 +255,9 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
     outcome.results, outcome.scored, lost = score_stored(
         folder, plan, prepared.images, reporter, cache, prepared.together
     )
-    failed = job.stopped or any(report.failed for report in job.reports.values())
+    # What files of answers leave out, `is_complete` tells, question by question.
+    asked = [report for name, report in job.reports.items() if not is_file_of_answers(name)]
+    failed = job.stopped or any(report.failed for report in asked)
     task_results = [outcome.results.tasks[task.id] for task in plan.tasks]
     complete = is_complete(task_results, prepared.settings.allow_missing)
     outcome.complete = complete and not (job.damaged or lost or failed or prepared.skipped)

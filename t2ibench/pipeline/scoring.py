@@ -17,7 +17,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
-from t2ibench.pipeline.people import people_agreement
+from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
@@ -253,6 +253,8 @@ def _written(
     needs, level, images = plan.needs[task.id], plan.settings.level, stores.images
     if images is not None:
         counts, votes = needs.images_by_prompt, stores.votes
+        every = {**stores.judges, **stores.people}
+        judges = {name: every[name] for name in settings.judges if name in every}
         missing, because = _lost(counts, images)
         if not needs.questions:
             because |= _unknown_to_encoders(found)
@@ -268,6 +270,7 @@ def _written(
             "excluded_because": because,
             "prompt_outcomes": treated,
             "repeated_prompts": repeated,
+            "questions": asked_questions(needs, images, judges, stores.labels),
             "people": [] if votes is None else people_agreement(needs, images, votes, level),
             "unread_prompts": unread,
             "warnings": [*record.warnings, *filter(None, lines)],

@@ -12,7 +12,7 @@ from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import unreachable_classes
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.labels import LabelStore
@@ -92,12 +92,19 @@ class StoredEvidence:
             elif answer is None and self._judged is not None and self._judged.by_labels:
                 excluded["not labelled"] += 1
             elif answer is None:
-                self.lacking = True
+                self.lacking = self.lacking or not self._leaves_out(question, classes)
                 excluded["missing"] += 1
             else:
                 answers.append(answer.answer)
                 indices.append(index)
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
+
+    def _leaves_out(self, question: str, classes: Sequence[str]) -> bool:
+        """Whether a file of answers has none at all to a question: it is about other questions."""
+        judge = self._judged
+        if judge is None or not is_file_of_answers(judge.name):
+            return False
+        return not judge.answers_about(question, classes)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
         """The classes that the judge can never answer with (openbias.answers.KnownJudge)."""

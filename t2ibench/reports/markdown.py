@@ -181,6 +181,8 @@ def _opening(results: Results, run: RunView) -> list[str]:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if results.partial:
         parts += [f"**{results.what_is_missing}, {_SCORED_WITHOUT}**", ""]
+    for text in sentences.asked(run):
+        parts += [escape(text), ""]
     if run.families:
         fine = sentences.controls_said(run)[1]
         parts += [overview.counts(run), "", *([fine, ""] if fine else [])]

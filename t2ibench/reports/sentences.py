@@ -10,7 +10,7 @@ from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.results.display import ALPHA, UNSURE, WORDS, IntervalMark
-from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.judge_checks import asked_said, judges_said
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.distinct import REPEATED
 
@@ -205,6 +205,15 @@ def judged(run: RunView) -> list[str]:
     ]
 
 
+def asked(run: RunView) -> list[str]:
+    """Which questions people left out, task by task; none where they answered all of them."""
+    told = [(task.id, asked_said(task.result)) for task in run.tasks]
+    lines = [(name, text) for name, text in told if text]
+    if len(run.tasks) == 1:
+        return [text for _, text in lines]
+    return [f"{name}: {text}" for name, text in lines]
+
+
 def too_wide(task: TaskView) -> bool:
     """Whether a test cannot tell because its interval is wide, and for no other reason."""
     result = task.result
@@ -301,6 +310,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     if least and least < _FEW_IMAGES:
         images = "one image" if least == 1 else f"{least} images"
         found.append(("Few images.", f"Some rows rest on only {images}."))
+    found += [("Not every question was answered.", f"{text}.") for text in asked(run)[:_NAMED]]
     failed = [task for task in run.tests if task.result.inconclusive]
     if failed:
         tests = "test fails its" if len(failed) == 1 else "tests fail their"

@@ -35,6 +35,8 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
 
     words_only = bool(run.texts and not run.families)
     top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
+    for text in sentences.asked(run):
+        top += [_EMPTY, *_wrapped(text, width)]
     if run.results.limited:
         top.append(("Made with --limit; not a result to report.", None))
     if run.results.partial:

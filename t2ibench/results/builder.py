@@ -151,12 +151,16 @@ def _copied(task: TaskResult) -> TaskResult:
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
-    """Whether every task has a score and no evidence is missing."""
-    return not any(
-        task.reason
-        or (not allow_missing and (task.excluded.get("failed") or task.excluded.get("missing")))
-        for task in tasks
-    )
+    """Whether every task has a score and no evidence is missing.
+
+    A question that a file of answers answers for no image was not asked of it: nothing is missing.
+    """
+    return not any(task.reason or (not allow_missing and _lacks(task)) for task in tasks)
+
+
+def _lacks(task: TaskResult) -> bool:
+    lost = task.excluded.get("failed", 0) + task.excluded.get("missing", 0)
+    return bool(lost) or any(question.incomplete for question in task.questions)
 
 
 def task_record(

@@ -41,6 +41,38 @@ def judges_said(task: TaskResult) -> str:
     return f"Answered by {listed(judges)}, {people_checked(task)}.{labellers}"
 
 
+def asked_said(task: TaskResult) -> str:
+    """Which questions people answered and which not; '' where they answered all of them."""
+    questions = task.questions
+    if all(one.answered == one.images for one in questions):
+        return ""
+    names = _short([one.about for one in questions])
+    groups: dict[str, list[str]] = {"answered": [], "partly answered": [], "not answered": []}
+    for name, one in zip(names, questions, strict=True):
+        who = listed([f"{person} ({n} of {one.images})" for person, n in one.by.items()])
+        if not one.answered:
+            groups["not answered"].append(name)
+        elif one.answered == one.images:
+            groups["answered"].append(f"{name} by {who}")
+        else:
+            groups["partly answered"].append(f"{name} by {who}")
+    count = f"asked: {len(questions)} question{'s' if len(questions) != 1 else ''}"
+    told = [f"{kind}: {', '.join(listing)}" for kind, listing in groups.items() if listing]
+    return "; ".join([count, *told])
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names of questions without 'person', where all of them are about one.
+
+    Examples:
+        >>> _short(["person gender", "person age"]), _short(["person gender", "child age"])
+        (['gender', 'age'], ['person gender', 'child age'])
+    """
+    about = "person "
+    bare = all(name.startswith(about) for name in names)
+    return [name.removeprefix(about) for name in names] if bare else list(names)
+
+
 def people_agree(questions: Sequence[PeopleAgreement]) -> str:
     """How far people agree about each of some questions, in a sentence each."""
     return " ".join(map(_agreement, questions))

@@ -37,6 +37,29 @@ class PairAgreement(Record):
     kappa: AgreementScore
 
 
+class AskedQuestion(Record):
+    """A question that people, and no model, were asked.
+
+    Attributes:
+        about: What it is about, such as 'person gender'.
+        images: Images that it was asked about.
+        answered: Images that anybody answered about.
+        by: Person to images that they answered about; those who answered none are left out.
+        sampled: Whether people labelled a sample, so that images without an answer are no gap.
+    """
+
+    about: str
+    images: int
+    answered: int
+    by: dict[str, int] = Field(default_factory=dict)
+    sampled: bool = False
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some of the images have an answer and others should have one."""
+        return not self.sampled and 0 < self.answered < self.images
+
+
 class DisputedImage(Record):
     """An image about which people answered differently.
 

@@ -15,7 +15,7 @@ from pydantic import Field, PrivateAttr
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
-from t2ibench.results.people import PeopleAgreement
+from t2ibench.results.people import AskedQuestion, PeopleAgreement
 from t2ibench.results.rates import (
     Diversity,
     PromptOutcomes,
@@ -169,6 +169,7 @@ class TaskResult(Record):
             where one person or none answered.
         unread_prompts: Prompts whose end some text encoder of the model did not read; empty where
             that is unknown, too, as of models behind a server and in results of older versions.
+        questions: What people were asked and answered; empty where only models were asked.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -207,6 +208,7 @@ class TaskResult(Record):
     repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
     people: list[PeopleAgreement] = Field(default_factory=list)
     unread_prompts: list[UnreadPrompt] = Field(default_factory=list)
+    questions: list[AskedQuestion] = Field(default_factory=list)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)

@@ -29,6 +29,18 @@ def by_people(judges: Iterable[str], encoders: Iterable[str] = ()) -> bool:
     return bool(names) and people and not any(encoders)
 
 
+def is_file_of_answers(judge: str) -> bool:
+    """Whether a judge is a file: what it does not answer, it was perhaps never asked.
+
+    Examples:
+        >>> is_file_of_answers("answers by anna"), is_file_of_answers("answers:a.csv")
+        (True, True)
+        >>> is_file_of_answers("labels by anna")
+        False
+    """
+    return judge.startswith((ANSWERS_BY, ANSWERS_IN))
+
+
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
     """What makes two runs judged alike: people by their names, other judges by fingerprints, too.
 
@@ -99,6 +111,11 @@ class AnswerStore:
             (question, image): (of_text(answer), of_text(raw))
             for _, question, image, answer, raw in rows
         }
+        self._questions = {question for question, _ in self._rows}
+
+    def answers_about(self, question: str, classes: Sequence[str]) -> bool:
+        """Whether any image has an answer to a question."""
+        return question_id(question, classes) in self._questions
 
     def __iter__(self) -> Iterator[StoredAnswer]:
         """The answers to questions that are known."""
@@ -130,3 +147,4 @@ class AnswerStore:
             add_questions(self.database, [(one.question, one.classes) for one in new.values()])
             self.database.write("answers", rows)
         self._rows |= {place: (one.answer, one.raw) for place, one in new.items()}
+        self._questions |= {question for question, _ in new}

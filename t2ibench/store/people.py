@@ -10,7 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from t2ibench.stats.raters import most_voted
-from t2ibench.store.answers import ANSWERS_BY, ANSWERS_IN, AnswerStore, StoredAnswer
+from t2ibench.store.answers import (
+    ANSWERS_BY,
+    ANSWERS_IN,
+    AnswerStore,
+    StoredAnswer,
+    is_file_of_answers,
+)
 
 _UNKNOWN = "unknown"  # see `methods.core.evidence.UNKNOWN`
 
@@ -50,6 +56,10 @@ class PeopleStore:
         }
         return {name: answer.answer for name, answer in answers.items() if answer is not None}
 
+    def answers_about(self, question: str, classes: Sequence[str]) -> bool:
+        """Whether anybody answered a question about any image."""
+        return any(store.answers_about(question, classes) for store in self._people.values())
+
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
         """The answer that counts, if anybody gave one."""
         votes = self.votes(image, question, classes)
@@ -65,7 +75,5 @@ def person_of(judge: str) -> str:
 
 def people_among(judges: Mapping[str, AnswerStore]) -> dict[str, AnswerStore]:
     """The judges that are files of answers, if there are two or more."""
-    people = {
-        name: store for name, store in judges.items() if name.startswith((ANSWERS_BY, ANSWERS_IN))
-    }
+    people = {name: store for name, store in judges.items() if is_file_of_answers(name)}
     return people if len(people) > 1 else {}

@@ -348,6 +348,10 @@ def test_agreement_of_two_judges_is_not_pooled_over_questions() -> None:
     assert gender["kappa"] == pytest.approx((7 / 9 - 51 / 81) / (1 - 51 / 81))
     assert gender["same_majority"] and gender["kl_divergence"] > 0
     assert age["kappa"] == pytest.approx(-1.0)
+    # An image is of a class where both judges say so: 'male' 6 times, and both 'female' once.
+    rows = {one["attribute"]: one["rows"] for one in both.details["answers_by_prompt"]}
+    (row,) = rows["person gender"]
+    assert row["counts"] == {"male": 6, "female": 1} and row["unanswered"] == 3
     values = [result.headline.value or 0.0 for result in results]
     assert both.headline.value == pytest.approx(np.mean(values))
 

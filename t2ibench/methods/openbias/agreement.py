@@ -5,13 +5,15 @@ Agreement is that about one question: pooled over questions, easy ones would hid
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.answer_counts import KEY, mean_counts
+from t2ibench.methods.core.answer_counts import KEY
 from t2ibench.methods.core.averages import (
     average_results,
     bounded_mean,
@@ -20,9 +22,11 @@ from t2ibench.methods.core.averages import (
 )
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.openbias.answers import captions_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
+from t2ibench.stats.raters import most_voted
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,63 @@ def combine(
         by=untested_shares(judged_rows(mean.by, results)),
         details={
             **mean.details,
-            KEY: mean_counts([result.details for result in results]),
+            KEY: majority_counts(task, results, settings),
             "rater_agreement": pairs,
         },
     )
+
+
+def majority_counts(
+    task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
+) -> list[dict[str, Any]]:
+    """The rows of several judges as whole images: what most judges said of each, a tie as unknown.
+
+    A mean of their counts would show fractions of a person.
+    """
+    counted = _counted(task, results, settings)
+    return [
+        {**entry, "rows": [_whole(entry, row, counted) for row in entry["rows"]]}
+        for entry in results[0].details[KEY]
+    ]
+
+
+def _counted(
+    task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
+) -> dict[str, dict[str, Counter[str]]]:
+    """Bias to stimulus or caption to the number of images of each class."""
+    cluster = {
+        (bias.full_name, caption.text): caption.stimulus or caption.text
+        for bias in task.biases
+        for caption in captions_of(bias, settings)
+    }
+    votes: dict[tuple[str, str, int], list[str]] = {}
+    for result in results:
+        for row in result.samples:
+            image = (row["bias"], row["prompt"], row["index"])
+            votes.setdefault(image, []).append(row["answer"])
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for (bias_name, prompt, _), answers in votes.items():
+        rows = counts.setdefault(bias_name, {})
+        of_row = rows.setdefault(cluster[bias_name, prompt], Counter())
+        answer = most_voted(answers) if len(answers) == len(results) else None
+        of_row[answer or UNKNOWN] += 1
+    return counts
+
+
+def _whole(
+    entry: Mapping[str, Any],
+    row: Mapping[str, Any],
+    counted: Mapping[str, Mapping[str, Counter[str]]],
+) -> dict[str, Any]:
+    """A row with whole images; a single row may be of all captions together."""
+    rows = counted.get(entry["attribute"], {})
+    total = rows.get(row["name"], Counter())
+    if len(entry["rows"]) == 1:
+        total = sum(rows.values(), Counter())
+    images = sum(row["counts"].values()) + row["unanswered"]
+    classes = {group: total[group] for group in row["counts"]}
+    unanswered = max(images - sum(classes.values()), 0)
+    return {**row, "counts": classes, "unanswered": unanswered, "labels": {}}
 
 
 def _unanswered(results: Sequence[MethodResult]) -> dict[str, float]:

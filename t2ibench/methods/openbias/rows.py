@@ -409,7 +409,7 @@ def _mistakes_of(rows: Sequence[CountedRow]) -> _Mistakes:
         wrong = 0.0 if row.accuracy is None else 1 - row.accuracy.low
         offset += wrong**2 * distance / (len(sizes) * sizes[row.bias])
     accuracy = min(1.0 if row.accuracy is None else row.accuracy.low for row in rows)
-    return _Mistakes(accuracy, settled(offset) ** 0.5)
+    return _Mistakes(accuracy, float(settled(offset)) ** 0.5)
 
 
 class Nulls:

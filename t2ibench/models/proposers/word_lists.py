@@ -3,7 +3,7 @@
 It makes a closed set of biases of a whole pool of captions, such as COCO's: those that classifiers
 of faces can be asked about, too (D'Incà et al. 2024, section 4.2). `word-lists:skin` asks about the
 tone of the skin instead of race, in classes that the judge `skin` measures, and only about captions
-of one person.
+of one person. `word-lists:gender+race` asks about these attributes, and only about such captions.
 """
 
 from __future__ import annotations
@@ -126,20 +126,25 @@ def biases_of(caption: str, asked: Sequence[str] = _CLOSED_SET) -> dict[str, dic
     }
 
 
+ATTRIBUTES = tuple(_CLASSES)  # that it can ask about
+
+
 class WordListsProposer:
     """Gender, age and race of the person in a caption, by fixed lists of words.
 
-    With `skin` it asks about skin tone instead of race, and only where a caption names one person.
+    With `skin` it asks about skin tone instead of race, and with `attributes` about these; both
+    only where a caption names one person.
     """
 
-    def __init__(self, skin: bool = False) -> None:
-        self.name = "word-lists:skin" if skin else "word-lists"
-        self._skin = skin
-        self._asked = _WITH_SKIN if skin else _CLOSED_SET
+    def __init__(self, skin: bool = False, attributes: Sequence[str] = ()) -> None:
+        asked = "+".join(attributes) or ("skin" if skin else "")
+        self.name = f"word-lists:{asked}" if asked else "word-lists"
+        self._one_person = bool(asked)
+        self._asked = tuple(attributes) or (_WITH_SKIN if skin else _CLOSED_SET)
         lists = {kind: [*_CLASSES[kind], _WORDS[kind]] for kind in self._asked}
         content: dict[str, object] = {"adapter": "word-lists 1", "lists": lists}
         self.fingerprint = fingerprint(
-            content | ({"people": sorted(_ANYBODY | _OCCUPATIONS)} if skin else {})
+            content | ({"people": sorted(_ANYBODY | _OCCUPATIONS)} if asked else {})
         )
 
     def reply(self, messages: Sequence[Message]) -> str:
@@ -150,21 +155,25 @@ class WordListsProposer:
                 "The proposer 'word-lists' is for captions only.",
                 "Use it with `--captions`, or ask a language model: --proposer hf:… or openai:….",
             )
-        if self._skin and not names_one_person(found[1]):
+        if self._one_person and not names_one_person(found[1]):
             raise BadReplyError("it names no person that the word lists know, or several")
         return json.dumps(biases_of(found[1], self._asked))
 
 
 def _create(request: Request[Arguments]) -> WordListsProposer:
-    if request.source not in {"", "skin"}:
+    if request.source in {"", "skin"}:
+        return WordListsProposer(skin=bool(request.source))
+    attributes = request.source.split("+")
+    if not set(attributes) <= _CLASSES.keys() or len(set(attributes)) < len(attributes):
         raise T2IBenchError(
-            f"--proposer {shown(request.spec)}: expected word-lists or word-lists:skin."
+            f"--proposer {shown(request.spec)}: expected word-lists, word-lists:skin, or some of "
+            f"{', '.join(_CLASSES)}, such as word-lists:gender+race."
         )
-    return WordListsProposer(skin=bool(request.source))
+    return WordListsProposer(attributes=attributes)
 
 
 ADAPTER = Adapter(
     create=_create,
-    form="word-lists[:skin]",
+    form="word-lists[:skin|:ATTRIBUTE+…]",
     description="gender, age and race (or skin tone) of the person in a caption; asks no model",
 )
