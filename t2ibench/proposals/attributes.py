@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.store.tables import read_table
+from t2ibench.store.people_tables.headings import role_of
+from t2ibench.store.people_tables.reader import read_table
 
 SHEET = "people.csv"  # beside the images
 MOST_CLASSES = 12  # a column with more values holds no classes
@@ -57,11 +58,15 @@ def sheet_of(captions: str | None, answers: str | None) -> Path | None:
 
 def answered_columns(path: Path) -> list[Column]:
     """The columns of a file of answers that hold classes, in its order."""
-    table = read_table(path, "Give a CSV such as 'file,gender,race'.")
+    table = read_table(path)
     columns = []
     for heading in table.columns:
+        if role_of(heading) is not None:  # such as the image's name, or who answered
+            continue
         name = plain(heading)
-        cells = [" ".join(row[heading].split()).casefold() for _, row in table.rows]
+        cells = [
+            " ".join(table.text(line, row, heading).split()).casefold() for line, row in table.rows
+        ]
         values = Counter(cell for cell in cells if cell)
         ranked = sorted(values, key=lambda value: (-values[value], value))
         classes = tuple(value for value in ranked if value not in _NO_CLASS)
