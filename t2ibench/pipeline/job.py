@@ -149,14 +149,8 @@ class Job:
         self.attempts.update(one.status for one in batch)
         failures = [one for one in batch if one.status != "ok"]
         self.lost.update((one.status, one.reason or "unknown") for one in failures)
-        # How many failed, where none of those that were tried did anything else.
-        unasked = sum(
-            count
-            for (status, reason), count in self.lost.items()
-            if status == "failed" and reason.startswith(NOT_REWRITTEN)
-        )
-        failed = self.attempts["failed"] - unasked
-        if failed < self.attempts.total() - unasked:
+        failed = self._all_failed()
+        if not failed:
             return len(batch)
         # Files fail one by one, whatever the set-up.
         gives_up = not (prepared.settings.allow_missing or prepared.from_folder)
@@ -168,6 +162,19 @@ class Job:
             )
         return len(batch)
 
+    def _all_failed(self) -> int:
+        """How many images failed, where none of those that were tried did anything else; else 0.
+
+        Prompts that were not rewritten were not tried.
+        """
+        untried = sum(
+            count
+            for (status, reason), count in self.lost.items()
+            if status == "failed" and reason.startswith(NOT_REWRITTEN)
+        )
+        failed = self.attempts["failed"] - untried
+        return failed if failed == self.attempts.total() - untried else 0
+
     @property
     def without_any_image(self) -> bool:
         """Whether images are needed, and not one of them is there."""
@@ -176,14 +183,16 @@ class Job:
             return False
         return not any(
             attempt is not None and attempt.status == "ok"
-            for attempt in (images.get(one.prompt, one.index) for one in self.plan.requests)
+            for attempt in (
+                images.get(request.prompt, request.index) for request in self.plan.requests
+            )
         )
 
     def check_generated(self) -> None:
         """End a run of a few images as a longer one ends that begins with failures alone."""
-        failed = self.attempts["failed"]
+        failed = self._all_failed()
         lenient = self.prepared.settings.allow_missing or self.prepared.from_folder
-        if lenient or not failed or failed < self.attempts.total() or not self.without_any_image:
+        if lenient or not failed or not self.without_any_image:
             return
         (_, reason), _ = self.lost.most_common(1)[0]
         what = f"All {failed} images" if failed > 1 else "The only image"
