@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -88,11 +88,11 @@ def record_of(task: LoadedTask) -> Row:
         "group": task.group,
         "description": spec.description,
         "estimates": _one_space(METHODS.get(spec.method).estimand),
-        "sets": [{"key": one.key, "name": one.name, "words": one.words} for one in _sets(spec)],
+        "sets": [asdict(named) for named in _sets(spec)],
         "prompts": dict(prompts),
         "questions": [text for text, _ in _questions(asked)],
         "texts": 0 if asked is None else len(asked.texts),
-        "published": [one.model_dump() for one in spec.published],
+        "published": [published.model_dump() for published in spec.published],
         "notes": list(spec.notes),
         "citation": spec.citation,
         "hash": task.hash,
@@ -147,9 +147,9 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
         questions = [_question_text(text, classes) for text, classes in _questions(asked)]
         yield from _labelled("Questions", questions, most, "questions to the judge")
     published = [
-        f"{one.model}: {name} {value:g} ({one.source})"
-        for one in spec.published
-        for name, value in one.scores.items()
+        f"{entry.model}: {name} {value:g} ({entry.source})"
+        for entry in spec.published
+        for name, value in entry.scores.items()
     ]
     yield from _labelled("Published", published, most, "values")
     yield from _labelled("Limits", list(spec.notes), None, "notes")

@@ -36,8 +36,8 @@ def smaller_runs(prepared: Prepared, most: int) -> list[Smaller]:
     """
     if most < 1 or prepared.settings.shard is not None:
         return []
-    found = (_fewer_images(prepared, most), _fewer_tasks(prepared, most))
-    return [smaller for smaller in found if smaller is not None]
+    candidates = (_fewer_images(prepared, most), _fewer_tasks(prepared, most))
+    return [smaller for smaller in candidates if smaller is not None]
 
 
 def smallest_run(prepared: Prepared) -> int:

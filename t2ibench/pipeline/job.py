@@ -177,15 +177,10 @@ class Job:
         """
         if self.prepared.settings.allow_missing or self.prepared.from_folder:
             return
-        failed = black = unasked = 0
-        for (status, reason), count in self.lost.items():
-            if status == "failed" and reason.startswith(NOT_REWRITTEN):
-                unasked += count
-            elif status == "failed":
-                failed += count
-            elif status == "filtered" and reason == ALL_BLACK:
-                black += count
-        tried = self.attempts.total() - unasked
+        untried = self._untried()
+        tried = self.attempts.total() - untried
+        failed = self.attempts["failed"] - untried
+        black = self.lost["filtered", ALL_BLACK]
         if failed + black < max(tried, ABORT_AFTER_FAILURES):
             return
         if not failed and len(self._black_prompts) == 1:
@@ -203,11 +198,25 @@ class Job:
             "Fix the cause and re-run the same command.",
         )
 
+    def _untried(self) -> int:
+        """How many images failed without being tried, because their prompt was not rewritten."""
+        return sum(
+            count
+            for (status, reason), count in self.lost.items()
+            if status == "failed" and reason.startswith(NOT_REWRITTEN)
+        )
+
+    def _all_failed(self) -> int:
+        """How many images failed, where none of those that were tried did anything else; else 0."""
+        untried = self._untried()
+        failed = self.attempts["failed"] - untried
+        return failed if failed == self.attempts.total() - untried else 0
+
     def check_generated(self) -> None:
         """End a run of a few images as a longer one ends that begins with failures alone."""
-        failed = self.attempts["failed"]
+        failed = self._all_failed()
         lenient = self.prepared.settings.allow_missing or self.prepared.from_folder
-        if lenient or not failed or failed < self.attempts.total() or self.has_images():
+        if lenient or not failed or self.has_images():
             return
         (_, reason), _ = self.lost.most_common(1)[0]
         what = f"All {failed} images" if failed > 1 else "The only image"

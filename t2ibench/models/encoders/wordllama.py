@@ -76,10 +76,10 @@ class WordLlamaEncoder(TextsOnly):
 
 def _package_folder() -> Path:
     """Where the package is installed. It is not imported yet."""
-    found = find_spec("wordllama")
-    if found is None or found.origin is None:
+    package = find_spec("wordllama")
+    if package is None or package.origin is None:
         raise T2IBenchError("--encoder wordllama needs a package.", _INSTALL)
-    return Path(found.origin).parent
+    return Path(package.origin).parent
 
 
 def _load(folder: Path) -> Any:
