@@ -94,6 +94,19 @@ def test_the_same_images_in_two_forms_have_no_contrast() -> None:
     assert result.scores[contrast("masculine", "feminine")].p < 0.05
 
 
+def test_guided_images_that_do_not_obey_make_no_contrast() -> None:
+    """Two in five images that are asked for men show anybody: all leans move, contrasts do not."""
+    space = Space(strength=0.3, ignored=(0.4, 0.0))
+    task = forms_task(8, 60, 8)
+    world = FormWorld(task, spread=0.0, space=space)
+    results = [score(task, drawn(world, seed), QUICK) for seed in range(6)]
+    leans = [result.scores["form:neutral"].value for result in results]
+    assert np.mean(leans) == pytest.approx(0.2 / 0.8, abs=0.1)
+    for pair in CONTRASTS:
+        values = [result.scores[contrast(*pair)].value for result in results]
+        assert np.mean(values) == pytest.approx(0.0, abs=0.1)
+
+
 def test_the_headline_is_that_of_the_neutral_forms_alone() -> None:
     """A task that names the neutral forms, without the others, has the same headline and rows."""
     result = score(TASK, drawn(), QUICK)
