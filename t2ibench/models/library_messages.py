@@ -134,6 +134,17 @@ RULES = (
     ),
     Rule(
         "harmless",
+        r"config attributes \{'block_out_channels': [^}]*\} were passed to AutoencoderTiny",
+        "diffusers: AutoencoderTiny saves this itself, and warns of it when it is read.",
+    ),
+    Rule(
+        "harmless",
+        r"Expected types for \w+: .*, got <class",
+        "diffusers: the pipeline was saved with a part of another class than its annotation has; "
+        "its own model_index.json names it.",
+    ),
+    Rule(
+        "harmless",
         r"No LoRA keys associated to \S*Text\S* found",
         "diffusers: a LoRA of the denoiser alone, which is the usual kind; whether a LoRA fits at "
         "all, the generator counts.",

@@ -133,7 +133,10 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
             parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
     if results.networks:
         networks = sorted(results.networks.items())
-        parts += [f"- {escape(f'{name}: {sentences.network_text(one)}')}" for name, one in networks]
+        parts += [
+            f"- {escape(f'{name}: {sentences.network_text(network)}')}"
+            for name, network in networks
+        ]
         parts += [""]
     for name, task in results.tasks.items():
         rows = _rows_table(task)

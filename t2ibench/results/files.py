@@ -116,7 +116,9 @@ def assemble(
         limited=any(task.settings.limit is not None for task in tasks.values()),
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
-        networks={name: one.network for name, one in sorted(encoders.items()) if one.network},
+        networks={
+            name: encoder.network for name, encoder in sorted(encoders.items()) if encoder.network
+        },
         library_warnings=[] if record is None else record.library_warnings,
     )
 
