@@ -48,6 +48,11 @@ MISSING = (
             "wrong",
         ),
         ("Model RN50 initialized partially.", "wrong"),
+        ("BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\n", "recorded"),
+        (
+            "BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\nb | MISSING | |\n",
+            "wrong",
+        ),
         ("Keyword arguments {'stepz': 3} are not expected by X and will be ignored.", "recorded"),
         ("Token indices sequence length is longer than the specified maximum", "recorded"),
         ("`torch_dtype` is deprecated! Use `dtype` instead!", "harmless"),
