@@ -128,9 +128,20 @@ RULES = (
     ),
     Rule(
         "harmless",
-        r"LOAD REPORT(?!.*\|\s*UNEXPECTED)",
+        r"LOAD REPORT(?!.*\|\s*(UNEXPECTED|UNUSED))",
         "transformers: nothing but tables of positions, which were stored once and are computed "
         "now (`_COMPUTED`, whose rows are removed before the rules are asked).",
+    ),
+    Rule(
+        "harmless",
+        r"config attributes \{'block_out_channels': [^}]*\} were passed to AutoencoderTiny",
+        "diffusers: AutoencoderTiny saves this itself, and warns of it when it is read.",
+    ),
+    Rule(
+        "harmless",
+        r"Expected types for \w+: .*, got <class",
+        "diffusers: the pipeline was saved with a part of another class than its annotation has; "
+        "its own model_index.json names it.",
     ),
     Rule(
         "harmless",
@@ -144,6 +155,12 @@ RULES = (
         r"LOAD REPORT.*\|\s*UNEXPECTED|were not used when initializing",
         "Weights in the file that the network has no place for: usual where a file holds more "
         "models than one, and a mistake where it was to be this one.",
+    ),
+    Rule(
+        "recorded",
+        r"LOAD REPORT.*\|\s*UNUSED",
+        "transformers: the pooling layer of a BERT was initialised at random (`_POOLER`). No "
+        "adapter reads it.",
     ),
     Rule("recorded", r"not expected|will be ignored|unused", "Arguments without an effect."),
     Rule(
@@ -168,7 +185,10 @@ _OURS = "t2ibench"
 _WITH_BARS = ("transformers", "diffusers")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _COMPUTED = re.compile(r"^.*(position_ids|rotary_emb\.inv_freq)\s*\|\s*UNEXPECTED.*$", re.MULTILINE)
-_ROW = re.compile(r"^(\S.*?)\s*\|\s*(MISSING|MISMATCH|UNEXPECTED|CONVERSION)\s*\|", re.MULTILINE)
+_POOLER = re.compile(r"^(.*\bpooler\.dense\.\w+\s*\|\s*)MISSING", re.MULTILINE)
+_ROW = re.compile(
+    r"^(\S.*?)\s*\|\s*(MISSING|MISMATCH|UNEXPECTED|CONVERSION|UNUSED)\s*\|", re.MULTILINE
+)
 _REPORTED = re.compile(r"(\S+) LOAD REPORT from: (.*)")
 _WIDTH = 400  # characters of a message
 _NAMED = 3  # weights that a message names
@@ -177,6 +197,7 @@ _WORDS = {
     "MISMATCH": "of another shape, and initialised at random",
     "UNEXPECTED": "in the file that it has no place for",
     "CONVERSION": "that could not be converted",
+    "UNUSED": "initialised at random, and not used here",
 }
 
 
@@ -199,7 +220,7 @@ def _rule_for(text: str) -> Rule | None:
 
 def _plain(text: str) -> str:
     """A message without colours, and without weights that are computed and no longer stored."""
-    return _COMPUTED.sub("", _COLOURS.sub("", text))
+    return _POOLER.sub(r"\1UNUSED", _COMPUTED.sub("", _COLOURS.sub("", text)))
 
 
 class Journal:

@@ -270,17 +270,17 @@ def _encode(encoder: Encoder, waiting: dict[str, Any], part: Embedded, reading: 
     """Embed a batch, by the hashes of its images; what came before a failure is kept."""
     batch = dict(waiting)
     waiting.clear()
-    readable = {key: one for key, one in batch.items() if not isinstance(one, T2IBenchError)}
+    readable = {key: value for key, value in batch.items() if not isinstance(value, T2IBenchError)}
     results: dict[str, Float32Array | T2IBenchError] = {
-        key: one for key, one in batch.items() if isinstance(one, T2IBenchError)
+        key: value for key, value in batch.items() if isinstance(value, T2IBenchError)
     }
     if reading.failed is not None:
         return
     try:
         results |= _by_key(encoder, readable, reading.width)
     except _RaisedError as error:
-        for key, one in readable.items():  # one image must not lose the others of its batch
-            results[key] = error if len(readable) == 1 else _alone(encoder, one, reading.width)
+        for key, value in readable.items():  # an image must not lose the others of its batch
+            results[key] = error if len(readable) == 1 else _alone(encoder, value, reading.width)
     except T2IBenchError as error:  # rows that no encoder may give
         reading.failed = str(error)
         return
@@ -329,5 +329,5 @@ def _no_numbers(name: str) -> str:
 
 def _add_rows(name: str, part: Embedded, keys: list[str], rows: Float32Array) -> None:
     """Add embeddings of one encoder to a part."""
-    before, known = part.rows.get(name, ([], rows[:0]))
-    part.rows[name] = [*before, *keys], np.concatenate([known, rows])
+    keys_before, rows_before = part.rows.get(name, ([], rows[:0]))
+    part.rows[name] = [*keys_before, *keys], np.concatenate([rows_before, rows])

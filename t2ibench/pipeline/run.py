@@ -325,9 +325,9 @@ def _keep_library_warnings(folder: RunFolder) -> None:
         LibraryWarning(library=message.library, about=message.about, text=message.text)
         for message in JOURNAL.messages()
     ]
-    kept = folder.record.library_warnings
-    if any(warning not in kept for warning in new):
-        joined = [*kept, *(warning for warning in new if warning not in kept)]
+    stored = folder.record.library_warnings
+    if any(warning not in stored for warning in new):
+        joined = [*stored, *(warning for warning in new if warning not in stored)]
         joined.sort(key=lambda warning: (warning.library, warning.about, warning.text))
         folder.update(library_warnings=joined)
 

@@ -133,7 +133,7 @@ def score_task(
 
 def _who_fails(combined: MethodResult, results: Mapping[str, MethodResult]) -> str | None:
     """Why a test of several encoders or judges is inconclusive, naming each that fails."""
-    reasons = {name: one.inconclusive for name, one in results.items() if one.inconclusive}
+    reasons = {name: result.inconclusive for name, result in results.items() if result.inconclusive}
     if len(results) < 2 or combined.inconclusive not in reasons.values():
         return combined.inconclusive
     by_reason: dict[str, list[str]] = {}
@@ -283,9 +283,9 @@ def _written(
     return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
 
 
-def _unknown_to_encoders(found: Scores) -> dict[str, dict[str, int]]:
+def _unknown_to_encoders(scores: Scores) -> dict[str, dict[str, int]]:
     """How many images each encoder has no embedding for, under 'unknown'."""
-    _, by_encoder = found
+    _, by_encoder = scores
     counts = {
         f"{name} cannot embed it": result.excluded[UNKNOWN]
         for name, result in by_encoder.items()

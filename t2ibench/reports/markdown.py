@@ -156,7 +156,10 @@ def _instruments(results: Results, run: RunView) -> list[str]:
             parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
     if results.networks:
         networks = sorted(results.networks.items())
-        parts += [f"- {escape(f'{name}: {sentences.network_text(one)}')}" for name, one in networks]
+        parts += [
+            f"- {escape(f'{name}: {sentences.network_text(network)}')}"
+            for name, network in networks
+        ]
         parts += [""]
     return parts
 

@@ -154,13 +154,13 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
     """
     if not result.by_encoder:
         return [("", name, control) for name, control in result.controls.items()]
-    own = [
+    by_reader = [
         (reader, name, control)
         for reader, scores in result.by_encoder.items()
         for name, control in scores.controls.items()
     ]
     blind = result.controls.get(UNTRAINED)
-    return [*own, *([("their mean", UNTRAINED, blind)] if blind is not None else [])]
+    return [*by_reader, *([("their mean", UNTRAINED, blind)] if blind is not None else [])]
 
 
 def _failing_readers(task: TaskView) -> list[str]:

@@ -119,7 +119,9 @@ def assemble(
         missing_parts=missing_parts,
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
-        networks={name: one.network for name, one in sorted(encoders.items()) if one.network},
+        networks={
+            name: encoder.network for name, encoder in sorted(encoders.items()) if encoder.network
+        },
         library_warnings=[] if record is None else record.library_warnings,
     )
 

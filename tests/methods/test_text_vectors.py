@@ -89,15 +89,17 @@ def test_headlines_of_images_need_no_texts(name: str) -> None:
     with_texts, without = scored(name, lambda _: False), scored(name, lambda _: True)
     assert without.headline.value == with_texts.headline.value
     assert without.headline.p == with_texts.headline.p
-    obedience = {key: one for key, one in without.controls.items() if key.startswith("obedience")}
+    obedience = {
+        name: control for name, control in without.controls.items() if name.startswith("obedience")
+    }
     assert obedience
     for control in obedience.values():
         assert control.value is None
         assert control.says.startswith("What the guided images show is unknown: the encoder has no")
-    unknown = [one for key, one in without.scores.items() if key.startswith("obedience:")]
+    unknown = [score for name, score in without.scores.items() if name.startswith("obedience:")]
     assert unknown
-    assert all(one.value is None and "no vectors" in str(one.reason) for one in unknown)
-    assert "of" not in [word for one in without.warnings for word in one.split() if word == "0"]
+    assert all(score.value is None and "no vectors" in str(score.reason) for score in unknown)
+    assert not any(" 0 of " in warning for warning in without.warnings)
 
 
 @pytest.mark.parametrize("name", ["occupations", "t2iat"])

@@ -48,6 +48,11 @@ MISSING = (
             "wrong",
         ),
         ("Model RN50 initialized partially.", "wrong"),
+        ("BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\n", "recorded"),
+        (
+            "BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\nb | MISSING | |\n",
+            "wrong",
+        ),
         ("Keyword arguments {'stepz': 3} are not expected by X and will be ignored.", "recorded"),
         ("Token indices sequence length is longer than the specified maximum", "recorded"),
         ("`torch_dtype` is deprecated! Use `dtype` instead!", "harmless"),
@@ -72,34 +77,36 @@ def test_a_table_of_weights_becomes_a_sentence() -> None:
 
 
 @pytest.fixture
-def told() -> Any:
+def shown_messages() -> Any:
     """What is shown, line by line."""
     lines: list[LibraryMessage] = []
     with JOURNAL.listening(lines.append):
         yield lines
 
 
-def test_what_is_not_known_is_shown_once_with_its_library(told: list[LibraryMessage]) -> None:
+def test_what_is_not_known_is_shown_once_with_its_library(
+    shown_messages: list[LibraryMessage],
+) -> None:
     for _ in range(2):
         with collect_messages("my/model"):
             logging.getLogger("diffusers.loaders").warning("an\nodd thing")
             logging.getLogger("diffusers.loaders").info("a detail")
             warnings.warn("old", DeprecationWarning, stacklevel=1)
             logging.getLogger("transformers").warning("`x` is deprecated")
-    assert told == [LibraryMessage("diffusers", "my/model", "an odd thing")]
-    assert JOURNAL.messages() == told
-    assert told[0].line == "diffusers, while my/model was loaded: an odd thing"
+    assert shown_messages == [LibraryMessage("diffusers", "my/model", "an odd thing")]
+    assert JOURNAL.messages() == shown_messages
+    assert shown_messages[0].line == "diffusers, while my/model was loaded: an odd thing"
 
 
 def test_a_library_that_is_imported_meanwhile_is_heard(
-    told: list[LibraryMessage], capfd: pytest.CaptureFixture[str]
+    shown_messages: list[LibraryMessage], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with collect_messages("m"):
         logger = logging.getLogger("a_library_of_tests")
         logger.addHandler(logging.StreamHandler())
         logger.propagate = False
         logger.warning("from a handler of its own")
-    assert [message.library for message in told] == ["a_library_of_tests"]
+    assert [message.library for message in shown_messages] == ["a_library_of_tests"]
     assert capfd.readouterr().err == ""
     logger.warning("and afterwards as before")
     assert "as before" in capfd.readouterr().err

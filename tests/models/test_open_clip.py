@@ -85,10 +85,10 @@ def test_every_tag_runs_as_it_was_trained() -> None:
         configuration = open_clip.get_pretrained_cfg(architecture, tag)
         encoder = create_encoder(f"open_clip:{architecture}/{tag}", device="cpu")
         network = encoder.towers()
-        found = network.visual.preprocess_cfg
+        preprocessing = network.visual.preprocess_cfg
         names = ("mean", "std", "interpolation", "resize_mode")
-        if any(found[name] != configuration[name] for name in names):
-            different.append((architecture, tag, found))
+        if any(preprocessing[name] != configuration[name] for name in names):
+            different.append((architecture, tag, preprocessing))
         wanted = expected_activation(architecture, configuration)
         assert encoder.network["activation"] == wanted
         assert [encoder.network[name] for name in names] == [

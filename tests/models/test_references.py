@@ -140,7 +140,7 @@ def reference_ids(folder: Path, judge: Any, query: Query, **options: Any) -> lis
     processor = AutoProcessor.from_pretrained(folder)
     text = instruction(query.question, query.classes)
     content = [{"type": "image", "image": query.image}, {"type": "text", "text": text}]
-    found = processor.apply_chat_template(
+    inputs = processor.apply_chat_template(
         [{"role": "user", "content": content}],
         add_generation_prompt=True,
         tokenize=True,
@@ -148,7 +148,7 @@ def reference_ids(folder: Path, judge: Any, query: Query, **options: Any) -> lis
         return_tensors="pt",
         **options,
     )
-    return found["input_ids"][0].tolist()
+    return inputs["input_ids"][0].tolist()
 
 
 @pytest.mark.parametrize("written", [True, False])
@@ -162,11 +162,11 @@ def test_a_prompt_begins_with_one_token_of_beginning(written: bool, tmp_path: Pa
     assert ids.count(begin) == 1
     assert ids == reference_ids(folder, judge, query)
     # The quicker way reads the same tokens, so it agrees with the slower one.
-    told: list[str] = []
-    judge.report_waits(told.append)
+    lines: list[str] = []
+    judge.report_waits(lines.append)
     (answer,) = judge.answer([query])
     assert answer.answer in (*query.classes, "unknown")
-    assert told == []
+    assert lines == []
 
 
 def test_a_model_that_always_thinks_answers_at_once(tmp_path: Path) -> None:

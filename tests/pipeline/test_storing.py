@@ -212,18 +212,19 @@ def test_an_image_that_an_encoder_cannot_embed_is_a_row_of_nan(
             return super().prepare(image) if seen else None
 
         def encode_images(self, prepared: Sequence[Any]) -> Any:
-            if raises and any(one is None for one in prepared):
+            if raises and any(pixels is None for pixels in prepared):
                 raise ValueError("no face is seen")
-            whole = [np.ones(3, np.float32) if one is None else one for one in prepared]
+            whole = [np.ones(3, np.float32) if pixels is None else pixels for pixels in prepared]
             rows = super().encode_images(whole)
-            rows[[one is None for one in prepared]] = np.nan
+            rows[[pixels is None for pixels in prepared]] = np.nan
             return rows
 
     run, plain = (open_encoder(encoder, Database(tmp_path)) for encoder in (Faces(5), Colours(4)))
     report = embed(images, [run, plain])
     assert not report.failures and report.unread["colours 5"].total() == 2
     for number, image in enumerate(images):
-        row, expected = (one.store.get("images", image.sha256) for one in (run, plain))
+        row = run.store.get("images", image.sha256)
+        expected = plain.store.get("images", image.sha256)
         if number in (3, len(images) - 1):
             assert np.isnan(row).all()
         else:

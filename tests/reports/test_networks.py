@@ -27,12 +27,12 @@ def test_the_network_is_named_in_a_line() -> None:
 
 
 def test_results_that_do_not_record_their_network_say_what_that_may_mean() -> None:
-    silent, told = made(), made(networks={NAME: NETWORK})
-    assert unknown_networks(told) == []
+    silent, recorded = made(), made(networks={NAME: NETWORK})
+    assert unknown_networks(recorded) == []
     (line,) = unknown_networks(silent)
     assert "did not record the activation function" in line
     assert "a network that nobody trained" in results_markdown(silent)
-    page = results_markdown(told)
+    page = results_markdown(recorded)
     assert "activation QuickGELU" in page
     assert "nobody trained" not in page
     other = hand.results(some=hand.task(settings=hand.settings(encoders={"toy-clip": "ab" * 32})))

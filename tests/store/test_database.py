@@ -103,13 +103,17 @@ def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(tmp_path:
     nothing = np.full((1, 8), np.nan, np.float32)
     embeddings(tmp_path).add("images", KEYS, unit(4))
     embeddings(tmp_path).add("texts", [text_key("no vector")], nothing)
-    spoilt = {"wide": unit(1, 9), "nan": nothing, "long": 3 * unit(1)}
+    embeddings(tmp_path).add("images", [text_key("no face")], nothing)
+    some = unit(1)
+    some[0, 0] = np.nan
+    spoilt = {"wide": unit(1, 9), "nan": some, "long": 3 * unit(1)}
     wrong = [text_key(name) for name in spoilt]
     for key, rows in zip(wrong, spoilt.values(), strict=True):
         embeddings(tmp_path).add("images", [key], rows)
     store = embeddings(tmp_path)
     assert store.missing("images", [*KEYS, *wrong]) == wrong
     assert store.has("texts", text_key("no vector"))
+    assert store.has("images", text_key("no face"))
     assert "(embeddings 3)" in store.database.damage() and store.width == 8
     mend(store.database, Mock())
     assert not embeddings(tmp_path).database.damage()

@@ -89,7 +89,9 @@ def pack(
         _without_paths(settings, record),
         record=record,
     )
-    results.library_warnings = [_warning_without_paths(one) for one in results.library_warnings]
+    results.library_warnings = [
+        _warning_without_paths(warning) for warning in results.library_warnings
+    ]
     write_text(target / "results.json", results.to_json())
     manifest = Manifest(
         t2ibench=__version__,

@@ -99,14 +99,15 @@ def text_leans(
     Both are NaN for a stimulus whose prompts without a group, or with either, have no vector.
     """
     points = []
-    for one in images:
-        sides = (one.all_neutral, one.of_group(first), one.of_group(second))
+    for stimulus in images:
+        groups = (stimulus.of_group(first), stimulus.of_group(second))
+        sides = (stimulus.all_neutral, *groups)
         points.append([mean_vector(evidence.texts(side.prompts)) for side in sides])
     vectors = np.array(points)  # shape (stimuli, 3, d)
-    known = np.isfinite(vectors).all(axis=(1, 2))
+    complete = np.isfinite(vectors).all(axis=(1, 2))
     means = np.full(vectors.shape[:2], np.nan)
-    if known.sum() > 1:
-        sides_of_known = vectors[known].swapaxes(0, 1)
+    if complete.sum() > 1:
+        sides_of_known = vectors[complete].swapaxes(0, 1)
         directions = held_out(sides_of_known[1] - sides_of_known[2])
-        means[known] = np.einsum("sjd,jd->js", sides_of_known, directions)
+        means[complete] = np.einsum("sjd,jd->js", sides_of_known, directions)
     return means @ TOP, means @ BOTTOM

@@ -417,7 +417,7 @@ def controls_of(
     }
     texts = np.concatenate([one.in_text for one in pairs])
     in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None
-    unknown = np.any([one.without_text for one in pairs], axis=0)
+    unknown = np.any([pair.without_text for pair in pairs], axis=0)
     without_text = lacking(int(unknown.sum()), len(unknown))
     controls["text_only"] = lean_controls.text_control(in_text, "rms lean", without_text)
     if headline.value is None:

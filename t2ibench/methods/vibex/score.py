@@ -395,15 +395,18 @@ def _asked(task: VibexTask, settings: Settings) -> list[TestConcept]:
     ]
 
 
-def _known_concepts(
+def _readable_concepts(
     task: VibexTask, evidence: Evidence, settings: Settings
 ) -> tuple[list[TestConcept], list[str]]:
     """The concepts of the run whose text has a vector, and a warning that names the others."""
     asked = _asked(task, settings)
-    said = [bool(has_vector(_texts(evidence, [concept]))[0]) for concept in asked]
-    known = [concept for concept, has in zip(asked, said, strict=True) if has]
-    unknown = [concept.name for concept, has in zip(asked, said, strict=True) if not has]
-    return known, left_out_warnings(unknown, "has no vector")
+    readable: list[TestConcept] = []
+    unreadable: list[TestConcept] = []
+    for concept in asked:
+        has_text = bool(has_vector(_texts(evidence, [concept]))[0])
+        (readable if has_text else unreadable).append(concept)
+    lost = [concept.name for concept in unreadable]
+    return readable, left_out_warnings(lost, "has no vector")
 
 
 def _forward(
@@ -475,21 +478,21 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         return MethodResult.undefined(reason, collector)
     unsaid = [
         anchor.name
-        for anchor, said in zip(task.anchors, has_vector(texts), strict=True)
-        if not said
+        for anchor, has_text in zip(task.anchors, has_vector(texts), strict=True)
+        if not has_text
     ]
     if unsaid:
         reason = f"the encoder has no vectors of the texts of: {', '.join(unsaid)}"
         return MethodResult.undefined(reason, collector)
-    known, warnings = _known_concepts(task, evidence, settings)
+    readable, warnings = _readable_concepts(task, evidence, settings)
     m = settings.images(task.inverse_images)
-    ahead = [concept for concept in known if concept.query == "forward"]
+    ahead = [concept for concept in readable if concept.query == "forward"]
     found, reason = _forward(scene, ahead, evidence, warnings)
     inverses = []
     for concept in _asked(task, settings):
         if concept.query == "inverse":
             images = collector.collect([concept.prompt], m)
-            if concept in known:
+            if concept in readable:
                 inverses.append(inverse(scene, concept, images, _texts(evidence, [concept])))
     by_name = {concept.name: concept for concept in task.concepts}
     crossed = []
@@ -562,8 +565,8 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
     k = len(task.anchors)
     rows = []
     for item in mean.by:
-        found = [table.get((item.name, item.group)) for table in tables]
-        own = [row.scores for row in found if row is not None]
+        same_rows = [table.get((item.name, item.group)) for table in tables]
+        own = [row.scores for row in same_rows if row is not None]
         averaged = {
             name: averaged_effect([scores[name] for scores in own], k, settings.level)
             for name in EFFECTS

@@ -133,7 +133,9 @@ class TowerEncoder:
             if not isinstance(images[0], Mapping):
                 return self._read(on_device(images))
             names = images[0].keys()
-            return self._read({name: on_device([one[name] for one in images]) for name in names})
+            return self._read(
+                {name: on_device([image[name] for image in images]) for name in names}
+            )
 
         return self._rows(prepared, features)
 

@@ -224,12 +224,12 @@ class WorkerPool:
         for number, message in messages:
             state, now = self._states[number], time.monotonic()
             match message:
-                case UserLine(message=LibraryMessage() as said):
-                    JOURNAL.add(said)
-                case UserLine(text, warning):
-                    if not warning or text not in self._said:  # each of them says the same
+                case UserLine(message=LibraryMessage() as warning):
+                    JOURNAL.add(warning)
+                case UserLine(text, is_warning):
+                    if not is_warning or text not in self._said:  # each of them says the same
                         self._said.add(text)
-                        (self._reporter.warn if warning else self._reporter.say)(text)
+                        (self._reporter.warn if is_warning else self._reporter.say)(text)
                 case WorkerModels():
                     self._agree(message)
                     state.ready = message
