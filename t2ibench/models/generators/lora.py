@@ -135,7 +135,7 @@ def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[s
     else:
         renamed = convert_state_dict_to_peft(convert_state_dict_to_diffusers(renamed))
         if not hasattr(module, "text_model"):
-            renamed = {key.removeprefix("text_model."): one for key, one in renamed.items()}
+            renamed = {key.removeprefix("text_model."): tensor for key, tensor in renamed.items()}
     names = (_module_of(key) for key in renamed if "lora" in key or "lokr" in key)
     return list(dict.fromkeys(names))
 
@@ -199,7 +199,7 @@ def _changes_weights(layer: Any) -> bool:
     if not hasattr(layer, "lora_B"):
         return True  # another kind of adapter
     factors = [*layer.lora_B.values(), *layer.lora_embedding_B.values()]
-    return any(bool(one.any()) for factor in factors for one in _tensors(factor))
+    return any(bool(tensor.any()) for factor in factors for tensor in _tensors(factor))
 
 
 def _tensors(factor: Any) -> list[Any]:
