@@ -125,7 +125,8 @@ def _missing_shard(index: Path, name: str) -> FileDefect | None:
     if not missing:
         return None
     others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+    file = (Path(name).parent / missing[0]).as_posix()
     return FileDefect(
-        f"{shown(missing[0], 200)}{others} is missing: {name} names {len(shards)} files of weights",
+        f"{shown(file, 200)}{others} is missing: {name} names {len(shards)} files of weights",
         "Download or copy the missing files into the folder.",
     )

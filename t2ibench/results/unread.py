@@ -70,8 +70,12 @@ def unread_prompts(
     """
     unread: list[UnreadPrompt] = []
     for prompt, count in counts.items() if readings else ():
-        attempts = [one for one in first(prompt, count) if one is not None and one.status == "ok"]
-        for text in dict.fromkeys(one.revised_prompt or one.prompt for one in attempts):
+        attempts = [
+            attempt
+            for attempt in first(prompt, count)
+            if attempt is not None and attempt.status == "ok"
+        ]
+        for text in dict.fromkeys(attempt.revised_prompt or attempt.prompt for attempt in attempts):
             if text in readings:
                 rewritten = None if text == prompt else text
                 towers = list(readings[text])
@@ -90,20 +94,20 @@ def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | 
         A sentence with the words that were not read; None where all was read.
     """
     of = "" if n_prompts is None else f"of {n_prompts} "
-    by_no_tower = [one for one in unread if one.unread]
-    by_some = [one for one in unread if not one.unread]
+    by_no_tower = [entry for entry in unread if entry.unread]
+    by_some = [entry for entry in unread if not entry.unread]
     parts = []
     if by_no_tower:
-        count = len({one.prompt for one in by_no_tower})
+        count = len({entry.prompt for entry in by_no_tower})
         parts.append(
             f"the end of {count} {of}prompts was not read ({towers_line(by_no_tower)}): "
-            f"{_examples([one.unread for one in by_no_tower])}"
+            f"{_examples([entry.unread for entry in by_no_tower])}"
         )
     if by_some:
-        count = len({one.prompt for one in by_some})
+        count = len({entry.prompt for entry in by_some})
         parts.append(
             f"not every text encoder read the end of {count} {of}prompts "
-            f"({towers_line(by_some)}): {_examples([one.cut for one in by_some])}"
+            f"({towers_line(by_some)}): {_examples([entry.cut for entry in by_some])}"
         )
     return "; ".join(parts) or None
 
@@ -111,8 +115,8 @@ def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | 
 def towers_line(unread: Sequence[UnreadPrompt]) -> str:
     """How far each tower read, such as 'CLIP read the first 77 tokens, T5 all'."""
     readings: dict[str, PromptReading] = {}
-    for one in unread:
-        for tower in one.towers:
+    for entry in unread:
+        for tower in entry.towers:
             if tower.unread or tower.tower not in readings:
                 readings[tower.tower] = tower
     cut = {name: tower for name, tower in readings.items() if tower.unread}

@@ -124,6 +124,13 @@ def test_a_file_in_pefts_own_form_says_how_to_save_it(
     assert "peft's own form" in said and "save_lora_weights" in said
 
 
+def test_pefts_own_form_is_named_where_diffusers_fails_on_it(
+    folders: dict[str, Path], weights: dict[str, Any], save: Save
+) -> None:
+    bare = {f"base_model.model.{key}": tensor for key, tensor in weights.items()}
+    assert "peft's own form" in refusal(folders["flux"], save(bare))
+
+
 def test_a_file_that_fits_in_part_is_refused(
     folders: dict[str, Path], weights: dict[str, Any], save: Save
 ) -> None:

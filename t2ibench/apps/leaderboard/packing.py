@@ -79,6 +79,7 @@ def pack(
             ImageStore(packed, generator.fingerprint).record(attempts)
             _pack_evidence(folder, plan, images, attempts, packed)
         stores = open_stores(packed, record.encoders, record.judges, record.controls)
+        stores = replace(stores, readings=generator.unread_prompts)
         scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
     info = generator_info(generator).model_copy(update={"name": name})
     settings = record.repeatable()

@@ -17,7 +17,10 @@ from t2ibench.models.weight_files import find_file_defect
 _DENOISERS = {"unet": "UNet", "transformer": "transformer"}
 _MODULE_OF_KEY = re.compile(r"(.+?)\.(?:lora_[A-Z]|lora_magnitude_vector|lokr_|lora_embedding)")
 _PEFT = "base_model.model."
-_FOREIGN = "No LoRA keys associated to"
+_FOREIGN = (
+    "No LoRA keys associated to",
+    "Loading adapter weights from state_dict led to unexpected keys",
+)
 _EXAMPLES = 2  # layers that a message shows
 
 
@@ -133,7 +136,7 @@ def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[s
     else:
         renamed = convert_state_dict_to_peft(convert_state_dict_to_diffusers(renamed))
         if not hasattr(module, "text_model"):
-            renamed = {key.removeprefix("text_model."): one for key, one in renamed.items()}
+            renamed = {key.removeprefix("text_model."): tensor for key, tensor in renamed.items()}
     names = (_module_of(key) for key in renamed if "lora" in key or "lokr" in key)
     return list(dict.fromkeys(names))
 
@@ -157,10 +160,7 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
         examples = ", ".join(shown(key) for key in (fit.unfitting or keys)[:_EXAMPLES])
         hint = "Give a LoRA that was trained on this kind of model."
         if any(key.startswith(_PEFT) for key in keys):
-            hint = (
-                "It is in peft's own form: load it there, and save it with "
-                f"{name}.save_lora_weights, which says what part it is of."
-            )
+            hint = _save_again(pipeline)
         raise T2IBenchError(
             f"{where} has no weights for this {name}: it has layers such as {examples}.", hint
         )
@@ -187,12 +187,20 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
         )
 
 
+def _save_again(pipeline: Any) -> str:
+    """What to do with a file in peft's own form, which names no part of a pipeline."""
+    return (
+        "It is in peft's own form: load it there, and save it with "
+        f"{type(pipeline).__name__}.save_lora_weights, which says what part it is of."
+    )
+
+
 def _changes_weights(layer: Any) -> bool:
     """Whether a layer's LoRA weights are something else than zero."""
     if not hasattr(layer, "lora_B"):
         return True  # another kind of adapter
     factors = [*layer.lora_B.values(), *layer.lora_embedding_B.values()]
-    return any(bool(one.any()) for factor in factors for one in _tensors(factor))
+    return any(bool(tensor.any()) for factor in factors for tensor in _tensors(factor))
 
 
 def _tensors(factor: Any) -> list[Any]:
@@ -220,7 +228,7 @@ def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _without_foreign_line() -> Iterator[None]:
-    """Leave out diffusers' line about a part without LoRA weights; `lora_fact` says it better."""
+    """Leave out diffusers' lines about what fits nothing: `lora_fact` and `_check_fit` say it."""
 
     def is_other(record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(_FOREIGN)
@@ -241,6 +249,8 @@ def _cannot_load(pipeline: Any, lora: str, path: Path, error: Exception) -> T2IB
     if defect is not None:
         return T2IBenchError(f"{where}: {defect.reason}.", defect.hint)
     hint = f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
+    if path.is_file() and any(key.startswith(_PEFT) for key in _keys_of(path)):
+        hint = _save_again(pipeline)
     if "version of PEFT" in str(error):
         hint = "Update it: pip install --upgrade peft."
     elif not path.exists():

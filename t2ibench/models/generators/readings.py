@@ -74,7 +74,7 @@ class PromptReader:
 
     def _note(self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]) -> None:
         places = {prompt: _find(text, prompt) for prompt in self._now}
-        prompt = max(places, key=lambda one: places[one].length, default=None)
+        prompt = max(places, key=lambda candidate: places[candidate].length, default=None)
         if prompt is None or not places[prompt].length or self._is_negative(text, prompt):
             return
         limit = self._limit(tokenizer, options)
@@ -92,8 +92,13 @@ class PromptReader:
             texts = [value] if isinstance(value, str) else value
             if not name.startswith("negative_prompt") or not isinstance(texts, list):
                 continue
-            others = [one for one in texts if isinstance(one, str) and one.strip()]
-            if any(_find(text, one).length and not _find(prompt, one).length for one in others):
+            others = [
+                negative for negative in texts if isinstance(negative, str) and negative.strip()
+            ]
+            if any(
+                _find(text, negative).length and not _find(prompt, negative).length
+                for negative in others
+            ):
                 return True
         return False
 
@@ -119,7 +124,7 @@ def _without_lines_on_length() -> Iterator[None]:
     def is_other(record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(_LINES_ON_LENGTH)
 
-    handlers = [one for name in _LIBRARIES for one in logging.getLogger(name).handlers]
+    handlers = [handler for name in _LIBRARIES for handler in logging.getLogger(name).handlers]
     for handler in handlers:
         handler.addFilter(is_other)
     try:
