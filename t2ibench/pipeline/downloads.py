@@ -43,7 +43,7 @@ class ModelNeeds:
 
     def states(self) -> list[DownloadState]:
         """Its downloads, of which nothing is known yet."""
-        return [DownloadState(one, self.role, self.name) for one in self.downloads or ()]
+        return [DownloadState(download, self.role, self.name) for download in self.downloads or ()]
 
 
 def needed_models(prepared: Prepared, *, generate_only: bool = False) -> Iterator[ModelNeeds]:

@@ -60,7 +60,7 @@ def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
             continue
         counted.setdefault(count, folder)
         if len(counted) > 1:
-            first, second = [f"{one.path} of {n}" for n, one in counted.items()]
+            first, second = [f"{folder.path} of {count}" for count, folder in counted.items()]
             raise T2IBenchError(
                 f"These are parts of different splits: {first} parts, {second}.",
                 "Merge parts I/N of one N; another N has other images in every part.",
@@ -93,13 +93,15 @@ def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> Mis
     if not missing.count:
         missing.images = 0 if _failures_are_accepted(sources) else _images_missing(plan, stores)
         return missing
-    by_number = {part[0]: one for one in sources if (part := one.record.part) is not None}
+    by_number = {part[0]: source for source in sources if (part := source.record.part) is not None}
     whole = any(_is_whole(folder.record) for folder in folders)
     for number in range(1, missing.count + 1):
         part = part_of(plan, number, missing.count)
         images = _images_missing(part, stores)
         folder = by_number.get(number)
-        given = folder is not None or whole or any(_covers(one.record, number) for one in folders)
+        given = (
+            folder is not None or whole or any(_covers(other.record, number) for other in folders)
+        )
         if not given:
             if images:
                 missing.absent.append(number)
@@ -168,7 +170,7 @@ def _covers(record: RunRecord, number: int) -> bool:
 def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
     """Whether runs that are done were asked to do without the images that fail for good."""
     records = [folder.record for folder in folders]
-    return all(one.settings.allow_missing and one.status == "complete" for one in records)
+    return all(record.settings.allow_missing and record.status == "complete" for record in records)
 
 
 def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
@@ -178,7 +180,7 @@ def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
     if images:
         return f"{images} of its {total} images {'is' if images == 1 else 'are'} missing"
     if folder is not None and folder.record.status != "complete":
-        return "not all of its images are embedded and its questions answered"
+        return "some of its images are not embedded, or some of its questions not answered"
     return ""
 
 
