@@ -96,8 +96,8 @@ def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> Mis
     by_number = {part[0]: source for source in sources if (part := source.record.part) is not None}
     whole = any(_is_whole(folder.record) for folder in folders)
     for number in range(1, missing.count + 1):
-        part = part_of(plan, number, missing.count)
-        images = _images_missing(part, stores)
+        part_plan = part_of(plan, number, missing.count)
+        images = _images_missing(part_plan, stores)
         folder = by_number.get(number)
         given = (
             folder is not None or whole or any(_covers(other.record, number) for other in folders)
@@ -105,7 +105,7 @@ def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> Mis
         if not given:
             if images:
                 missing.absent.append(number)
-        elif what := _unfinished(folder, images, len(part.requests)):
+        elif what := _unfinished(folder, images, len(part_plan.requests)):
             missing.unfinished[number] = what
     return missing
 
