@@ -125,7 +125,7 @@ def _not_here(prepared: Prepared) -> str:
     generate_only = prepared.settings.generate_only
     models = needed_models(prepared, generate_only=generate_only)
     states = [local_state(state) for model in models for state in model.states()]
-    return ", ".join(dict.fromkeys(one.download.repository for one in states if not one.here))
+    return ", ".join(dict.fromkeys(state.download.repository for state in states if not state.here))
 
 
 def _estimate(prepared: Prepared, todo: int) -> list[str]:

@@ -264,26 +264,21 @@ class PipelineFiles:
         if INDEX not in listing:
             raise T2IBenchError(f"it has no {INDEX}, so it is no pipeline of diffusers")
         parts = self._parts(read(INDEX))
-        files = [name for name in _AT_THE_TOP if name in listing]
-        if self.only:
-            files = [INDEX]
-        variant = self.variant
-        folders = {name.rpartition("/")[0] for name in listing if name.count("/") == 1}
-        weighed = [folder for folder in sorted(folders) if _has_weights(listing, folder)]
+        weighed = _folders_with_weights(listing)
         loaded = [folder for folder in weighed if folder in parts]
-        if variant is None and any(_plain(listing, folder) == [] for folder in loaded):
-            variant = "fp16"
+        variant = self.variant
+        if variant is None and not all(_plain(listing, folder) for folder in loaded):
+            variant = "fp16"  # as the run, which loads these where there are no others
+        files = [INDEX] if self.only else [name for name in _AT_THE_TOP if name in listing]
         for folder in parts:
-            inside = [name for name in listing if name.startswith(f"{folder}/")]
             if folder in weighed:
-                files += [name for name in inside if name == f"{folder}/config.json"]
+                files += [name for name in listing if name == f"{folder}/config.json"]
             else:
-                files += [name for name in inside if not _fits(name, _OTHER_FORMATS)]
-        # diffusers also takes weights of folders that the index does not name.
-        further = [] if self.only else [one for one in weighed if one not in self.without]
-        for folder in further or loaded:
-            required = folder in loaded
-            files += _weights(listing, folder, variant, required=required)
+                files += _texts_of(listing, folder)
+        for folder in loaded if self.only else weighed:
+            # diffusers also takes weights of folders that the index does not name.
+            if folder not in self.without:
+                files += _weights(listing, folder, variant, required=folder in loaded)
         return list(dict.fromkeys(files))
 
     def lacking(self, folder: Path) -> list[str]:
@@ -327,11 +322,17 @@ def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
     return [name for name in listing if whole.fullmatch(name)]
 
 
-def _has_weights(listing: Sequence[str], folder: str) -> bool:
-    """Whether a folder holds weights in any format."""
-    names = [name for name in listing if name.startswith(f"{folder}/")]
+def _folders_with_weights(listing: Sequence[str]) -> list[str]:
+    """The folders that hold weights in any format, in order."""
     ends = (".safetensors", ".bin", ".msgpack", ".onnx", ".h5")
-    return any(name.endswith(ends) for name in names)
+    weights = [name for name in listing if name.count("/") == 1 and name.endswith(ends)]
+    return sorted({name.partition("/")[0] for name in weights})
+
+
+def _texts_of(listing: Sequence[str], folder: str) -> list[str]:
+    """The files of a part without weights, such as a tokenizer."""
+    inside = [name for name in listing if name.startswith(f"{folder}/")]
+    return [name for name in inside if not _fits(name, _OTHER_FORMATS)]
 
 
 def _plain(listing: Sequence[str], folder: str) -> list[str]:
@@ -420,7 +421,7 @@ def hub_state(state: DownloadState) -> DownloadState:
         download.repository, revision=download.revision, files_metadata=True, timeout=20
     )
     state.commit = info.sha or ""
-    sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
 
     def read(name: str) -> str:
         path = hf_hub_download(download.repository, name, revision=download.revision)

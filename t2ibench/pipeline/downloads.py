@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from t2ibench.errors import shown
 from t2ibench.models.downloads import Download, DownloadState, local_state
@@ -43,7 +44,7 @@ class ModelNeeds:
 
     def states(self) -> list[DownloadState]:
         """Its downloads, of which nothing is known yet."""
-        return [DownloadState(one, self.role, self.name) for one in self.downloads or ()]
+        return [DownloadState(download, self.role, self.name) for download in self.downloads or ()]
 
 
 def needed_models(prepared: Prepared, *, generate_only: bool = False) -> Iterator[ModelNeeds]:
@@ -66,7 +67,7 @@ def needed_models(prepared: Prepared, *, generate_only: bool = False) -> Iterato
 def _needs(
     role: str,
     name: str,
-    registry: Registry[object],
+    registry: Registry[Any],
     ask: Callable[..., Sequence[Download] | None],
     prepared: Prepared,
 ) -> ModelNeeds:

@@ -55,11 +55,11 @@ def merge(
         T2IBenchError: they do not belong together, or some of the run is missing.
     """
     sources, target = _opened(paths, output)
-    known = target if target.database.exists() else None
-    for other in [*sources[1:], *([known] if known else [])]:
+    existing = target if target.database.exists() else None
+    for other in [*sources[1:], *([existing] if existing else [])]:
         check_alike(sources[0], other)
-    check_split(sources, known)
-    missing = missing_parts(sources, known)
+    check_split(sources, existing)
+    missing = missing_parts(sources, existing)
     if missing and not allow_missing:
         raise refusal(missing, sources[0])
     with locked(target.path, notices=reporter):
@@ -214,16 +214,24 @@ def _generator(sources: Sequence[RunFolder], target: RunRecord) -> GeneratorReco
     generators = [record.generator for record in records if record.generator is not None]
     if not generators:
         return None
-    first = next((one for one in generators if one.libraries), generators[0])
-    others = [one.libraries for one in generators if one.libraries not in ({}, first.libraries)]
-    others += [libraries for one in generators for libraries in one.other_libraries]
-    distinct = [one for number, one in enumerate(others) if one not in others[:number]]
-    unread = {text: towers for one in generators for text, towers in one.unread_prompts.items()}
+    first = next((record for record in generators if record.libraries), generators[0])
+    others = [
+        record.libraries for record in generators if record.libraries not in ({}, first.libraries)
+    ]
+    others += [libraries for record in generators for libraries in record.other_libraries]
+    distinct = [
+        libraries for number, libraries in enumerate(others) if libraries not in others[:number]
+    ]
+    unread = {
+        text: towers for record in generators for text, towers in record.unread_prompts.items()
+    }
     return first.model_copy(
         update={
             "unread_prompts": dict(sorted(unread.items())),
             "cost": _cost(sources, target),
-            "other_libraries": [one for one in distinct if one != first.libraries],
+            "other_libraries": [
+                libraries for libraries in distinct if libraries != first.libraries
+            ],
         }
     )
 
@@ -240,5 +248,5 @@ def _cost(sources: Sequence[RunFolder], target: RunRecord) -> float | None:
             costs.append(-before if before is not None else None)
             counted[record.part[0]] = cost
         costs.append(cost)
-    known = [cost for cost in costs if cost is not None]
-    return round(sum(known), 9) if known else None
+    recorded = [cost for cost in costs if cost is not None]
+    return round(sum(recorded), 9) if recorded else None

@@ -6,12 +6,12 @@ A part says itself which one it is: `--shard I/N` is among the settings of its r
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.plan import Plan, part_of
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.pipeline.plan import requests_by_part
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.differences import differences_in_words, record_differences
 from t2ibench.results.record import RunRecord
@@ -60,7 +60,7 @@ def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
             continue
         counted.setdefault(count, folder)
         if len(counted) > 1:
-            first, second = [f"{one.path} of {n}" for n, one in counted.items()]
+            first, second = [f"{folder.path} of {count}" for count, folder in counted.items()]
             raise T2IBenchError(
                 f"These are parts of different splits: {first} parts, {second}.",
                 "Merge parts I/N of one N; another N has other images in every part.",
@@ -85,25 +85,27 @@ def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> Mis
     plan = stored_plan(folders[0])
     counts = [count for folder in folders if (count := _count(folder.record)) is not None]
     missing = MissingParts(count=counts[0] if counts else 0)
-    stores = [
-        ImageStore(folder.database, folder.record.generator.fingerprint)
+    stores = {
+        folder.path: ImageStore(folder.database, folder.record.generator.fingerprint)
         for folder in folders
         if folder.record.generator is not None
-    ]
+    }
     if not missing.count:
-        missing.images = 0 if _failures_are_accepted(sources) else _images_missing(plan, stores)
+        accepted = _failures_are_accepted(sources)
+        missing.images = 0 if accepted else _images_missing(plan.requests, [*stores.values()])
         return missing
-    by_number = {part[0]: one for one in sources if (part := one.record.part) is not None}
+    by_number = {part[0]: source for source in sources if (part := source.record.part) is not None}
     whole = any(_is_whole(folder.record) for folder in folders)
-    for number in range(1, missing.count + 1):
-        part = part_of(plan, number, missing.count)
-        images = _images_missing(part, stores)
+    for number, requests in sorted(requests_by_part(plan, missing.count).items()):
         folder = by_number.get(number)
-        given = folder is not None or whole or any(_covers(one.record, number) for one in folders)
-        if not given:
+        # Its own first: nearly all of its images are there.
+        own_first = [store for path, store in stores.items() if folder and path == folder.path]
+        images = _images_missing(requests, [*own_first, *stores.values()])
+        covered = any(_covers(other.record, number) for other in folders)
+        if folder is None and not whole and not covered:
             if images:
                 missing.absent.append(number)
-        elif what := _unfinished(folder, images, len(part.requests)):
+        elif what := _unfinished(folder, images, len(requests)):
             missing.unfinished[number] = what
     return missing
 
@@ -168,7 +170,7 @@ def _covers(record: RunRecord, number: int) -> bool:
 def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
     """Whether runs that are done were asked to do without the images that fail for good."""
     records = [folder.record for folder in folders]
-    return all(one.settings.allow_missing and one.status == "complete" for one in records)
+    return all(record.settings.allow_missing and record.status == "complete" for record in records)
 
 
 def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
@@ -178,16 +180,15 @@ def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
     if images:
         return f"{images} of its {total} images {'is' if images == 1 else 'are'} missing"
     if folder is not None and folder.record.status != "complete":
-        return "not all of its images are embedded and its questions answered"
+        return "some of its images are not embedded, or some of its questions not answered"
     return ""
 
 
-def _images_missing(plan: Plan, stores: Sequence[ImageStore]) -> int:
-    """Images of a plan that no store has an outcome of; a failure is none."""
-    places = Counter(
-        (request.prompt, request.index)
-        for request in plan.requests
-        for store in stores
-        if (attempt := store.get(request.prompt, request.index)) and attempt.status != "failed"
-    )
-    return sum(not places[request.prompt, request.index] for request in plan.requests)
+def _images_missing(requests: Sequence[ImageRequest], stores: Sequence[ImageStore]) -> int:
+    """Images that no store has an outcome of; a failure is none."""
+    return sum(not any(_has_outcome(store, request) for store in stores) for request in requests)
+
+
+def _has_outcome(store: ImageStore, request: ImageRequest) -> bool:
+    attempt = store.get(request.prompt, request.index)
+    return attempt is not None and attempt.status != "failed"

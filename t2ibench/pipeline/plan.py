@@ -99,12 +99,19 @@ class Plan:
 
 def part_of(plan: Plan, number: int, count: int) -> Plan:
     """The images of one of several parts of a plan; a prompt's images stay together."""
+    return replace(plan, requests=tuple(requests_by_part(plan, count).get(number, ())))
 
-    def mine(prompt: str) -> bool:
-        digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
-        return int.from_bytes(digest[:8], "big") % count == number - 1
 
-    return replace(plan, requests=tuple(one for one in plan.requests if mine(one.prompt)))
+def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
+    """The images of every part of a plan, by its number from 1; of a part without any, nothing."""
+    parts: dict[int, list[ImageRequest]] = {}
+    numbers: dict[str, int] = {}
+    for request in plan.requests:
+        if request.prompt not in numbers:
+            digest = hashlib.sha256(request.prompt.encode("utf-8", "surrogatepass")).digest()
+            numbers[request.prompt] = int.from_bytes(digest[:8], "big") % count + 1
+        parts.setdefault(numbers[request.prompt], []).append(request)
+    return parts
 
 
 def every_prompt_first(plan: Plan) -> Plan:

@@ -222,7 +222,7 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
         and settings.dtype is None,
         given=settings.name,
-        asked=generator and _generator_info(generator),
+        asked=None if generator is None else _generator_info(generator),
     )
 
 

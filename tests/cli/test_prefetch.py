@@ -146,9 +146,9 @@ def test_a_run_without_a_network_names_all_that_is_missing(
     assert "the encoder 'org/clip'; the judge 'org/vlm'" in line
     assert "`t2ibench prefetch` with the flags of this run" in line
     assert ("HF_HUB_OFFLINE" if offline else "does not answer") in line
-    told = run(NO_ANSWER, "prefetch", "org/pipeline", *FLAGS, **flags)
-    assert told.returncode == 1 and "Nothing was downloaded: " in told.stderr
-    assert "hf download org/vlm --include '*.json'" in told.stdout
+    listed = run(NO_ANSWER, "prefetch", "org/pipeline", *FLAGS, **flags)
+    assert listed.returncode == 1 and "Nothing was downloaded: " in listed.stderr
+    assert "hf download org/vlm --include '*.json'" in listed.stdout
     only_generated = run(NO_ANSWER, "--model", "org/pipeline", *FLAGS, "--generate-only", **flags)
     assert "1 download has not been made" in only_generated.stderr
 

@@ -13,16 +13,16 @@ TASK = ("--tasks", "t2iat_flowers_insects", "--limit", "2", "--images-per-prompt
 ONLY_IMAGES = (*TASK, "--generate-only")
 
 
-@pytest.mark.parametrize(("load", "said"), [(12.3, True), (2.4, False), (0.0, False)])
+@pytest.mark.parametrize(("load", "shown"), [(12.3, True), (2.4, False), (0.0, False)])
 def test_a_busy_machine_is_said_once(
-    load: float, said: bool, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: float, shown: bool, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("t2ibench.worker_pool.load_average", lambda: load)
     monkeypatch.setattr("t2ibench.worker_pool.cores", lambda: 2)
     words = ("--model", "toyland", *ONLY_IMAGES, "--output-dir", tmp_path)
     status, _, err = cli(*words)
     line = "The machine is busy: load 12 on 2 cores; times will be longer."
-    assert status == 0 and err.count(line) == said and "load 2" not in err
+    assert status == 0 and err.count(line) == shown and "load 2" not in err
     assert line not in cli(*words, "--dry-run")[2]
 
 

@@ -40,12 +40,12 @@ def outcome(folder: Path, old: Path, new: Path, *wanted: str) -> tuple[int, str]
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m t2ibench "$@"\n')
     program.chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    found = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", gate(set(wanted or (TASK,)))],
         cwd=folder, env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return found.returncode, found.stderr
+    return finished.returncode, finished.stderr
 
 
 def test_the_gate_passes_what_leans_no_more_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
@@ -57,15 +57,15 @@ def test_the_gate_passes_what_leans_no_more_and_nothing_else(cli: Cli, tmp_path:
 
     biased, fair = run("biased"), run("fair", "--model-args", FAIR)
     assert outcome(tmp_path, biased, fair) == (0, "")
-    status, said = outcome(tmp_path, fair, biased)
-    assert status == 1 and f"{TASK}: leans more, by" in said
-    status, said = outcome(tmp_path, biased, fair, TASK, "t2iat_science_arts")
-    assert status == 1 and "t2iat_science_arts: not in both runs" in said
+    status, message = outcome(tmp_path, fair, biased)
+    assert status == 1 and f"{TASK}: leans more, by" in message
+    status, message = outcome(tmp_path, biased, fair, TASK, "t2iat_science_arts")
+    assert status == 1 and "t2iat_science_arts: not in both runs" in message
     few = run("few", "--times", ".2", "--model-args", FAIR)
     others = run("others", "--times", ".2", "--model-args", FAIR, "--seed", "1")
-    status, said = outcome(tmp_path, few, others)
-    assert status == 1 and "cannot tell whether it leans more" in said
+    status, message = outcome(tmp_path, few, others)
+    assert status == 1 and "cannot tell whether it leans more" in message
     encoder = ("--encoder", "toy-clip", "--control-encoder", "none")
     reread = run("reread", *encoder, "--times", ".2", "--model-args", FAIR)
-    status, said = outcome(tmp_path, reread, few)
-    assert status == 1 and f"{TASK}: not compared (other encoders" in said
+    status, message = outcome(tmp_path, reread, few)
+    assert status == 1 and f"{TASK}: not compared (other encoders" in message

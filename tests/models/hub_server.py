@@ -60,8 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _describe(self, path: str) -> None:
         for separator in (_REVISION, _TREE):
-            repository, _, rest = path.partition(separator)
-            if rest:
+            repository, _, tail = path.partition(separator)
+            if tail:
                 break
         if repository not in self.hub.folders:
             return self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
@@ -80,8 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(200, json.dumps(info).encode(), {})
 
     def _file(self, path: str) -> None:
-        repository, _, rest = path.lstrip("/").partition(_RESOLVE)
-        name = rest.partition("/")[2]
+        repository, _, tail = path.lstrip("/").partition(_RESOLVE)
+        name = tail.partition("/")[2]
         if repository not in self.hub.folders:
             return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
         commit = {"X-Repo-Commit": self.hub.commit(repository)}

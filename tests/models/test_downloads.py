@@ -119,7 +119,7 @@ def test_what_a_download_lacks(tmp_path: Path) -> None:
 def test_what_adapters_declare() -> None:
     def repositories(downloads: object) -> list[str]:
         assert isinstance(downloads, list)
-        return [one.repository for one in downloads]
+        return [download.repository for download in downloads]
 
     sdxl = {"lora": "org/style", "safety_checker": "false", "load.image_encoder": "null"}
     pipeline, lora = generator_downloads("sdxl", sdxl) or ()

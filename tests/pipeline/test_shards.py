@@ -130,6 +130,16 @@ def test_an_image_replaces_a_failure_of_an_earlier_merge(parts: list[Path], cli:
     assert results[0] == results[1]
 
 
+def test_a_part_that_was_killed_while_it_embedded_is_not_finished(
+    parts: list[Path], cli: Cli
+) -> None:
+    open_run(parts[2]).update(status="running")
+    status, _, err = cli("merge", *parts)
+    assert status == 1 and "Part 3 of 3 is not finished: some of its images are not embedd" in err
+    assert cli(*FLAGS, "--shard", "3/3")[0] == 0
+    assert cli("merge", *parts)[0] == 0
+
+
 def test_parts_that_do_not_fit_each_other(parts: list[Path], cli: Cli) -> None:
     shutil.copytree(parts[0], "copy/toyland")
     status, _, err = cli("merge", *parts, "copy/toyland")

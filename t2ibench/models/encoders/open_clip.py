@@ -14,6 +14,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.downloads import Download, ModelFiles, NamedFiles
+from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
 from t2ibench.models.encoders.open_clip_training import (
     Training,
     training_of_file,
@@ -218,6 +219,8 @@ def _check_activation(model: Any, source: _Source) -> None:
 
 def _downloads(request: Request[Arguments]) -> list[Download]:
     """The weights of a tag, and what reads texts for towers whose tokenizer is a model's."""
+    if request.spec == DEFAULT_ENCODER:  # told without importing a library
+        return [Download(DEFAULT_WEIGHTS[0], NamedFiles(_WEIGHTS))]
     import open_clip
 
     architecture, _, tag = request.source.partition("/")

@@ -113,9 +113,9 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
     return ClipJudge(request.spec, encoder, request.args)
 
 
-def _downloads(request: Request[ClipArguments]) -> Sequence[Download] | None:
+def _downloads(request: Request[ClipArguments]) -> Sequence[Download]:
     """What its own encoder reads; that of the run is listed with the encoders."""
-    return encoder_downloads(request.source) if request.source else ()
+    return encoder_downloads(request.source) or () if request.source else ()
 
 
 ADAPTER = Adapter(
