@@ -46,6 +46,7 @@ _UNUSABLE = {
     429: ("asks for fewer requests", f"{_KEPT}."),
     451: ("is not available here", ""),
 }
+_STATUS_DIGITS = 3
 _DEEPEST = 5  # errors inside of errors that are read
 
 
@@ -195,7 +196,8 @@ class Reply:
             return self
         error = body.get("error")
         code = error.get("code") if isinstance(error, Mapping) else None
-        status = int(code) if isinstance(code, int | str) and str(code).isdigit() else 200
+        digits = str(code) if isinstance(code, int | str) else ""
+        status = int(digits) if digits.isdecimal() and len(digits) == _STATUS_DIGITS else 200
         return replace(self, status=status) if 400 <= status < 600 else self
 
     def check_access(self, where: str, names: Iterable[str] = ()) -> None:
