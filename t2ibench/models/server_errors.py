@@ -14,10 +14,10 @@ from t2ibench.models.proxies import through_proxy
 from t2ibench.models.server_states import (
     filter_took,
     filter_words,
+    has_no_access,
     has_no_model,
     is_blocked,
     is_unpaid,
-    no_access_code,
     unpaid_code,
     without_fields,
     without_names,
@@ -46,6 +46,8 @@ _UNUSABLE = {
     429: ("asks for fewer requests", f"{_KEPT}."),
     451: ("is not available here", ""),
 }
+_STATUS_DIGITS = 3
+_CODE_NAMES = ("code", "type", "status", "name")  # of what an error is called
 _DEEPEST = 5  # errors inside of errors that are read
 
 
@@ -157,13 +159,14 @@ class Reply:
             items = [item for item in error if isinstance(item, Mapping)]
             texts = [str(item.get("msg") or item.get("message") or item) for item in items]
             return ServerMessage(
-                frozenset(code.lower() for item in items for code in _codes_in(item)),
+                frozenset(code.lower() for item in (body, *items) for code in _codes_in(item)),
                 tuple(str(item["loc"][-1]) for item in items if item.get("loc")),
                 "; ".join(texts) or str(error),
                 status=self.status,
             )
         if not isinstance(error, Mapping):
-            return ServerMessage(frozenset(), (), str(error), status=self.status)
+            codes = frozenset(code.lower() for code in _codes_in(body))
+            return ServerMessage(codes, (), str(error), status=self.status)
         details = error.get("moderation_details")
         stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
         param = error.get("param")
@@ -195,7 +198,8 @@ class Reply:
             return self
         error = body.get("error")
         code = error.get("code") if isinstance(error, Mapping) else None
-        status = int(code) if isinstance(code, int | str) and str(code).isdigit() else 200
+        digits = str(code) if isinstance(code, int | str) else ""
+        status = int(digits) if digits.isdecimal() and len(digits) == _STATUS_DIGITS else 200
         return replace(self, status=status) if 400 <= status < 600 else self
 
     def check_access(self, where: str, names: Iterable[str] = ()) -> None:
@@ -231,7 +235,7 @@ def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
         return _UNPAID
     if status in _UNUSABLE:
         return _UNUSABLE[status]
-    return _NO_ACCESS if no_access_code(message.codes) else ("", "")
+    return _NO_ACCESS if has_no_access(message.codes, message.text) else ("", "")
 
 
 def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
@@ -240,7 +244,7 @@ def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
     for _ in range(_DEEPEST):
         if not isinstance(inner, Mapping):
             break
-        yield from (str(inner[name]) for name in ("code", "type", "status") if inner.get(name))
+        yield from (str(inner[name]) for name in _CODE_NAMES if inner.get(name))
         if _has_category(inner):
             yield "content_filter"
         inner = inner.get("innererror") or inner.get("inner_error")

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 # Black Forest Labs, OpenRouter and what proxies make of them.
 _FILTER = frozenset(
     {
+        "contentpolicy",
         "contentpolicyviolation",
         "contentsafetyviolation",
         "moderationblocked",
@@ -124,16 +125,20 @@ _FILTER_WORDS = re.compile(
 _UNPAID_WORDS = re.compile(
     r"\bbilling\b|exceeded your (current |monthly )?(included )?(quota|credits)"
     r"|(insufficient|not enough|out of|no) (credit|balance|fund|quota)|(credit|account) balance"
-    r"|payment (is )?(required|overdue)|spending limit|prepaid",
+    r"|payment (is )?(required|overdue)|(spending|usage) limit|prepaid",
     re.IGNORECASE,
 )
 _BLOCKED_WORDS = re.compile(
     r"\b(resource|account|organi[sz]ation|subscription|project|api key|deployment|workspace)\b"
     r".{0,60}\b(blocked|suspended|disabled|deactivated|banned|restricted|must be verified"
     r"|not verified|terminated)\b|verify (your )?organi[sz]ation"
-    r"|(country|region|territory).{0,30}not (supported|available)"
-    r"|not (supported|available) in your (country|region|territory)",
+    r"|(country|region|territory|location).{0,30}not (supported|available)"
+    r"|not (supported|available) in your (country|region|territory|location)",
     re.IGNORECASE | re.DOTALL,
+)
+_NO_ACCESS_WORDS = re.compile(
+    r"api key (is )?(not valid|invalid|expired|missing)|(invalid|incorrect|missing) api key",
+    re.IGNORECASE,
 )
 _NO_MODEL_WORDS = re.compile(
     r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
@@ -180,7 +185,13 @@ def filter_words(status: int, codes: Collection[str], text: str) -> bool:
         return False
     if _plain(codes) & (_UNPAID | _NO_ACCESS | _NO_MODEL | _BUSY | _OF_THE_REQUEST):
         return False
-    of_all_requests = (_UNPAID_WORDS, _BLOCKED_WORDS, _NO_MODEL_WORDS, _BUSY_WORDS)
+    of_all_requests = (
+        _UNPAID_WORDS,
+        _BLOCKED_WORDS,
+        _NO_ACCESS_WORDS,
+        _NO_MODEL_WORDS,
+        _BUSY_WORDS,
+    )
     if any(pattern.search(text) for pattern in of_all_requests):
         return False
     return _FILTER_WORDS.search(text) is not None
@@ -201,9 +212,9 @@ def is_blocked(text: str) -> bool:
     return _BLOCKED_WORDS.search(text) is not None
 
 
-def no_access_code(codes: Collection[str]) -> bool:
-    """Whether a code says that the key or its account has no access."""
-    return bool(_plain(codes) & _NO_ACCESS)
+def has_no_access(codes: Collection[str], text: str) -> bool:
+    """Whether the key, or its account, has no access."""
+    return bool(_plain(codes) & _NO_ACCESS) or _NO_ACCESS_WORDS.search(text) is not None
 
 
 def has_no_model(codes: Collection[str], text: str) -> bool:

@@ -10,6 +10,7 @@ image depends on its prompt and index only: every round resumes the one before.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from t2ibench.pipeline.plan import images_at
@@ -65,6 +66,9 @@ def until_precise(
     found = Precision(execute(prepared, reporter))
     for _ in range(ROUNDS):
         waiting = [one for one in tasks.values() if one.said is None]
+        if found.outcome.stopped:  # more images would have no answers, either
+            _stop(waiting, next(iter(found.outcome.stopped)))
+            break
         for one in waiting:
             one.said = _judge(one, found.outcome.scored[one.loaded.id], prepared, width)
         waiting = [one for one in waiting if one.said is None]
@@ -82,6 +86,13 @@ def until_precise(
     found.images = images_at(prepared.plan, {name: one.times for name, one in tasks.items()})
     found.fixed = images_at(prepared.plan, {name: one.most for name, one in tasks.items()})
     return found
+
+
+def _stop(waiting: Sequence[_Task], name: str) -> None:
+    """End the rounds of tasks whose encoder or judge was stopped."""
+    for task in waiting:
+        task.said = f"no more rounds, because {name} was stopped; the same command goes on"
+        task.precise = False
 
 
 def _judge(one: _Task, scored: TaskScored, prepared: Prepared, width: float) -> str | None:
@@ -124,4 +135,5 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         complete=before.complete and after.complete,
         scored={**before.scored, **after.scored},
         lost=before.lost + after.lost,
+        stopped={**before.stopped, **after.stopped},
     )

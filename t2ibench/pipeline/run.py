@@ -58,6 +58,7 @@ class Outcome:
         default_factory=dict
     )  # now, whatever others wrote since
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # by status and reason
+    stopped: Mapping[str, str] = field(default_factory=dict)  # encoder or judge to the reason
 
 
 _TITLES: dict[Stage, tuple[str, str]] = {
@@ -127,6 +128,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             [f"{one}; the same command again makes it anew" for one in job.damaged],
             job.problems(),
             lost=job.lost,
+            stopped=dict(job.stopped),
         )
         if observing and not settings.no_score:
             _score(prepared, job, reporter, outcome)

@@ -78,6 +78,9 @@ STATES: dict[str, tuple[Said, str]] = {
         json_reply({"errors": [{"message": "Account is restricted.", "code": 1}]}, 400),
         "does not serve this account",
     ),
+    "a key that is not valid": (error(400, "API key not valid."), "grants no access"),
+    "a region": (error(400, "User location is not supported."), "does not serve this account"),
+    "a limit of use": (error(400, "You have reached your usage limits."), "is not paid for"),
     "overload": (error(529, "Overloaded: violates our policy."), "status 529"),
     "overload in a 400": (error(400, "Busy.", "overloaded_error"), "status 400"),
     "a gateway's timeout": ((524, {}, b"<html>A timeout occurred"), "status 524"),
@@ -217,6 +220,9 @@ FILTERS = {
     "words": error(400, "Your request was rejected as a result of our safety system."),
     "Bedrock's words": error(400, "This request has been blocked by our content filters."),
     "Black Forest Labs": json_reply({"status": "Content Moderated", "details": {}}, 400),
+    "Stability": json_reply({"name": "content_moderation", "errors": ["Flagged."]}, 403),
+    "xAI": json_reply({"code": "invalid", "error": "Rejected by content moderation."}, 400),
+    "a list": json_reply({"detail": [{"loc": ["x"], "msg": "no", "type": "nsfw"}]}, 422),
     "Alibaba": error(400, "Input data may be inappropriate.", "DataInspectionFailed"),
 }
 
