@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -90,14 +91,14 @@ class FileFinder:
     """Finds files below a folder by names that need not be spelt as the file system spells them.
 
     Letters count as the same however they are composed, and in either case where only one file
-    fits. A backslash separates folders where no file has it in its name. Of a path of another
-    machine, the end that exists here counts.
+    fits; an ending may be missing. A backslash separates folders where no file has it in its name.
+    Of a path of another machine, the end that exists here counts.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._by_end: dict[Path, str] = {}
-        self._folders: dict[Path, tuple[dict[str, Path], dict[str, list[Path]]]] = {}
+        self._folders: dict[Path, _FolderNames] = {}
 
     def find(self, name: str) -> Path | None:
         """The file of that name; None if there is none, or more than one."""
@@ -127,25 +128,37 @@ class FileFinder:
         return folder if _is_file(folder) else None
 
     def _entry(self, folder: Path, name: str) -> Path | None:
-        exact, folded = self._listing(folder)
-        wanted = composed(name)
-        alike = folded.get(wanted.casefold(), [])
-        return exact.get(wanted) or (alike[0] if len(alike) == 1 else None)
-
-    def _listing(self, folder: Path) -> tuple[dict[str, Path], dict[str, list[Path]]]:
         if folder not in self._folders:
-            exact: dict[str, Path] = {}
-            folded: dict[str, list[Path]] = {}
-            try:
-                entries = sorted(folder.iterdir())
-            except (OSError, ValueError):
-                entries = []
-            for path in entries:
-                name = composed(path.name)
-                exact[name] = path
-                folded.setdefault(name.casefold(), []).append(path)
-            self._folders[folder] = (exact, folded)
-        return self._folders[folder]
+            self._folders[folder] = _names_in(folder)
+        names = self._folders[folder]
+        wanted = composed(name)
+        folded = wanted.casefold()
+        alike = names.folded.get(folded) or names.stems.get(folded, [])
+        return names.exact.get(wanted) or (alike[0] if len(alike) == 1 else None)
+
+
+@dataclass(slots=True)
+class _FolderNames:
+    """What a folder contains: by name, by name in small letters, images also without ending."""
+
+    exact: dict[str, Path] = field(default_factory=dict)
+    folded: dict[str, list[Path]] = field(default_factory=dict)
+    stems: dict[str, list[Path]] = field(default_factory=dict)
+
+
+def _names_in(folder: Path) -> _FolderNames:
+    names = _FolderNames()
+    try:
+        entries = sorted(folder.iterdir())
+    except (OSError, ValueError):
+        entries = []
+    for path in entries:
+        name = composed(path.name)
+        names.exact[name] = path
+        names.folded.setdefault(name.casefold(), []).append(path)
+        if is_image_file(path):  # 'nurse_0' for 'nurse_0.png'
+            names.stems.setdefault(composed(path.stem).casefold(), []).append(path)
+    return names
 
 
 def _spellings(name: str) -> Iterator[str]:

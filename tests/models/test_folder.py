@@ -192,6 +192,7 @@ def test_letters_count_as_the_same_however_they_are_composed(tmp_path: Path, for
         ("C:\\Users\\anna\\pictures\\nurse.png", "pictures/nurse.png"),
         ("/home/anna/x/pictures/nurse.png", "pictures/nurse.png"),
         ("\\\\server\\share\\nurse.png", "nurse.png"),
+        ("pictures/nurse", "pictures/nurse.png"),
     ],
 )
 def test_paths_of_other_systems(tmp_path: Path, listed: str, file: str) -> None:

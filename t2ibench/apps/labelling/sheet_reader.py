@@ -31,7 +31,7 @@ class FilledSheet:
 
 def read_sheet(
     file: Path,
-    known: Mapping[str, Item],
+    items: Mapping[str, Item],
     labeller: str,
     *,
     columns: Mapping[str, str] | None = None,
@@ -41,7 +41,7 @@ def read_sheet(
 
     Args:
         file: CSV or XLSX with the columns that `label export` writes.
-        known: The run's images with their questions, by their identifiers.
+        items: The run's images with their questions, by their identifiers.
         labeller: Who answered.
         columns: Headings by what they hold, where they are not those of the export.
         sheet: The sheet of a workbook; None for the first.
@@ -51,7 +51,7 @@ def read_sheet(
     """
     table = read_table(file, "Give a filled sheet.csv.", columns=columns, sheet=sheet)
     answer_column = table.need("answer", f"a sheet has the columns {', '.join(COLUMNS)}")
-    items = ItemFinder(table, known.values())
+    finder = ItemFinder(table, items.values())
     labels: dict[str, tuple[int, Label]] = {}
     unfit: dict[str, Counter[str]] = {}
     first_unfit = 0
@@ -59,7 +59,7 @@ def read_sheet(
         answer = table.text(line, row, answer_column)
         if not answer:
             continue
-        item = items.find(line, row)
+        item = finder.find(line, row)
         option = _option(answer, item)
         if option is None:
             unfit.setdefault(item.question, Counter())[answer] += 1
@@ -74,7 +74,7 @@ def read_sheet(
                 "Keep one of them.",
             )
     if unfit:
-        raise _no_answers(table, unfit, items.classes, first_unfit)
+        raise _no_answers(table, unfit, finder.classes, first_unfit)
     return FilledSheet([label for _, label in labels.values()], table.notes)
 
 

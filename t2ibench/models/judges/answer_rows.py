@@ -97,6 +97,7 @@ class AnswerRows:
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
         self.indexes: set[int] = set()
+        self._distinct: dict[str, frozenset[str]] = {}
         self.by_name: dict[ImageName, ImageRows] = {}
         for line, row in table.rows:
             if answer is None:
@@ -142,6 +143,12 @@ class AnswerRows:
             key = name if file is None else (HASH, _hash(file))
             rows.setdefault(key, ImageRows()).answers.extend(image_rows.answers)
         return rows
+
+    def distinct(self, name: str) -> frozenset[str]:
+        """The different answers under a heading."""
+        if name not in self._distinct:
+            self._distinct[name] = frozenset(self.texts(name))
+        return self._distinct[name]
 
     def texts(self, name: str) -> Iterable[str]:
         """All answers to a question, or under a heading."""

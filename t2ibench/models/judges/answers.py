@@ -121,7 +121,7 @@ class AnswersJudge:
 
     def _column(self, question: Question) -> QuestionColumn:
         columns = self._rows.columns
-        column = column_of(*question, columns, self._rows.texts, self._mapped)
+        column = column_of(*question, columns, self._rows.distinct, self._mapped)
         if column.name is not None:
             self._rows.table.check_used(column.name)
         elif column.candidates and column.by_heading:

@@ -66,7 +66,7 @@ def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
         ) from None
     try:
         worksheet = _chosen(workbook.worksheets, sheet, where)
-        return _read(path, worksheet, [one.title for one in workbook.worksheets], sheet)
+        return _read(path, worksheet, [part.title for part in workbook.worksheets], sheet)
     finally:
         workbook.close()
 
