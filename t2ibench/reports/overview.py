@@ -27,6 +27,7 @@ _BAR, _NARROW = 21, 15  # columns of an axis
 _NAME = 34
 _FEW_ROWS = 3
 _COUNTED = 9  # lines of who is shown as what
+_SHORTEST = 8  # a bar beside long counts
 
 
 def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
@@ -107,7 +108,8 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
             key = ", ".join(f"{sign} {people(name, about)}" for name, sign in shades.items())
             lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None))
             ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
-            drawn = [_prompt(row, shades, width) for row in rows]
+            size = _bar_beside([_said(row) for row in rows], width)
+            drawn = [_prompt(row, shades, size, width) for row in rows]
             lines += drawn[:ends]
             if ends < len(rows):
                 lines.append((f" {len(rows) - 2 * ends} between them, in results.md", None))
@@ -120,18 +122,26 @@ def _shades(one: ShownAttribute) -> dict[str, str]:
     return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 
 
-def _prompt(row: ShownRow, shades: Mapping[str, str], width: int) -> Line:
+def _said(row: ShownRow) -> str:
+    return f"{counts_text(row)}, clear" if row.clear else counts_text(row)
+
+
+def _bar_beside(texts: Sequence[str], width: int) -> int:
+    """The length of bars that leaves room for all counts, which are worth more than a bar."""
     size = _BAR if width >= 80 else _NARROW
+    room = width - _NAME - 2 - max(map(len, texts), default=0)
+    return max(min(size, room), min(size, _SHORTEST))
+
+
+def _prompt(row: ShownRow, shades: Mapping[str, str], size: int, width: int) -> Line:
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [round(size * sum(counts[: k + 1]) / max(row.images, 1)) for k in range(len(counts))]
     drawn = "".join(
         shade * (end - start)
         for shade, start, end in zip(shades.values(), [0, *ends], ends, strict=False)
     )
-    text = f" {_cut(row.short, _NAME - 1):{_NAME - 1}} {drawn:·<{size}} {counts_text(row)}"
-    if row.clear:
-        return _cut(f"{text}, clear", width), "clear"
-    return _cut(text, width), "not_clear"
+    text = f" {_cut(row.short, _NAME - 1):{_NAME - 1}} {drawn:·<{size}} {_said(row)}"
+    return _cut(text, width), "clear" if row.clear else "not_clear"
 
 
 def _cut(text: str, width: int) -> str:
