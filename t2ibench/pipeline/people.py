@@ -58,16 +58,16 @@ def people_agreement(
                     counted=counted_answer(answers.values()),
                 )
             )
-    found = [_agreement(about, one, level) for (about, _), one in asked.items()]
-    return [one for one in found if len(one.people) > 1]
+    agreements = [_agreement(about, entry, level) for (about, _), entry in asked.items()]
+    return [agreement for agreement in agreements if len(agreement.people) > 1]
 
 
 def asked_questions(
     needs: Needs, images: DistinctImages, judges: Mapping[str, AnswerStore], labels: Votes | None
 ) -> list[AskedQuestion]:
     """What files of answers, or labels where these are the judge, answer of a task's questions."""
-    files = {person_of(name): one for name, one in judges.items() if is_file_of_answers(name)}
-    sampled = not files and any(one.by_labels for one in judges.values())
+    files = {person_of(name): store for name, store in judges.items() if is_file_of_answers(name)}
+    sampled = not files and any(store.by_labels for store in judges.values())
     if not files and not sampled:
         return []
     asked: dict[str, AskedQuestion] = {}
@@ -80,7 +80,7 @@ def asked_questions(
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
             key = (attempt.sha256, need.question, need.classes)
-            people = [name for name, one in files.items() if one.get(*key) is not None]
+            people = [name for name, store in files.items() if store.get(*key) is not None]
             if sampled and labels is not None:
                 people = list(labels.votes(*key))
             question.images += 1

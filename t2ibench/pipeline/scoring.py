@@ -75,7 +75,7 @@ class Stores:
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
         """The judges; several files of answers are one (see `store.people`)."""
         people = people_among(self.judges)
-        others = {name: one for name, one in self.judges.items() if name not in people}
+        others = {name: store for name, store in self.judges.items() if name not in people}
         if not people:
             return dict(others)
         name = ANSWERS_BY + listed([person_of(judge) for judge in people])
@@ -84,8 +84,10 @@ class Stores:
     @property
     def votes(self) -> Votes | None:
         """What each of several people answered: in files of answers, else by labels."""
-        several = [one for one in self.readers.values() if isinstance(one, PeopleStore)]
-        return several[0] if several else self.labels
+        for reader in self.readers.values():
+            if isinstance(reader, PeopleStore):
+                return reader
+        return self.labels
 
     def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
         """The check of this very judge."""
@@ -353,12 +355,15 @@ def _evidence(
 
 def _fingerprints(judges: Iterable[AnswerStore | PeopleStore], stores: Stores) -> dict[str, str]:
     """Judge to fingerprint; of several people as one judge, each of them."""
-    found: dict[str, str] = {}
+    fingerprints: dict[str, str] = {}
     for judge in judges:
         several = people_among(stores.judges) if isinstance(judge, PeopleStore) else {}
-        found |= {name: one.fingerprint for name, one in several.items()}
-        found |= {} if several else {judge.name: judge.fingerprint}
-    return {name: found[name] for name in (*stores.judges, *stores.people) if name in found}
+        if several:
+            fingerprints |= {name: store.fingerprint for name, store in several.items()}
+        else:
+            fingerprints[judge.name] = judge.fingerprint
+    names = (*stores.judges, *stores.people)
+    return {name: fingerprints[name] for name in names if name in fingerprints}
 
 
 def _judge(needs: Needs, stores: Stores) -> AnswerStore | PeopleStore | None:

@@ -122,12 +122,12 @@ class StoredEvidence:
         """What each person answered about the first n images of a prompt, by name."""
         if self._votes is None:
             return {}
-        found = {
+        by_image = {
             index: self._votes.votes(sha256, question, classes)
             for index, sha256, status in self._image_records(prompt, n)
             if status == "ok"
         }
-        return {index: votes for index, votes in found.items() if votes}
+        return {index: votes for index, votes in by_image.items() if votes}
 
     def judge_check(self) -> JudgeCheck | None:
         """What a check by people said of the judge (see `unreachable`)."""

@@ -37,14 +37,14 @@ def agreement_table(questions: Iterable[PeopleAgreement]) -> Table:
             groups.append(("pair", everyone, pair.images, pair.agreement, pair.kappa))
         for kind, who, images, agreement, measure in groups:
             name = "alpha" if kind == "everyone" else "kappa"
-            told = score_said(measure)
+            text = score_said(measure)
             rows.append(
                 [
                     question.about,
                     who,
                     str(images),
                     _percent(agreement),
-                    f"{name} {told}" if measure.value is not None else told,
+                    f"{name} {text}" if measure.value is not None else text,
                 ]
             )
             records.append(

@@ -207,8 +207,8 @@ def judged(run: RunView) -> list[str]:
 
 def asked(run: RunView) -> list[str]:
     """Which questions people left out, task by task; none where they answered all of them."""
-    told = [(task.id, asked_said(task.result)) for task in run.tasks]
-    lines = [(name, text) for name, text in told if text]
+    sentences = [(task.id, asked_said(task.result)) for task in run.tasks]
+    lines = [(name, text) for name, text in sentences if text]
     if len(run.tasks) == 1:
         return [text for _, text in lines]
     return [f"{name}: {text}" for name, text in lines]

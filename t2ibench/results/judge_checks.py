@@ -44,21 +44,21 @@ def judges_said(task: TaskResult) -> str:
 def asked_said(task: TaskResult) -> str:
     """Which questions people answered and which not; '' where they answered all of them."""
     questions = task.questions
-    if all(one.answered == one.images for one in questions):
+    if all(question.answered == question.images for question in questions):
         return ""
-    names = _short([one.about for one in questions])
+    names = _short([question.about for question in questions])
     groups: dict[str, list[str]] = {"answered": [], "partly answered": [], "not answered": []}
-    for name, one in zip(names, questions, strict=True):
-        who = listed([f"{person} ({n} of {one.images})" for person, n in one.by.items()])
-        if not one.answered:
+    for name, question in zip(names, questions, strict=True):
+        who = listed([f"{person} ({n} of {question.images})" for person, n in question.by.items()])
+        if not question.answered:
             groups["not answered"].append(name)
-        elif one.answered == one.images:
+        elif question.answered == question.images:
             groups["answered"].append(f"{name} by {who}")
         else:
             groups["partly answered"].append(f"{name} by {who}")
     count = f"asked: {len(questions)} question{'s' if len(questions) != 1 else ''}"
-    told = [f"{kind}: {', '.join(listing)}" for kind, listing in groups.items() if listing]
-    return "; ".join([count, *told])
+    parts = [f"{kind}: {', '.join(listing)}" for kind, listing in groups.items() if listing]
+    return "; ".join([count, *parts])
 
 
 def _short(names: Sequence[str]) -> list[str]:
@@ -78,13 +78,17 @@ def people_agree(questions: Sequence[PeopleAgreement]) -> str:
     return " ".join(map(_agreement, questions))
 
 
-def _agreement(one: PeopleAgreement) -> str:
-    if not one.images:
-        return f"About {one.about} no image was given a class by two of them."
-    same = round((one.agreement.value or 0.0) * one.images)
-    images = f"{one.images} image{'s' if one.images != 1 else ''}"
-    told = f"About {one.about} they all agree on {same} of {images}"
-    return f"{told} (alpha {score_said(one.alpha)})." if one.alpha.value is not None else f"{told}."
+def _agreement(question: PeopleAgreement) -> str:
+    if not question.images:
+        return f"About {question.about} no image was given a class by two of them."
+    same = round((question.agreement.value or 0.0) * question.images)
+    images = f"{question.images} image{'s' if question.images != 1 else ''}"
+    text = f"About {question.about} they all agree on {same} of {images}"
+    return (
+        f"{text} (alpha {score_said(question.alpha)})."
+        if question.alpha.value is not None
+        else f"{text}."
+    )
 
 
 def score_said(score: AgreementScore) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from t2ibench.stats.raters import most_voted
 from t2ibench.store.answers import (
     ANSWERS_BY,
     ANSWERS_IN,
@@ -36,6 +35,8 @@ def counted_answer(votes: Iterable[str]) -> str:
         >>> counted_answer(["male", "male", "female"]), counted_answer(["male", "female"])
         ('male', 'unknown')
     """
+    from t2ibench.stats.raters import most_voted  # scipy is slow to load
+
     return most_voted(list(votes)) or _UNKNOWN
 
 

@@ -50,7 +50,10 @@ class RunAgreement:
 
 def agreement_of_run(plan: Plan, images: ImageStore, stores: Stores) -> RunAgreement | None:
     """The agreement of all who answered about a run; None where no two of them can be compared."""
-    sources: list[Votes] = [one for one in stores.readers.values() if isinstance(one, PeopleStore)]
+    sources: list[Votes] = []
+    for reader in stores.readers.values():
+        if isinstance(reader, PeopleStore):
+            sources.append(reader)
     if stores.labels is not None and len(stores.labels):
         sources.append(stores.labels)
     several = people_among(stores.judges)
@@ -63,7 +66,7 @@ def agreement_of_run(plan: Plan, images: ImageStore, stores: Stores) -> RunAgree
         for task in plan.tasks
         for question in people_agreement(plan.needs[task.id], distinct, source, level)
     ]
-    judges = [one for source in sources for one in agreements(items, source, models)]
+    judges = [pair for source in sources for pair in agreements(items, source, models)]
     return RunAgreement(people, judges) if people or judges else None
 
 

@@ -37,7 +37,7 @@ class CountedPrompt:
     """The answers about the images of one prompt, or of all prompts with one stimulus."""
 
     name: str  # the prompt, or the stimulus
-    # class to number of images; of several judges, the mean of their numbers
+    # class to number of images; of several judges, what most of them said of an image
     counts: dict[str, _Count]
     unanswered: _Count = 0  # images whose class is not known, although what they show may be why
     # class to a share that is known, such as that of labour statistics
