@@ -6,6 +6,7 @@ often intervals hold what is true and tests reject, through `openbias.score` and
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -133,7 +134,8 @@ class Tally:
     @property
     def error(self) -> float:
         """Its standard error, data sets as the unit."""
-        return float(np.std(self.hits)) / max(len(self.hits) - 1, 1) ** 0.5
+        spread: float = np.std(self.hits, dtype=float).item()
+        return spread / math.sqrt(max(len(self.hits) - 1, 1))
 
 
 def simulated(world: World, sets: int, seed: int = 0) -> dict[str, Tally]:

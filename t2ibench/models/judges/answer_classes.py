@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from t2ibench.errors import shown
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.protocols import Answer, Query
 
 _SHOWN = 60  # characters of an answer and of a class
@@ -16,13 +17,12 @@ _MOST_CLASSES = 12  # that a message lists
 def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
     """The answer as its class is spelt; without an answer where it names no class.
 
-    Every judge's answers come through here. 'Male ' is the class 'male'; a word that is no class
-    is no answer, and is asked for again once the judge or the task knows the word.
+    Every judge's answers come through here. 'Male ' and 'man' are the class 'male'; a word that is
+    no class is no answer, and is asked for again once the judge or the task knows the word.
     """
     if answer.answer is None or not classes:
         return answer
-    by_word = {_word(name): name for name in (UNKNOWN, *classes)}
-    name = by_word.get(_word(answer.answer))
+    name = class_named(answer.answer, (UNKNOWN, *classes))
     if name is not None:
         return replace(answer, answer=name)
     return replace(answer, answer=None, reason=_said(answer.answer, classes))

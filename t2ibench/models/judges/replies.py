@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.thinking import without_thinking
 
 # What models call the answer in a JSON object that holds more than it.
@@ -38,22 +39,26 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
         'female'
         >>> class_of("either male or female", ["male", "female"])
         'unknown'
+        >>> class_of("A man.", ["male", "female"])
+        'male'
         >>> class_of('{"reasoning": "not male", "answer": "female"}', ["male", "female"])
         'female'
     """
     answer = without_thinking(reply)
     if answer is None:
         return UNKNOWN
-    text = " ".join(_unwrapped(answer).strip().strip("\"'`*. \n").lower().split())
-    by_lower = {" ".join(name.lower().split()): name for name in (*classes, UNKNOWN)}
-    if text in by_lower:
-        return by_lower[text]
+    text = " ".join(_unwrapped(answer).lower().split())
+    options = (*classes, UNKNOWN)
+    bare = class_named(text, options)
+    if bare is not None:
+        return bare
+    by_lower = {" ".join(name.lower().split()): name for name in options}
     named = set()
-    rest = text
+    remainder = text
     # The longest first, so that 'female' is not also read as 'male'.
     for lowered in sorted(by_lower, key=lambda name: (-len(name), name)):
         pattern = rf"(?<![^\W_]){re.escape(lowered)}(?![^\W_])"
-        rest, count = re.subn(pattern, " ", rest)
+        remainder, count = re.subn(pattern, " ", remainder)
         if count:
             named.add(lowered)
     return by_lower[named.pop()] if len(named) == 1 else UNKNOWN
