@@ -279,7 +279,7 @@ class Answer:
     Attributes:
         answer: A class, 'unknown', or free text; None where there is no answer.
         raw: The judge's own words, or its scores.
-        reason: Why there is no answer.
+        reason: Why there is no answer, or why what was said counts as 'unknown'.
     """
 
     answer: str | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from t2ibench.arguments import read_args
@@ -60,19 +60,35 @@ def generating_executor(executor: Executor, prepared: Prepared, reporter: Report
     return executor
 
 
-def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers | None:
-    """The workers that were asked for; None where this process works alone."""
-    settings = prepared.settings
-    local = settings.engine == "local"
-    gpus = visible_gpus() if local and settings.device in {None, "auto", "cuda"} else []
-    count = settings.workers or max(len(gpus), 1)
-    if local and count == 1:
-        return None
-    if prepared.objects:
+def check_objects(prepared: Prepared) -> None:
+    """Refuse Python objects where there are workers, which make their own models."""
+    local = prepared.settings.engine == "local"
+    if prepared.objects and not (local and _worker_count(prepared, _gpus(prepared)) == 1):
         raise T2IBenchError(
             "Workers make their own models, and cannot take Python objects.",
             "Name each as package.module:factory, or leave workers and engine out.",
         )
+
+
+def _gpus(prepared: Prepared) -> list[str]:
+    """The GPUs of this machine that workers may have, one each."""
+    settings = prepared.settings
+    local = settings.engine == "local"
+    return visible_gpus() if local and settings.device in {None, "auto", "cuda"} else []
+
+
+def _worker_count(prepared: Prepared, gpus: Sequence[str]) -> int:
+    return prepared.settings.workers or max(len(gpus), 1)
+
+
+def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers | None:
+    """The workers that were asked for; None where this process works alone."""
+    settings = prepared.settings
+    local = settings.engine == "local"
+    gpus = _gpus(prepared)
+    count = _worker_count(prepared, gpus)
+    if local and count == 1:
+        return None
     order = Order.of(prepared, observing)
     if not local:
         from t2ibench.pipeline.executors.ray import actors

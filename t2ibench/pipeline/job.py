@@ -367,7 +367,10 @@ class Job:
 def _unread_lines(judge: str, unread: Mapping[str, int]) -> list[str]:
     """Lines about answers in words that are no class, and count as unknown."""
     often = sorted(unread.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
-    return [f"{judge}: {count} answers count as unknown: {words}" for words, count in often]
+    return [
+        f"{judge}: {count} {'answer counts' if count == 1 else 'answers count'} as unknown: {words}"
+        for words, count in often
+    ]
 
 
 def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 
 from t2ibench.errors import T2IBenchError, failing
-from t2ibench.models.judges.answer_classes import in_its_classes, words_of_no_class
+from t2ibench.models.judges.answer_classes import in_its_classes
 from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.pieces import AskReport, Damaged, ImageQuestions, Question
@@ -80,9 +80,8 @@ def _report(part: _Part, streak: int) -> AskReport:
             report.streak += 1
             continue
         report.streak = 0
-        words = words_of_no_class(query, answer)
-        if words is not None:
-            report.unread[words] = report.unread.get(words, 0) + 1
+        if answer.reason is not None:
+            report.unread[answer.reason] = report.unread.get(answer.reason, 0) + 1
         # Texts are shown and compared; what was said is kept word for word in `raw`.
         text = _UNPRINTABLE.sub("\ufffd", answer.answer)
         stored = StoredAnswer(query.sha256, query.question, query.classes, text, answer.raw)

@@ -19,7 +19,7 @@ from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.downloads import check_downloads
-from t2ibench.pipeline.engines import executor_of, generating_executor
+from t2ibench.pipeline.engines import check_objects, executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
@@ -95,6 +95,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """
     settings, folder = prepared.settings, prepared.folder
     observing = not settings.generate_only
+    check_objects(prepared)
     check_downloads(prepared, observing)
     with (
         mending(),

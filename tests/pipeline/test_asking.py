@@ -15,7 +15,9 @@ from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.chat_server import ChatServer
+from t2ibench.models.judges.answer_classes import words_of_no_class
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
+from t2ibench.models.judges.replies import class_of
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.pipeline.pieces import Question
 from t2ibench.store.database import Database
@@ -182,10 +184,20 @@ def test_a_word_that_is_no_class_is_shown_and_asked_for_again(tmp_path: Path) ->
 
 
 def test_words_that_were_taken_for_unknown_are_shown(tmp_path: Path) -> None:
+    """By a judge that reads its classes from words, as those on servers do."""
+
     def happens(number: int) -> list[tuple[int, Answer]]:
-        raw = ("unknown", "Rouge.", "red or green", "Rouge.")[number % 4]
-        return [(number, Answer("unknown", raw))]
+        reply = ("unknown", "Rouge.", "red or green", "Rouge.")[number % 4]
+        classes = ("red", "green")
+        reason = words_of_no_class(reply, classes)
+        return [(number, Answer(class_of(reply, classes), reply, reason))]
 
     report = ask(asked_of(images(tmp_path, 1), 8), open_judge(Parts(happens), Database(tmp_path)))
     assert report.answered == 8
     assert report.unread == {"it answered 'Rouge.'; classes are red, green": 4}
+
+
+def test_what_a_judge_measured_is_no_word_of_no_class(tmp_path: Path) -> None:
+    """Such as the faces that face-gender found, which it keeps as JSON."""
+    judge = Parts(lambda number: [(number, Answer("unknown", "[]"))])
+    assert ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path))).unread == {}

@@ -135,7 +135,9 @@ def test_what_lists_tasks_needs_no_captions(cli: Cli) -> None:
     status, out, _ = cli("ls", "tasks")
     assert status == 0
     assert "[needs --captions]" in " ".join(out.split())
-    assert "it needs --captions coco=captions_val2017.json" in cli("ls", "openbias_coco")[1]
+    assert "it needs --captions coco=captions_val2017.json" in " ".join(
+        cli("ls", "openbias_coco")[1].split()
+    )
     listed = {one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])}
     assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
     assert sum(map(bool, listed.values())) == 2

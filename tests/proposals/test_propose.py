@@ -228,9 +228,9 @@ def test_without_a_download_a_run_says_what_works(tmp_path: Path, cli: Cli) -> N
     assert cli("propose", "openbias", "--captions", folder, "--output", output)[0] == 0
     flags = ("--model", folder, "--include-path", tmp_path, "--output-dir", tmp_path / "runs")
     for words, said in (
-        (("mine",), "Without a download: --judge answers:"),
+        (("mine",), "--judge answers:FILE"),
         (("mine,weat_7_math_arts", "--judge", "toyland"), "--encoder open_clip:ARCH/FILE"),
     ):
         status, out, errors = cli(*flags, "--tasks", *words)
         assert status == 1 and not out
-        assert "has not been downloaded" in errors and said in errors
+        assert "has not been made on this machine" in errors and said in errors

@@ -8,7 +8,7 @@ from dataclasses import replace
 from t2ibench.errors import shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.class_words import class_named
-from t2ibench.models.protocols import Answer, Query
+from t2ibench.models.protocols import Answer
 
 _SHOWN = 60  # characters of an answer and of a class
 _MOST_CLASSES = 12  # that a message lists
@@ -28,14 +28,12 @@ def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
     return replace(answer, answer=None, reason=_said(answer.answer, classes))
 
 
-def words_of_no_class(query: Query, answer: Answer) -> str | None:
-    """What a judge said where its words were taken for 'unknown' and name no class at all."""
-    if not query.classes or answer.answer != UNKNOWN or not isinstance(answer.raw, str):
+def words_of_no_class(reply: str, classes: Sequence[str]) -> str | None:
+    """What a model replied where its words are taken for 'unknown' and name no class at all."""
+    words = _word(reply)
+    if not words or any(_word(name) in words for name in (UNKNOWN, *classes)):
         return None
-    words = _word(answer.raw)
-    if not words or any(_word(name) in words for name in (UNKNOWN, *query.classes)):
-        return None
-    return _said(" ".join(answer.raw.split()), query.classes)
+    return _said(" ".join(reply.split()), classes)
 
 
 def _word(text: str) -> str:

@@ -15,6 +15,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.chat_replies import ChatReply
 from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
 from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.judges.answer_classes import words_of_no_class
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.models.server_errors import (
@@ -138,7 +139,9 @@ class OpenAiJudge:
         self._answered = True
         self._away = 0
         if query.classes:
-            return Answer(class_of(reply.text, query.classes), reply.raw)
+            named = class_of(reply.text, query.classes)
+            why = words_of_no_class(reply.text, query.classes) if named == UNKNOWN else None
+            return Answer(named, reply.raw, reason=why)
         return Answer(" ".join(reply.text.split()), reply.raw)
 
     def _same_for_all(self) -> UnusableServerError | None:
