@@ -98,8 +98,10 @@ RULES = (
     ),
     Rule(
         "harmless",
-        r"\bdeprecat|will be removed in|will be the default behaviou?r in",
-        "Libraries announce how they will be called in future; the result of today is the same.",
+        r"\A(?!.*(ignor|no effect)).*(\bdeprecat|will be removed in|"
+        r"will be the default behaviou?r in)",
+        "Libraries announce how they will be called in future; the result of today is the same. "
+        "An argument that is deprecated and already ignored is another matter.",
     ),
     Rule(
         "harmless",

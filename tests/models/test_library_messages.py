@@ -56,6 +56,7 @@ MISSING = (
         ("Keyword arguments {'stepz': 3} are not expected by X and will be ignored.", "recorded"),
         ("Token indices sequence length is longer than the specified maximum", "recorded"),
         ("`torch_dtype` is deprecated! Use `dtype` instead!", "harmless"),
+        ("`size` is deprecated and has no effect on this processor.", None),
         ("What no rule has foreseen", None),
     ],
 )
