@@ -288,10 +288,60 @@ def test_only_columns_that_are_used_contradict(folder: Path) -> None:
     assert asked(folder, written(folder, "file,gender,lead_time", *twice))[0] == RIGHT
     error = error_of(folder, written(folder, "file,gender,rater", *rows, "nurse_0.png,male,2"))
     assert ":10: 'gender' is answered differently: 'male' here, 'female' in line 2" in error
-    assert "one file for each person" in error and "'rater' says who answered" in error
+    assert "'rater' says who answered; make each person a judge" in error
     # The same class by two words is no contradiction.
     again = [f"{name},{WORDS[truth]},7" for name, truth in TRUTH.items()]
     assert asked(folder, written(folder, "file,gender,rater", *rows, *again))[0] == RIGHT
+
+
+def test_a_question_is_named_by_a_word_of_it(folder: Path) -> None:
+    rows = [f"{name},Gender,{truth}" for name, truth in TRUTH.items()]
+    rows += [f"{name},Race,white" for name in TRUTH]
+    assert asked(folder, written(folder, "file,question,answer", *rows))[0] == RIGHT
+    race = asked(
+        folder,
+        written(folder, "file,question,answer", *rows),
+        question="What is the race of the person?",
+        classes=("black", "white"),
+    )
+    assert race[0] == {"nurse": {"white": 4}, "chef": {"white": 4}}
+    german = [row.replace("Gender", "Geschlecht") for row in rows]
+    answers = written(folder, "file,question,answer", *german)
+    error = error_of(folder, answers)
+    assert "it answers 'geschlecht' 8, 'race' 8, but this run asks" in error
+    assert "a word of it such as gender" in error and "--columns WORD=QUESTION" in error
+    assert asked(folder, answers, columns="gender=Geschlecht")[0] == RIGHT
+
+
+def test_two_people_of_one_table_are_two_judges(folder: Path) -> None:
+    rows = [f"{name},{truth},anna" for name, truth in TRUTH.items()]
+    rows += [f"{name},male,Ben" for name in TRUTH]
+    answers = written(folder, "file,gender,labeller", *rows)
+    counts, line = asked(folder, answers)
+    assert counts == RIGHT
+    assert "of its 16 rows the 8 are read of which 'labeller' is 'anna'" in line
+    ben = answers.replace("by=anna", "by=ben")
+    assert asked(folder, ben)[0] == {"nurse": {"male": 4}, "chef": {"male": 4}}
+    # Their answers are stored apart, and a name that the column lacks gets the way out.
+    anna, other = create_judges([f"answers:{answers}", f"answers:{ben}"], {})
+    assert anna.fingerprint != other.fingerprint
+    path = folder / "people.csv"
+    error = error_of(folder, f"{path},by=cem")
+    assert f'--judge "answers:{path},by=anna,answers:{path},by=Ben"' in error
+
+
+def test_a_column_of_labellers_that_cannot_be_read_hinders_nobody(folder: Path) -> None:
+    rows = [f"{name},{truth},a,b" for name, truth in TRUTH.items()]
+    assert asked(folder, written(folder, "file,gender,rater,rater", *rows))[0] == RIGHT
+    records = [
+        {"file": name, "gender": truth, "completed_by": {"id": 1}} for name, truth in TRUTH.items()
+    ]
+    (folder / "people.json").write_text(json.dumps(records))
+    answers = f"{folder / 'people.json'},by=anna"
+    assert asked(folder, answers)[0] == RIGHT
+    records[1]["gender"] = ["female", "male"]  # what a question uses has to be one answer
+    (folder / "people.json").write_text(json.dumps(records))
+    assert "people.json:1: '['female', 'male']' is not text." in error_of(folder, answers)
 
 
 def test_the_index_and_its_refusal(folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.judges.answer_rows import AnswerRows, question_key
+from t2ibench.models.judges.answer_rows import AnswerRows
 from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.judges.question_column import QuestionColumn
 
@@ -55,12 +55,12 @@ class AnswerReport:
         if self._rows.wide:
             if all(self._column_of(question).name is None for question in answers):
                 raise self._no_column(answers)
-        elif not any(self._is_answered(question) for question, _ in answers):
+        elif not any(self._is_answered(question) for question in answers):
             raise self._other_questions(answers)
 
-    def _is_answered(self, question: str) -> bool:
+    def _is_answered(self, question: Question) -> bool:
         """Whether a file with a column 'answer' answers a question about any image at all."""
-        return any(any(self._rows.texts(name)) for name in (question_key(question), ""))
+        return self._column_of(question).name is not None or any(self._rows.texts(""))
 
     def _unfit_line(self, question: Question, unfit: Counter[str]) -> str:
         column = self._column_of(question).name if self._rows.wide else question[0]
@@ -86,11 +86,12 @@ class AnswerReport:
         named: Counter[str] = Counter()
         for rows in self._rows.by_name.values():
             for _, given in rows.answers:
-                named.update(given)
+                named.update(given.keys())
         return T2IBenchError(
             f"{self._table.where()}: it answers {_counted(named)}, but this run asks "
             f"{_questions(answers)}.",
-            "Write the question word for word, or leave the column 'question' out.",
+            "Write the question, or a word of it such as gender, or say which it is: --columns "
+            "WORD=QUESTION; a file that answers one question needs no column 'question'.",
         )
 
 

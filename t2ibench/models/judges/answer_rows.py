@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.file_errors import reading
 from t2ibench.store.file_names import FileFinder, composed
 from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table
 
 ImageName = tuple[str, str]  # 'SHA-256', 'file', 'sheet' or 'prompt', and its value
@@ -71,10 +72,16 @@ class AnswerRows:
         wide: Whether each question has a column of its own; else there is a column 'answer'.
         columns: The headings under which answers may stand.
         by_name: The rows by the image's name, as the file gives it.
+        questions: What a column 'question' calls the questions of its rows.
         indexes: The indexes of rows that name an image by its prompt.
+        labellers: Who answered, where a column says it and rows of all of them are read.
+
+    Args:
+        table: The table.
+        by: Who answered. If a column of labellers names this person, only their rows are read.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, by: str = "") -> None:
         self.table = table
         self._path = table.path
         self._image = table.find("image")
@@ -97,21 +104,56 @@ class AnswerRows:
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
         self.indexes: set[int] = set()
+        self.questions: set[str] = set()
+        self._no_text: dict[str, tuple[int, Mapping[str, object]]] = {}
+        rows = self._rows_by(by)
         self._distinct: dict[str, frozenset[str]] = {}
         self.by_name: dict[ImageName, ImageRows] = {}
-        for line, row in table.rows:
+        for line, row in rows:
             if answer is None:
-                answers = {column: table.text(line, row, column) for column in self._filled(row)}
+                answers = self._texts_of(line, row)
             else:
                 text = table.text(line, row, answer)
                 asked = question_key(table.text(line, row, question))
                 answers = {asked: text} if text else {}
+                self.questions.update(answers)
             if any(answers.values()):
                 name = self._name(line, row)
                 self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))
 
-    def _filled(self, row: Mapping[str, object]) -> Iterable[str]:
-        return (column for column in self.columns if row.get(column) not in ("", None))
+    def _rows_by(self, by: str) -> Sequence[tuple[int, Mapping[str, object]]]:
+        """The rows of a person, if a column of labellers names them; else all rows."""
+        table = self.table
+        by_labeller = table.rows_by_labeller()
+        self.labellers = tuple(by_labeller)
+        name = next((name for name in by_labeller if name.casefold() == by.casefold()), None)
+        self.is_one_of_several = len(by_labeller) > 1 and name is not None
+        if name is None or not self.is_one_of_several:
+            return table.rows
+        rows = by_labeller[name]
+        table.notes.append(
+            f"{table.where()}: of its {len(table.rows)} rows the {len(rows)} are read of which "
+            f"'{shown(table.find('labeller'))}' is '{shown(name)}'."
+        )
+        return rows
+
+    def _texts_of(self, line: int, row: Mapping[str, object]) -> dict[str, str]:
+        """The cells of a row that are filled; other values of JSON matter only if they are used."""
+        texts = {}
+        for column in self.columns:
+            value = text_of(row.get(column))
+            if value is None:
+                self._no_text.setdefault(column, (line, row))
+            elif value:
+                texts[column] = value
+        return texts
+
+    def check_used(self, column: str) -> None:
+        """Refuse a column that is there twice, or has a cell that is no text."""
+        self.table.check_used(column)
+        if column in self._no_text:
+            line, row = self._no_text[column]
+            self.table.text(line, row, column)
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
         """How a row names its image."""

@@ -23,10 +23,9 @@ from t2ibench.models.judges.answer_rows import (
     ImageRows,
     names_of_image,
     prompt_name,
-    question_key,
 )
 from t2ibench.models.judges.class_words import class_named
-from t2ibench.models.judges.question_column import QuestionColumn, column_of
+from t2ibench.models.judges.question_column import QuestionColumn, column_of, named_question
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
@@ -36,6 +35,7 @@ from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.reader import read_table
 
 _OPTION = re.compile(r",(?=(?:by|sheet)=)")
+_LABELLERS = 6  # in a message
 _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
 
 
@@ -55,8 +55,9 @@ class AnswersJudge:
 
     Each row names its image by 'file' (relative to the file of answers), by 'sha256', or by
     'prompt' and 'index'. It has an 'answer', with its 'question' where several are asked; or each
-    question has a column of its own, headed by the question or by a word of it ('gender'). Runs
-    that the same people, `by`, answered about can be compared.
+    question has a column of its own, headed by the question or by a word of it ('gender'). Of a
+    table whose column 'labeller' names `by`, the rows of that person are read. Runs that the same
+    people, `by`, answered about can be compared.
     """
 
     def __init__(self, path: Path, by: str = "", arguments: AnswersArguments | None = None) -> None:
@@ -65,14 +66,16 @@ class AnswersJudge:
         arguments = arguments or AnswersArguments()
         self.name = f"{ANSWERS_BY}{by}" if by else f"answers:{path.name}"
         self.batch_size = 256
-        parts = {"adapter": "answers 3", "file": file_hash(path)}
-        self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
         self._path = path
         self._headings = arguments.columns
         table = read_table(
             path, columns=arguments.columns, sheet=arguments.sheet, expected=_EXAMPLE
         )
-        self._rows = AnswerRows(table)
+        self._rows = AnswerRows(table, by)
+        parts = {"adapter": "answers 3", "file": file_hash(path)}
+        if self._rows.is_one_of_several:
+            parts["labeller"] = by.casefold()
+        self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
         self._column_of = cache(self._column)
 
     @cached_property
@@ -97,10 +100,9 @@ class AnswersJudge:
 
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
         """The answers to a question about one image, with their lines."""
-        if not self._rows.wide:
-            return rows.given(question_key(question[0])) or rows.given("")
-        column = self._column_of(question).name
-        return [] if column is None else rows.given(column)
+        name = self._column_of(question).name
+        given = [] if name is None else rows.given(name)
+        return given if self._rows.wide else given or rows.given("")
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
         """The answer of all rows about an image; an error where they contradict each other."""
@@ -109,21 +111,36 @@ class AnswersJudge:
         for other_line, other in given[1:]:
             if _meaning(other, question[1]) != meant:
                 column = self._column_of(question).name if self._rows.wide else "answer"
-                labeller = self._rows.table.find("labeller")
-                who = f" The column '{shown(labeller)}' says who answered." if labeller else ""
                 raise T2IBenchError(
                     f"{self._rows.table.where(other_line)}: '{shown(column)}' is answered "
                     f"differently: '{shown(other, 60)}' here, '{shown(text, 60)}' in line {line}.",
-                    "Keep one answer to each question about an image; one file for each person."
-                    + who,
+                    self._one_answer_each(),
                 )
         return text
 
+    def _one_answer_each(self) -> str:
+        """What to do about two answers to a question about one image."""
+        labellers = self._rows.labellers
+        if len(labellers) < 2 or self._rows.is_one_of_several:
+            return "Keep one answer to each question about an image; one file for each person."
+        column = shown(self._rows.table.find("labeller"))
+        judges = ",".join(
+            f"answers:{shown(self._path, 400)},by={shown(name)}" for name in labellers[:_LABELLERS]
+        )
+        more = f" and {len(labellers) - _LABELLERS} more" if len(labellers) > _LABELLERS else ""
+        return (
+            f"The column '{column}' says who answered; make each person a judge: "
+            f'--judge "{judges}"{more}.'
+        )
+
     def _column(self, question: Question) -> QuestionColumn:
+        if not self._rows.wide:
+            name = named_question(question[0], self._rows.questions - {""}, self._headings)
+            return QuestionColumn(name)
         columns = self._rows.columns
         column = column_of(*question, columns, self._rows.distinct, self._mapped)
         if column.name is not None:
-            self._rows.table.check_used(column.name)
+            self._rows.check_used(column.name)
         elif column.candidates and column.by_heading:
             raise T2IBenchError(
                 f"{self._rows.table.where()}: '{shown(question[0])}' may be answered by "
