@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -57,12 +57,16 @@ def read_sheet(
     labels: dict[tuple[str, str], tuple[int, Label]] = {}
     unfit: dict[str, Counter[str]] = {}
     first_unfit = 0
+    answered = []
+    beside: dict[str, set[str]] = {}
     for line, row, person in _rows_of(table, labeller):
         answer = table.text(line, row, answer_column)
-        if not answer:
-            continue
-        item = finder.find(line, row)
-        option = _option(answer, item)
+        if answer:
+            item = finder.find(line, row)
+            answered.append((line, person, item, answer))
+            beside.setdefault(item.question, set()).add(answer)
+    for line, person, item, answer in answered:
+        option = _option(answer, item, beside[item.question])
         if option is None:
             unfit.setdefault(item.question, Counter())[answer] += 1
             first_unfit = first_unfit or line
@@ -173,12 +177,12 @@ def _plain(question: str) -> str:
     return " ".join(question.split()).casefold().removeprefix("'")
 
 
-def _option(answer: str, item: Item) -> str | None:
+def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
     """The class, 'unknown' or 'not in the picture' that an answer means."""
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
         return ABSENT if plain == ABSENT else UNKNOWN
-    return class_named(answer, item.classes) or class_named(plain, item.classes)
+    return class_named(answer, item.classes, beside) or class_named(plain, item.classes, beside)
 
 
 def _no_answers(

@@ -72,7 +72,7 @@ class AnswersJudge:
             path, columns=arguments.columns, sheet=arguments.sheet, expected=_EXAMPLE
         )
         self._rows = AnswerRows(table, by)
-        parts = {"adapter": "answers 3", "file": file_hash(path)}
+        parts = {"adapter": "answers 4", "file": file_hash(path)}
         if self._rows.is_one_of_several:
             parts["labeller"] = by.casefold()
         self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
@@ -95,7 +95,7 @@ class AnswersJudge:
                 text = self._agreed(given, question)
                 if not query.classes:
                     return Answer(text, text)
-                return Answer(class_named(text, query.classes) or UNKNOWN, text)
+                return Answer(self._class_of(text, question) or UNKNOWN, text)
         return Answer(None, reason="the file has no answer")
 
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
@@ -107,9 +107,9 @@ class AnswersJudge:
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
         """The answer of all rows about an image; an error where they contradict each other."""
         line, text = given[0]
-        meant = _meaning(text, question[1])
+        meant = self._class_of(text, question) or text.casefold()
         for other_line, other in given[1:]:
-            if _meaning(other, question[1]) != meant:
+            if (self._class_of(other, question) or other.casefold()) != meant:
                 column = self._column_of(question).name if self._rows.wide else "answer"
                 raise T2IBenchError(
                     f"{self._rows.table.where(other_line)}: '{shown(column)}' is answered "
@@ -117,6 +117,12 @@ class AnswersJudge:
                     self._one_answer_each(),
                 )
         return text
+
+    def _class_of(self, text: str, question: Question) -> str | None:
+        """The class that an answer means, beside the other answers to its question."""
+        name = self._column_of(question).name
+        beside = self._rows.distinct("" if name is None else name)
+        return class_named(text, question[1], beside)
 
     def _one_answer_each(self) -> str:
         """What to do about two answers to a question about one image."""
@@ -178,7 +184,7 @@ class AnswersJudge:
             return None
         self._check_first_index(images)
         unmatched = self._unmatched(matched, first)
-        report = AnswerReport(self._rows, self._column_of)
+        report = AnswerReport(self._rows, self._column_of, self._class_of)
         report.check(answers)
         further = [f"{self.name}: {line}" for line in report.lines(answers)]
         lines = [*self._rows.table.notes, unmatched, *further]
@@ -232,10 +238,6 @@ class AnswersJudge:
             f"its SHA-256 ('{image.sha256}'), or by prompt and index ('{shown(image.prompt)}', "
             f"{image.index}).",
         )
-
-
-def _meaning(text: str, classes: Sequence[str]) -> str:
-    return class_named(text, classes) or text.casefold()
 
 
 def _create(request: Request[AnswersArguments]) -> AnswersJudge:

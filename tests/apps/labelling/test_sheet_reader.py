@@ -121,9 +121,9 @@ def test_an_id_of_another_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_cells_that_are_no_answer_are_counted(tmp_path: Path) -> None:
-    words = ["Frau", "Mann", "Frau", "female"]
+    words = ["Nainen", "Mies", "Nainen", "female"]
     rows = [row_of(one, word) for one, word in zip(ITEMS, words, strict=True)]
-    with pytest.raises(T2IBenchError, match=r"s\.csv:2: 3 cells are no answer to .*'Frau' 2"):
+    with pytest.raises(T2IBenchError, match=r"s\.csv:2: 3 cells are no answer to .*'Nainen' 2"):
         answers_of(sheet(tmp_path / "s.csv", rows))
     rows = [row_of(ITEMS[0], "male"), row_of(ITEMS[0], "female")]
     with pytest.raises(T2IBenchError, match=r":3: .*'female' here, 'male' in line 2"):
@@ -164,3 +164,8 @@ def test_a_sheet_without_such_a_column_is_of_one_person(tmp_path: Path) -> None:
     path = sheet(tmp_path / "sheet.csv", [row_of(ITEMS[0], "female")])
     (label,) = read_sheet(path, KNOWN).labels
     assert label.labeller == "1"
+
+
+def test_the_letters_of_a_spanish_sheet(tmp_path: Path) -> None:
+    rows = [row_of(ITEMS[number], "HM"[number % 2]) for number in range(4)]
+    assert [*answers_of(sheet(tmp_path / "sheet.csv", rows)).values()] == ["male", "female"] * 2
