@@ -371,6 +371,37 @@ def test_a_column_of_labellers_that_cannot_be_read_hinders_nobody(folder: Path) 
     assert "people.json:1: '['female', 'male']' is not text." in error_of(folder, answers)
 
 
+@pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
+def test_json_of_pandas_in_each_form(folder: Path, orient: Any) -> None:
+    frame = pandas.DataFrame([*TRUTH.items()], columns=["file", "gender"])
+    path = folder / "people.json"
+    frame.to_json(path, orient=orient)
+    assert asked(folder, f"{path},by=anna")[0] == RIGHT
+    if orient == "index":
+        frame.set_index("file").to_json(path, orient=orient)
+        assert asked(folder, f"{path},by=anna")[0] == RIGHT
+
+
+def test_an_object_with_an_answer_for_each_file(folder: Path) -> None:
+    (folder / "people.json").write_text(json.dumps(TRUTH))
+    assert asked(folder, f"{folder / 'people.json'},by=anna")[0] == RIGHT
+
+
+def test_a_table_beside_the_folder_of_images(folder: Path) -> None:
+    rows = rows_with({"female": "female", "male": "male"})
+    table = Path(written(folder, "file,gender", *rows).partition(",")[0])
+    beside = table.rename(folder.parent / "people.csv")
+    assert asked(folder, f"{beside},by=anna")[0] == RIGHT
+    # Two folders with files of these names: which is meant cannot be told.
+    shutil.copytree(folder, folder.parent / "other images")
+    assert "none of its 8 rows matches" in error_of(folder, f"{beside},by=anna")
+    (folder.parent / "elsewhere").mkdir()
+    far = beside.rename(folder.parent / "elsewhere" / "people.csv")
+    error = error_of(folder, f"{far},by=anna")
+    assert f"no file that a row names is in '{far.parent.resolve()}' or a folder in it" in error
+    assert "put the table beside the images" in error
+
+
 def test_the_index_and_its_refusal(folder: Path) -> None:
     rows = [f"{PROMPTS[name[:-6]]};{name[-5]},0;{truth}" for name, truth in TRUTH.items()]
     assert asked(folder, written(folder, "Prompt;Index;Gender", *rows))[0] == RIGHT

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.file_errors import reading
-from t2ibench.store.file_names import FileFinder, composed
+from t2ibench.store.file_names import FileFinder, composed, visible_entries
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table
@@ -20,6 +20,7 @@ HASH = "SHA-256"
 _FILE = "file"
 _SHEET = "sheet"
 _PROMPT = "prompt"
+_MOST_ENTRIES = 200  # of the table's folder, in which images are looked for
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
@@ -73,6 +74,7 @@ class AnswerRows:
         columns: The headings under which answers may stand.
         by_name: The rows by the image's name, as the file gives it.
         questions: What a column 'question' calls the questions of its rows.
+        is_any_file_there: Whether a file that a row names exists, once `by_content` has looked.
         indexes: The indexes of rows that name an image by its prompt.
         labellers: Who answered, where a column says it and rows of all of them are read.
 
@@ -103,6 +105,7 @@ class AnswerRows:
             for column in table.columns
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
+        self.is_any_file_there = True
         self.indexes: set[int] = set()
         self.questions: set[str] = set()
         self._no_text: dict[str, tuple[int, Mapping[str, object]]] = {}
@@ -178,13 +181,27 @@ class AnswerRows:
 
     def by_content(self) -> dict[ImageName, ImageRows]:
         """The rows, with SHA-256 in place of the names of files that are there."""
-        finder = FileFinder(self._path.parent)
+        finders = [FileFinder(self._path.parent)]
+        names = [name for kind, name in self.by_name if kind == _FILE]
+        if names and not any(finders[0].find(name) for name in names):
+            finders = self._sub_folders_with(names)
+        self.is_any_file_there = bool(finders)
         rows: dict[ImageName, ImageRows] = {}
         for name, image_rows in self.by_name.items():
-            file = finder.find(name[1]) if name[0] == _FILE else None
-            key = name if file is None else (HASH, _hash(file))
+            files = [finder.find(name[1]) for finder in finders] if name[0] == _FILE else []
+            there = [file for file in files if file is not None]
+            key = (HASH, _hash(there[0])) if len(there) == 1 else name
             rows.setdefault(key, ImageRows()).answers.extend(image_rows.answers)
         return rows
+
+    def _sub_folders_with(self, names: Sequence[str]) -> list[FileFinder]:
+        """The folders beside a table that have a file of these names, if the table's has none."""
+        finders = []
+        for folder in visible_entries(self._path.parent)[:_MOST_ENTRIES]:
+            finder = FileFinder(folder)
+            if folder.is_dir() and any(finder.find(name) for name in names):
+                finders.append(finder)
+        return finders
 
     def distinct(self, name: str) -> frozenset[str]:
         """The different answers under a heading."""

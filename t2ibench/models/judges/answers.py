@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -231,12 +230,14 @@ class AnswersJudge:
         if matched:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {example}."
-        seen = shown(os.path.relpath(image.path, self._path.parent), 400)
+        where = shown(self._path.parent.resolve(), 400)
+        if not self._rows.is_any_file_there:
+            example += f", and no file that a row names is in '{where}' or a folder in it"
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {example}.",
-            f"A row names an image by its file, seen from there ('{seen}'), by "
-            f"its SHA-256 ('{image.sha256}'), or by prompt and index ('{shown(image.prompt)}', "
-            f"{image.index}).",
+            f"A row names an image by its file, as seen from '{where}' (put the table beside the "
+            f"images), by its SHA-256 ('{image.sha256}'), or by prompt and index "
+            f"('{shown(image.prompt)}', {image.index}).",
         )
 
 
