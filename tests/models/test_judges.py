@@ -128,7 +128,8 @@ def test_answers_of_people(tmp_path: Path) -> None:
     assert found[1].answer is None and found[1].reason == "the file has no answer"
     rows = tmp_path / "rows.jsonl"
     asked = query("a rose", "Which?", "x", "y")
-    rows.write_text(json.dumps({"image": asked.sha256, "answer": "z"}))
+    other = json.dumps({"image": "b" * 64, "answer": "x"})
+    rows.write_text(json.dumps({"image": asked.sha256, "answer": "z"}) + f"\n{other}")
     assert judge(f"answers:{rows}").answer([asked])[0].answer == "unknown"
 
 

@@ -340,6 +340,23 @@ def test_a_question_is_named_by_a_word_of_it(folder: Path) -> None:
     assert asked(folder, answers, columns="gender=Geschlecht")[0] == RIGHT
 
 
+def test_answers_without_a_question_are_about_that_whose_classes_they_name(folder: Path) -> None:
+    answers = written(folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items()))
+    assert asked(folder, answers)[0] == RIGHT
+    (judge,) = create_judges([f"answers:{answers}"], {})
+    questions = [(QUESTION, CLASSES), ("What is the race of the person?", ("black", "white"))]
+    stored = images_of(folder)
+    assert judge.check_images([(image, questions) for image in stored]) is None  # type: ignore[attr-defined]
+    pixels = images(1, 8)[0]
+    race = [Query(pixels, one.prompt, one.index, one.sha256, *questions[1]) for one in stored]
+    assert {answer.answer for answer in judge.answer(race)} == {None}  # no answer, not 'unknown'
+    nobody = written(folder, "file,answer", *(f"{name},unknown" for name in TRUTH))
+    assert asked(folder, nobody)[0] == {"nurse": {"unknown": 4}, "chef": {"unknown": 4}}
+    answers = written(folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items()))
+    error = error_of(folder, answers, question=questions[1][0], classes=questions[1][1])
+    assert "8 answers of 'What is the race of the person?' are none of the classes" in error
+
+
 def test_two_people_of_one_table_are_two_judges(folder: Path) -> None:
     rows = [f"{name},{truth},anna" for name, truth in TRUTH.items()]
     rows += [f"{name},male,Ben" for name in TRUTH]

@@ -13,7 +13,7 @@ from t2ibench.models.judges.question_column import QuestionColumn
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
 Answers = Mapping[Question, Counter[str]]  # the answers about the images of a run, counted
 # Answers to every question, which name no class and need no line.
-_NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
+NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
 _VALUES = 6  # different answers in a message
 _MOST_VALUES = 12  # a column with more has no classes
 
@@ -51,7 +51,11 @@ class AnswerReport:
             self._fits_some(question, counts) for question, counts in answers.items()
         ):
             return
-        unfit = {question: self._unfit(question, counts) for question, counts in answers.items()}
+        without_question = Counter(self._rows.texts(""))
+        unfit = {
+            question: self._unfit(question, counts or without_question)
+            for question, counts in answers.items()
+        }
         lines = [self._unfit_line(question, counts) for question, counts in unfit.items() if counts]
         if lines:
             raise T2IBenchError(
@@ -69,7 +73,7 @@ class AnswerReport:
         """The answers that are none of the classes, and none of what answers every question."""
         unfit: Counter[str] = Counter()
         for text, count in counts.items():
-            is_any = not question[1] or text.casefold() in _NO_CLASS
+            is_any = not question[1] or text.casefold() in NO_CLASS
             if not is_any and self._class_of(text, question) is None:
                 unfit[text] = count
         return unfit

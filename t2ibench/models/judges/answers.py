@@ -15,7 +15,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.judges.answer_report import AnswerReport, Question, quoted, values_of
+from t2ibench.models.judges.answer_report import NO_CLASS, AnswerReport, Question, quoted, values_of
 from t2ibench.models.judges.answer_rows import (
     AnswerRows,
     ImageName,
@@ -101,7 +101,15 @@ class AnswersJudge:
         """The answers to a question about one image, with their lines."""
         name = self._column_of(question).name
         given = [] if name is None else rows.given(name)
-        return given if self._rows.wide else given or rows.given("")
+        if not given and not self._rows.wide and self._answers_without_question(question[1]):
+            given = rows.given("")
+        return given
+
+    def _answers_without_question(self, classes: Sequence[str]) -> bool:
+        """Whether answers that stand beside no question may be about one of these classes."""
+        texts = self._rows.distinct("")
+        words = [text for text in texts if text.casefold() not in NO_CLASS]
+        return not classes or not words or any(class_named(text, classes, texts) for text in words)
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
         """The answer of all rows about an image; an error where they contradict each other."""
