@@ -94,8 +94,9 @@ def _rows_of(table: Table, labeller: str | None) -> Iterator[tuple[int, Mapping[
         return
     rows = table.rows
     if labeller is not None and len(by_labeller) > 1:
-        name = next((name for name in by_labeller if name.casefold() == labeller.casefold()), None)
-        if name is None:
+        wanted = labeller.casefold()
+        named = next((name for name in by_labeller if name.casefold() == wanted), None)
+        if named is None:
             people = ", ".join(f"'{shown(name)}'" for name in list(by_labeller)[:_LINES])
             more = ", …" if len(by_labeller) > _LINES else ""
             raise T2IBenchError(
@@ -103,7 +104,7 @@ def _rows_of(table: Table, labeller: str | None) -> Iterator[tuple[int, Mapping[
                 f"{len(by_labeller)} people ({people}{more}), and none is '{shown(labeller)}'.",
                 "Without --labeller each answer is stored under the name that stands there.",
             )
-        rows = by_labeller[name]
+        rows = by_labeller[named]
     yield from ((line, row, labeller or NOBODY) for line, row in rows)
 
 
