@@ -48,7 +48,11 @@ def add(verbs: Any) -> None:
     take = actions.add_parser("import", help="store the answers of a filled sheet with the run")
     add_flag(take, "run RUN", "the run that the sheet was exported from")
     add_flag(take, "file FILE", "the filled sheet, CSV or XLSX")
-    add_flag(take, "--labeller NAME", "who filled it; several may label", default="1")
+    add_flag(
+        take,
+        "--labeller NAME",
+        "who filled it; several may label (default: what a column 'labeller' says, else 1)",
+    )
     add_flag(
         take, "--columns k=NAME,…", "headings of the sheet: id=Nummer,answer=Antwort", default=""
     )
@@ -115,7 +119,9 @@ def run_import(arguments: argparse.Namespace) -> int:
     from t2ibench.results.run import open_images
     from t2ibench.store.labels import LabelStore, labeller_name
 
-    name = labeller_name(arguments.labeller, "--labeller")
+    name = arguments.labeller
+    if name is not None:
+        name = labeller_name(name, "--labeller")
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
     known = {item.id: item for item, _ in asked_images(plan, images)}
@@ -136,7 +142,8 @@ def run_import(arguments: argparse.Namespace) -> int:
     if damage := folder.database.damage():
         print(damage)
     store.add(labels)
-    print(f"{len(labels)} answers of {name}, {len(store) - before} of them new.")
+    people = ", ".join(sorted({label.labeller for label in labels}))
+    print(f"{len(labels)} answers of {people}, {len(store) - before} of them new.")
     print("They correct the judge, and stand alone where no judge has named a class. Now:")
     print(f"  t2ibench score {arguments.run}")
     return 0

@@ -230,7 +230,8 @@ def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
                 raise T2IBenchError(f"--{flag} is for methods that start from captions.")
         return _Sheet()
     path = sheet_of(arguments.captions, arguments.answers)
-    columns = answered_columns(path) if path is not None else []
+    named = columns_of(arguments.columns)
+    columns = answered_columns(path, named) if path is not None else []
     choices: list[str] = []
     if arguments.proposer.startswith("word-lists"):  # a model may propose anything
         every = [*(column.name for column in columns), *map(plain, ATTRIBUTES)]

@@ -245,11 +245,12 @@ def announce(prepared: Prepared, reporter: Any) -> None:
         elif prompt in prepared.plan.prompts:
             few.append(f"  {available} of {needed}: {prompt}")
     for title, lines in (
-        ("prompts have fewer images than the tasks ask for:", few),
-        ("prompts have no image:", none),
+        ("fewer images than the tasks ask for:", few),
+        ("no image:", none),
     ):
         if lines:
-            reporter.warn(f"{len(lines)} {title}")
+            subject = "1 prompt has" if len(lines) == 1 else f"{len(lines)} prompts have"
+            reporter.warn(f"{subject} {title}")
         rest = "  and {} more (--dry-run --verbose lists them all)"
         tell_some(lines, reporter.say, _SHOWN, rest)
 

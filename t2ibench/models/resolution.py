@@ -263,5 +263,7 @@ def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> s
     )
     if suggestion is None:
         return ""
-    needs_more = any(row.form.startswith(f"{suggestion}:") for row in listed(registry))
-    return f" Did you mean '{suggestion}{':' if needs_more else ''}'?"
+    forms = [row.form for row in listed(registry) if row.form.startswith(f"{suggestion}:")]
+    if forms and spec == f"{suggestion}:":
+        return f" Something has to follow: {forms[0]}."
+    return f" Did you mean '{suggestion}{':' if forms else ''}'?"

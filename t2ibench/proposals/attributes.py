@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.store.people_tables.headings import role_of
+from t2ibench.store.people_tables.headings import heading_key, role_of
 from t2ibench.store.people_tables.reader import read_table
 
 SHEET = "people.csv"  # beside the images
@@ -56,14 +56,24 @@ def sheet_of(captions: str | None, answers: str | None) -> Path | None:
     return path if scheme == "folder" and path.is_file() else None
 
 
-def answered_columns(path: Path) -> list[Column]:
-    """The columns of a file of answers that hold classes, in its order."""
-    table = read_table(path)
+def answered_columns(path: Path, named: Mapping[str, str] | None = None) -> list[Column]:
+    """The columns of a file of answers that hold classes, in its order.
+
+    Args:
+        path: The file.
+        named: Roles, or attributes, with the headings that hold them here: gender to Geschlecht.
+    """
+    table = read_table(path, columns=named)
+    attributes = {}
+    for word in named or {}:
+        if role_of(word) is None and heading_key(word) in table.mapped:
+            attributes[table.mapped[heading_key(word)]] = word
     columns = []
     for heading in table.columns:
-        if role_of(heading) is not None:  # such as the image's name, or who answered
+        is_role = role_of(heading) is not None or heading in table.mapped.values()
+        if is_role and heading not in attributes:  # such as the image's name, or who answered
             continue
-        name = plain(heading)
+        name = plain(attributes.get(heading, heading))
         cells = [
             " ".join(table.text(line, row, heading).split()).casefold() for line, row in table.rows
         ]

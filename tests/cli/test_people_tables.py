@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     folder.mkdir()
     for name, image in zip(NAMES, images(4, 8), strict=True):
         image.save(folder / name)
-    rows = [f"{name};{'Frau' if 'nurse' in name else 'Mann'}" for name in NAMES]
+    rows = [f"{name};{'Nainen' if 'nurse' in name else 'Mies'}" for name in NAMES]
     (folder / "Antworten.csv").write_bytes("\r\n".join(["Name;Geschlecht", *rows]).encode("utf-16"))
     return folder
 
@@ -62,9 +62,9 @@ def test_columns_and_pattern_reach_folder_and_answers(folder: Path, cli: Cli) ->
     assert status == 1 and "no column 'file'. Its columns are 'Name', 'Geschlecht'." in error
     columns = ["--columns", "image=Name,gender=Geschlecht"]
     status, _, error = cli(*flags, *pattern, *columns)
-    assert status == 1 and "'Mann' 2, 'Frau' 2" in error
+    assert status == 1 and "'Mies' 2, 'Nainen' 2" in error
     text = (folder / "Antworten.csv").read_text(encoding="utf-16")
-    words = text.replace("Frau", "Women").replace("Mann", "man")
+    words = text.replace("Nainen", "Women").replace("Mies", "man")
     (folder / "Antworten.csv").write_text(words, encoding="utf-16")
     status, out, error = cli(*flags, *pattern, *columns)
     assert status == 0, error

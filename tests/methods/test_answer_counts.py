@@ -38,7 +38,10 @@ MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
             [*MEN[:2], row("chef", male=9, female=1), row("baker", False, male=6, female=4)],
             "29 of 30 images of CEO, engineer and chef show men; not clear: baker (men in 6 of 10)",
         ),
-        ([row("a", False, male=6, female=4)], "6 of 10 images of a show men; it is not clear"),
+        (
+            [row("a", False, male=6, female=4)],
+            "6 of 10 images of a show men; it is not clear by itself",
+        ),
         # Images without an answer stay counted.
         (
             [row("a", male=9, female=0, unanswered=1), row("b", False, 5, male=0, female=0)],
@@ -73,7 +76,7 @@ def test_counts_in_words() -> None:
     assert counts_text(row("a", male=1, female=3, unanswered=2)) == (
         "3 women, 1 man, 2 without an answer"
     )
-    assert counts_text(row("a", male=0)) == "no image"
+    assert counts_text(row("a", male=0)) == "no answer"
     assert count_text(row("a", male=0, unanswered=3)) == "no answer"
 
 

@@ -244,19 +244,19 @@ def error_of(folder: Path, answers: str, **args: Any) -> str:
 
 
 def test_words_that_fit_no_class_are_listed_with_their_counts(folder: Path) -> None:
-    german = {"female": "Frau", "male": "Mann"}
-    error = error_of(folder, written(folder, "file,gender", *rows_with(german)))
+    finnish = {"female": "Nainen", "male": "Mies"}
+    error = error_of(folder, written(folder, "file,gender", *rows_with(finnish)))
     assert "people.csv:1: 8 answers of 'gender' are none of the classes (female, male)" in error
-    assert "'Frau' 4, 'Mann' 4" in error and "Its columns are 'file', 'gender'." in error
+    assert "'Nainen' 4, 'Mies' 4" in error and "Its columns are 'file', 'gender'." in error
     # A heading that no word of the question fits: the values are shown.
-    error = error_of(folder, written(folder, "file,Geschlecht", *rows_with(german)))
+    error = error_of(folder, written(folder, "file,Sukupuoli", *rows_with(finnish)))
     assert f"no column answers '{QUESTION}' (female, male)" in error
-    assert "'Geschlecht': 'Frau' 4, 'Mann' 4" in error
+    assert "'Sukupuoli': 'Nainen' 4, 'Mies' 4. Head it" in error
     # Some fit: a line, and the others count.
     mixed = rows_with({"female": "female", "male": "male"})
-    mixed[0] = "nurse_0.png,divers"
+    mixed[0] = "nurse_0.png,robot"
     counts, line = asked(folder, written(folder, "file,gender", *mixed))
-    assert "1 answer of 'gender' is none of the classes" in line and "'divers' 1" in line
+    assert "1 answer of 'gender' is none of the classes" in line and "'robot' 1" in line
     assert counts["nurse"] == {"female": 2, "male": 1, "unknown": 1}
 
 
@@ -264,6 +264,33 @@ def test_words_for_a_class_are_read_and_said(folder: Path) -> None:
     counts, line = asked(folder, written(folder, "file,gender", *rows_with(WORDS)))
     assert counts == RIGHT
     assert "read 'Woman' as female, 'Man' as male." in line
+
+
+@pytest.mark.parametrize(
+    ("heading", "female", "male"),
+    [
+        ("Geschlecht", "weiblich", "männlich"),
+        ("gender", "W", "M"),
+        ("Género", "mujer", "hombre"),
+        ("Sexo", "M", "H"),
+        ("Sexe", "F", "H"),
+        ("Sexe", "Femme", "Homme"),
+    ],
+)
+def test_german_spanish_and_french_words_are_read(
+    folder: Path, heading: str, female: str, male: str
+) -> None:
+    rows = rows_with({"female": female, "male": male})
+    counts, line = asked(folder, written(folder, f"file,{heading}", *rows))
+    assert counts == RIGHT
+    assert f"'{female}' as female" in line and f"'{male}' as male" in line
+
+
+def test_m_beside_h_is_a_woman_only_where_no_other_letter_says_so() -> None:
+    assert class_named("M", CLASSES, {"H", "M"}) == "female"
+    assert class_named("M", CLASSES, {"H", "M", "F"}) == "male"
+    assert class_named("M", ("hombre", "mujer"), {"M"}) == "mujer"
+    assert class_named("M", ("homme", "femme"), {"M", "F"}) == "homme"
 
 
 def test_two_columns_that_may_answer_are_named(folder: Path) -> None:
@@ -288,10 +315,108 @@ def test_only_columns_that_are_used_contradict(folder: Path) -> None:
     assert asked(folder, written(folder, "file,gender,lead_time", *twice))[0] == RIGHT
     error = error_of(folder, written(folder, "file,gender,rater", *rows, "nurse_0.png,male,2"))
     assert ":10: 'gender' is answered differently: 'male' here, 'female' in line 2" in error
-    assert "one file for each person" in error and "'rater' says who answered" in error
+    assert "'rater' says who answered; make each person a judge" in error
     # The same class by two words is no contradiction.
     again = [f"{name},{WORDS[truth]},7" for name, truth in TRUTH.items()]
     assert asked(folder, written(folder, "file,gender,rater", *rows, *again))[0] == RIGHT
+
+
+def test_a_question_is_named_by_a_word_of_it(folder: Path) -> None:
+    rows = [f"{name},Gender,{truth}" for name, truth in TRUTH.items()]
+    rows += [f"{name},Race,white" for name in TRUTH]
+    assert asked(folder, written(folder, "file,question,answer", *rows))[0] == RIGHT
+    race = asked(
+        folder,
+        written(folder, "file,question,answer", *rows),
+        question="What is the race of the person?",
+        classes=("black", "white"),
+    )
+    assert race[0] == {"nurse": {"white": 4}, "chef": {"white": 4}}
+    german = [row.replace("Gender", "Geschlecht") for row in rows]
+    answers = written(folder, "file,question,answer", *german)
+    error = error_of(folder, answers)
+    assert "it answers 'geschlecht' 8, 'race' 8, but this run asks" in error
+    assert "a word of it such as gender" in error and "--columns WORD=QUESTION" in error
+    assert asked(folder, answers, columns="gender=Geschlecht")[0] == RIGHT
+
+
+def test_answers_without_a_question_are_about_that_whose_classes_they_name(folder: Path) -> None:
+    answers = written(folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items()))
+    assert asked(folder, answers)[0] == RIGHT
+    (judge,) = create_judges([f"answers:{answers}"], {})
+    questions = [(QUESTION, CLASSES), ("What is the race of the person?", ("black", "white"))]
+    stored = images_of(folder)
+    assert judge.check_images([(image, questions) for image in stored]) is None  # type: ignore[attr-defined]
+    pixels = images(1, 8)[0]
+    race = [Query(pixels, one.prompt, one.index, one.sha256, *questions[1]) for one in stored]
+    assert {answer.answer for answer in judge.answer(race)} == {None}  # no answer, not 'unknown'
+    nobody = written(folder, "file,answer", *(f"{name},unknown" for name in TRUTH))
+    assert asked(folder, nobody)[0] == {"nurse": {"unknown": 4}, "chef": {"unknown": 4}}
+    answers = written(folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items()))
+    error = error_of(folder, answers, question=questions[1][0], classes=questions[1][1])
+    assert "8 answers of 'What is the race of the person?' are none of the classes" in error
+
+
+def test_two_people_of_one_table_are_two_judges(folder: Path) -> None:
+    rows = [f"{name},{truth},anna" for name, truth in TRUTH.items()]
+    rows += [f"{name},male,Ben" for name in TRUTH]
+    answers = written(folder, "file,gender,labeller", *rows)
+    counts, line = asked(folder, answers)
+    assert counts == RIGHT
+    assert "of its 16 rows the 8 are read of which 'labeller' is 'anna'" in line
+    ben = answers.replace("by=anna", "by=ben")
+    assert asked(folder, ben)[0] == {"nurse": {"male": 4}, "chef": {"male": 4}}
+    # Their answers are stored apart, and a name that the column lacks gets the way out.
+    anna, other = create_judges([f"answers:{answers}", f"answers:{ben}"], {})
+    assert anna.fingerprint != other.fingerprint
+    path = folder / "people.csv"
+    error = error_of(folder, f"{path},by=cem")
+    assert f'--judge "answers:{path},by=anna,answers:{path},by=Ben"' in error
+
+
+def test_a_column_of_labellers_that_cannot_be_read_hinders_nobody(folder: Path) -> None:
+    rows = [f"{name},{truth},a,b" for name, truth in TRUTH.items()]
+    assert asked(folder, written(folder, "file,gender,rater,rater", *rows))[0] == RIGHT
+    records = [
+        {"file": name, "gender": truth, "completed_by": {"id": 1}} for name, truth in TRUTH.items()
+    ]
+    (folder / "people.json").write_text(json.dumps(records))
+    answers = f"{folder / 'people.json'},by=anna"
+    assert asked(folder, answers)[0] == RIGHT
+    records[1]["gender"] = ["female", "male"]  # what a question uses has to be one answer
+    (folder / "people.json").write_text(json.dumps(records))
+    assert "people.json:1: '['female', 'male']' is not text." in error_of(folder, answers)
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
+def test_json_of_pandas_in_each_form(folder: Path, orient: Any) -> None:
+    frame = pandas.DataFrame([*TRUTH.items()], columns=["file", "gender"])
+    path = folder / "people.json"
+    frame.to_json(path, orient=orient)
+    assert asked(folder, f"{path},by=anna")[0] == RIGHT
+    if orient == "index":
+        frame.set_index("file").to_json(path, orient=orient)
+        assert asked(folder, f"{path},by=anna")[0] == RIGHT
+
+
+def test_an_object_with_an_answer_for_each_file(folder: Path) -> None:
+    (folder / "people.json").write_text(json.dumps(TRUTH))
+    assert asked(folder, f"{folder / 'people.json'},by=anna")[0] == RIGHT
+
+
+def test_a_table_beside_the_folder_of_images(folder: Path) -> None:
+    rows = rows_with({"female": "female", "male": "male"})
+    table = Path(written(folder, "file,gender", *rows).partition(",")[0])
+    beside = table.rename(folder.parent / "people.csv")
+    assert asked(folder, f"{beside},by=anna")[0] == RIGHT
+    # Two folders with files of these names: which is meant cannot be told.
+    shutil.copytree(folder, folder.parent / "other images")
+    assert "none of its 8 rows matches" in error_of(folder, f"{beside},by=anna")
+    (folder.parent / "elsewhere").mkdir()
+    far = beside.rename(folder.parent / "elsewhere" / "people.csv")
+    error = error_of(folder, f"{far},by=anna")
+    assert f"no file that a row names is in '{far.parent.resolve()}' or a folder in it" in error
+    assert "put the table beside the images" in error
 
 
 def test_the_index_and_its_refusal(folder: Path) -> None:
@@ -335,7 +460,7 @@ def test_the_columns_of_a_file_without_images_are_listed(folder: Path) -> None:
         ("Y", ("no", "yes"), "yes"),
         (unicodedata.normalize("NFD", "Ärztin"), ("Ärztin", "Arzt"), "Ärztin"),
         ("middle aged", ("young", "middle-aged", "old"), "middle-aged"),
-        ("Mann", ("female", "male"), None),
+        ("Mann", ("female", "male"), "male"),
         ("both", ("female", "male"), None),
         ("a", ("a", "b"), "a"),
         ("", ("female", "male"), None),

@@ -63,6 +63,7 @@ def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
         (f"{PARTS}:halfway", {}, "is not a generator: it has no 'name', 'fingerprint'"),
         ("no_such_package_at_all:make", {}, "cannot be imported"),
         ("foldr:images", {}, "Did you mean 'folder:'?"),
+        ("folder:", {}, "Something has to follow: folder:DIR."),
         ("sdlx", {}, "Did you mean 'sdxl'?"),
         ("fodler:my/images", {}, "Unknown model 'fodler:my/images'"),
         ("x" * 5000, {}, "Unknown model 'xxx"),

@@ -117,3 +117,12 @@ def test_columns_without_classes_are_left_out(tmp_path: Path) -> None:
     sheet.write_text("\n".join(["file,gender,notes,index", *rows]))
     assert [column.name for column in answered_columns(sheet)] == ["gender"]
     assert plain(" Skin_Tone") == "skin tone"
+
+
+def test_a_named_column_is_the_attribute(tmp_path: Path) -> None:
+    sheet = tmp_path / "antworten.csv"
+    rows = [f"{number}.png,{('mies', 'nainen')[number % 2]}" for number in range(20)]
+    sheet.write_text("\n".join(["Kuva,Sukupuoli", *rows]))
+    named = {"image": "Kuva", "gender": "Sukupuoli"}
+    (column,) = answered_columns(sheet, named)
+    assert (column.name, column.classes) == ("gender", ("mies", "nainen"))

@@ -409,3 +409,12 @@ def test_the_documentation_lists_every_known_heading() -> None:
     page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
     assert {role: tuple(names.split(", ")) for role, names in rows.items()} == dict(KNOWN_HEADINGS)
+
+
+def test_cells_with_spaces_between_them_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "r.txt"
+    path.write_text('"file" "gender"\n"1" "a.png" "female"\n')
+    with pytest.raises(T2IBenchError) as caught:
+        read_table(path)
+    assert "r.txt:1: nothing that is read as a separator" in str(caught.value)
+    assert "write.csv" in str(caught.value) and "x1f" not in str(caught.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,12 +13,13 @@ from t2ibench.apps.labelling.sheet import ABSENT, COLUMNS, NO_CLASS
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.class_words import class_named
-from t2ibench.store.labels import Label, former_item_id
+from t2ibench.store.labels import Label, former_item_id, labeller_name
 from t2ibench.store.people_tables.reader import Table, read_table
 
 # An identifier that no spreadsheet has changed: it contains a letter, and is not such as '12e34'.
 _INTACT = re.compile(r"(?!\d+e\d+$)(?=.*[a-z])q?[0-9a-f]{16}")
-_LINES = 6  # different answers in a message
+_LINES = 6  # different answers, or people, in a message
+NOBODY = "1"  # who answered, where nobody says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class FilledSheet:
 def read_sheet(
     file: Path,
     items: Mapping[str, Item],
-    labeller: str,
+    labeller: str | None = None,
     *,
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
@@ -42,40 +43,69 @@ def read_sheet(
     Args:
         file: CSV or XLSX with the columns that `label export` writes.
         items: The run's images with their questions, by their identifiers.
-        labeller: Who answered.
+        labeller: Who answered; None if a column of labellers says it. If the column names this
+            person among others, only their rows are read.
         columns: Headings by what they hold, where they are not those of the export.
         sheet: The sheet of a workbook; None for the first.
 
     Returns:
-        One label for each image and question that was answered.
+        One label for each person, image and question that was answered.
     """
     table = read_table(file, "Give a filled sheet.csv.", columns=columns, sheet=sheet)
     answer_column = table.need("answer", f"a sheet has the columns {', '.join(COLUMNS)}")
     finder = ItemFinder(table, items.values())
-    labels: dict[str, tuple[int, Label]] = {}
+    labels: dict[tuple[str, str], tuple[int, Label]] = {}
     unfit: dict[str, Counter[str]] = {}
     first_unfit = 0
-    for line, row in table.rows:
+    answered = []
+    beside: dict[str, set[str]] = {}
+    for line, row, person in _rows_of(table, labeller):
         answer = table.text(line, row, answer_column)
-        if not answer:
-            continue
-        item = finder.find(line, row)
-        option = _option(answer, item)
+        if answer:
+            item = finder.find(line, row)
+            answered.append((line, person, item, answer))
+            beside.setdefault(item.question, set()).add(answer)
+    for line, person, item, answer in answered:
+        option = _option(answer, item, beside[item.question])
         if option is None:
             unfit.setdefault(item.question, Counter())[answer] += 1
             first_unfit = first_unfit or line
             continue
-        label = Label(item.question, item.classes, item.image, labeller, option)
-        earlier_line, earlier = labels.setdefault(item.id, (line, label))
+        label = Label(item.question, item.classes, item.image, person, option)
+        earlier_line, earlier = labels.setdefault((person, item.id), (line, label))
         if earlier != label:
             raise T2IBenchError(
                 f"{table.where(line)}: {item.id} is answered twice, and differently: "
                 f"'{shown(option)}' here, '{shown(earlier.answer)}' in line {earlier_line}.",
-                "Keep one of them.",
+                "Keep one of them; of several people, give each row a 'labeller'.",
             )
     if unfit:
         raise _no_answers(table, unfit, finder.classes, first_unfit)
     return FilledSheet([label for _, label in labels.values()], table.notes)
+
+
+def _rows_of(table: Table, labeller: str | None) -> Iterator[tuple[int, Mapping[str, object], str]]:
+    """The rows of a sheet, each with who answered; no name stands for several people."""
+    by_labeller = table.rows_by_labeller()
+    if labeller is None and by_labeller:
+        for name, rows in by_labeller.items():
+            person = labeller_name(name, f"{table.where(rows[0][0])}:")
+            yield from ((line, row, person) for line, row in rows)
+        return
+    rows = table.rows
+    if labeller is not None and len(by_labeller) > 1:
+        wanted = labeller.casefold()
+        named = next((name for name in by_labeller if name.casefold() == wanted), None)
+        if named is None:
+            people = ", ".join(f"'{shown(name)}'" for name in list(by_labeller)[:_LINES])
+            more = ", …" if len(by_labeller) > _LINES else ""
+            raise T2IBenchError(
+                f"{table.where()}: its column '{shown(table.find('labeller'))}' names "
+                f"{len(by_labeller)} people ({people}{more}), and none is '{shown(labeller)}'.",
+                "Without --labeller each answer is stored under the name that stands there.",
+            )
+        rows = by_labeller[named]
+    yield from ((line, row, labeller or NOBODY) for line, row in rows)
 
 
 class ItemFinder:
@@ -148,12 +178,12 @@ def _plain(question: str) -> str:
     return " ".join(question.split()).casefold().removeprefix("'")
 
 
-def _option(answer: str, item: Item) -> str | None:
+def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
     """The class, 'unknown' or 'not in the picture' that an answer means."""
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
         return ABSENT if plain == ABSENT else UNKNOWN
-    return class_named(answer, item.classes) or class_named(plain, item.classes)
+    return class_named(answer, item.classes, beside) or class_named(plain, item.classes, beside)
 
 
 def _no_answers(

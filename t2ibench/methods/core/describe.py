@@ -205,7 +205,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
     clear = [row for row in answered if row.clear]
     told = [_side(side) for side in _sides(clear or answered)]
     if answered and not clear:
-        none = {1: "it is not clear", 2: "neither is clear by itself"}
+        none = {1: "it is not clear by itself", 2: "neither is clear by itself"}
         told.append(none.get(len(answered), "none of them is clear by itself"))
     elif len(clear) < len(answered):
         told.append(f"not clear: {_unclear([row for row in answered if not row.clear])}")
@@ -257,7 +257,7 @@ def counts_text(row: ShownRow) -> str:
     ]
     lost = row.counted.unanswered
     told += [f"{_number(lost)} without an answer"] if lost else []
-    return ", ".join(told) or "no image"
+    return ", ".join(told) or "no answer"
 
 
 def _unclear(rows: Sequence[ShownRow]) -> str:

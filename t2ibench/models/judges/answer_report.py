@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.judges.answer_rows import AnswerRows, question_key
-from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.judges.answer_rows import AnswerRows
 from t2ibench.models.judges.question_column import QuestionColumn
 
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
 Answers = Mapping[Question, Counter[str]]  # the answers about the images of a run, counted
 # Answers to every question, which name no class and need no line.
-_NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
+NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
 _VALUES = 6  # different answers in a message
 _MOST_VALUES = 12  # a column with more has no classes
 
@@ -22,8 +21,14 @@ _MOST_VALUES = 12  # a column with more has no classes
 class AnswerReport:
     """Compares the answers of a file with the classes of the questions that a run asks."""
 
-    def __init__(self, rows: AnswerRows, column_of: Callable[[Question], QuestionColumn]) -> None:
+    def __init__(
+        self,
+        rows: AnswerRows,
+        column_of: Callable[[Question], QuestionColumn],
+        class_of: Callable[[str, Question], str | None],
+    ) -> None:
         self._rows = rows
+        self._class_of = class_of
         self._table = rows.table
         self._column_of = column_of
 
@@ -31,20 +36,26 @@ class AnswerReport:
         """Lines about answers that are none of the classes, or a class by another word."""
         lines = []
         for question, counts in answers.items():
-            unfit = _unfit(question, counts)
+            unfit = self._unfit(question, counts)
             if unfit:
                 which = "It counts" if unfit.total() == 1 else "They count"
                 lines.append(f"{self._unfit_line(question, unfit)} {which} as unknown.")
-            words = _other_words(question, counts)
+            words = self._other_words(question, counts)
             if words:
                 lines.append(words)
         return lines
 
     def check(self, answers: Answers) -> None:
         """Refuse a file of which no answer is a class of a question that is asked."""
-        if not answers or any(_fits_some(question, counts) for question, counts in answers.items()):
+        if not answers or any(
+            self._fits_some(question, counts) for question, counts in answers.items()
+        ):
             return
-        unfit = {question: _unfit(question, counts) for question, counts in answers.items()}
+        without_question = Counter(self._rows.texts(""))
+        unfit = {
+            question: self._unfit(question, counts or without_question)
+            for question, counts in answers.items()
+        }
         lines = [self._unfit_line(question, counts) for question, counts in unfit.items() if counts]
         if lines:
             raise T2IBenchError(
@@ -55,12 +66,34 @@ class AnswerReport:
         if self._rows.wide:
             if all(self._column_of(question).name is None for question in answers):
                 raise self._no_column(answers)
-        elif not any(self._is_answered(question) for question, _ in answers):
+        elif not any(self._is_answered(question) for question in answers):
             raise self._other_questions(answers)
 
-    def _is_answered(self, question: str) -> bool:
+    def _unfit(self, question: Question, counts: Counter[str]) -> Counter[str]:
+        """The answers that are none of the classes, and none of what answers every question."""
+        unfit: Counter[str] = Counter()
+        for text, count in counts.items():
+            is_any = not question[1] or text.casefold() in NO_CLASS
+            if not is_any and self._class_of(text, question) is None:
+                unfit[text] = count
+        return unfit
+
+    def _fits_some(self, question: Question, counts: Counter[str]) -> bool:
+        return counts.total() > self._unfit(question, counts).total()
+
+    def _other_words(self, question: Question, counts: Counter[str]) -> str:
+        """A line about words that stand for a class; empty where there are none."""
+        words = []
+        for text in counts:
+            name = self._class_of(text, question)
+            if name is not None and text.casefold() != name.casefold():
+                words.append(f"'{shown(text, 60)}' as {shown(name)}")
+        more = ", …" if len(words) > _VALUES else ""
+        return f"read {', '.join(words[:_VALUES])}{more}." if words else ""
+
+    def _is_answered(self, question: Question) -> bool:
         """Whether a file with a column 'answer' answers a question about any image at all."""
-        return any(any(self._rows.texts(name)) for name in (question_key(question), ""))
+        return self._column_of(question).name is not None or any(self._rows.texts(""))
 
     def _unfit_line(self, question: Question, unfit: Counter[str]) -> str:
         column = self._column_of(question).name if self._rows.wide else question[0]
@@ -71,13 +104,16 @@ class AnswerReport:
         )
 
     def _no_column(self, answers: Answers) -> T2IBenchError:
-        classes = ", ".join(map(shown, next(iter(answers))[1]))
+        questions = ", ".join(
+            f"'{shown(question)}' ({', '.join(map(shown, classes))})"
+            for question, classes in answers
+        )
         values = "; ".join(
             text for column in self._rows.columns if (text := values_of(self._rows, column))
         )
         return T2IBenchError(
-            f"{self._table.where()}: no column answers {_questions(answers)} ({classes}). "
-            f"{self._table.listed()} {values}".rstrip(),
+            f"{self._table.where()}: no column answers {questions}. {self._table.listed()}"
+            + (f" {values}." if values else ""),
             "Head it by a word of the question, or say which it is: --columns WORD=NAME; and "
             "write the classes as they are in the task.",
         )
@@ -86,11 +122,12 @@ class AnswerReport:
         named: Counter[str] = Counter()
         for rows in self._rows.by_name.values():
             for _, given in rows.answers:
-                named.update(given)
+                named.update(given.keys())
         return T2IBenchError(
             f"{self._table.where()}: it answers {_counted(named)}, but this run asks "
             f"{_questions(answers)}.",
-            "Write the question word for word, or leave the column 'question' out.",
+            "Write the question, or a word of it such as gender, or say which it is: --columns "
+            "WORD=QUESTION; a file that answers one question needs no column 'question'.",
         )
 
 
@@ -106,31 +143,6 @@ def quoted(names: Iterable[str]) -> str:
     """Names as 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
     return f"{', '.join(others)} or {last}"
-
-
-def _unfit(question: Question, counts: Counter[str]) -> Counter[str]:
-    """The answers that are none of the classes, and none of what answers every question."""
-    unfit: Counter[str] = Counter()
-    for text, count in counts.items():
-        is_any = not question[1] or text.casefold() in _NO_CLASS
-        if not is_any and class_named(text, question[1]) is None:
-            unfit[text] = count
-    return unfit
-
-
-def _fits_some(question: Question, counts: Counter[str]) -> bool:
-    return counts.total() > _unfit(question, counts).total()
-
-
-def _other_words(question: Question, counts: Counter[str]) -> str:
-    """A line about words that stand for a class; empty where there are none."""
-    words = []
-    for text in counts:
-        name = class_named(text, question[1])
-        if name is not None and text.casefold() != name.casefold():
-            words.append(f"'{shown(text, 60)}' as {shown(name)}")
-    more = ", …" if len(words) > _VALUES else ""
-    return f"read {', '.join(words[:_VALUES])}{more}." if words else ""
 
 
 def _questions(answers: Answers) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.file_errors import reading
-from t2ibench.store.file_names import FileFinder, composed
+from t2ibench.store.file_names import FileFinder, composed, visible_entries
 from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table
 
 ImageName = tuple[str, str]  # 'SHA-256', 'file', 'sheet' or 'prompt', and its value
@@ -19,6 +20,7 @@ HASH = "SHA-256"
 _FILE = "file"
 _SHEET = "sheet"
 _PROMPT = "prompt"
+_MOST_ENTRIES = 200  # of the table's folder, in which images are looked for
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
@@ -71,10 +73,17 @@ class AnswerRows:
         wide: Whether each question has a column of its own; else there is a column 'answer'.
         columns: The headings under which answers may stand.
         by_name: The rows by the image's name, as the file gives it.
+        questions: What a column 'question' calls the questions of its rows.
+        is_any_file_there: Whether a file that a row names exists, once `by_content` has looked.
         indexes: The indexes of rows that name an image by its prompt.
+        labellers: Who answered, where a column says it and rows of all of them are read.
+
+    Args:
+        table: The table.
+        by: Who answered. If a column of labellers names this person, only their rows are read.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, by: str = "") -> None:
         self.table = table
         self._path = table.path
         self._image = table.find("image")
@@ -96,22 +105,58 @@ class AnswerRows:
             for column in table.columns
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
+        self.is_any_file_there = True
         self.indexes: set[int] = set()
+        self.questions: set[str] = set()
+        self._no_text: dict[str, tuple[int, Mapping[str, object]]] = {}
+        rows = self._rows_by(by)
         self._distinct: dict[str, frozenset[str]] = {}
         self.by_name: dict[ImageName, ImageRows] = {}
-        for line, row in table.rows:
+        for line, row in rows:
             if answer is None:
-                answers = {column: table.text(line, row, column) for column in self._filled(row)}
+                answers = self._texts_of(line, row)
             else:
                 text = table.text(line, row, answer)
                 asked = question_key(table.text(line, row, question))
                 answers = {asked: text} if text else {}
+                self.questions.update(answers)
             if any(answers.values()):
                 name = self._name(line, row)
                 self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))
 
-    def _filled(self, row: Mapping[str, object]) -> Iterable[str]:
-        return (column for column in self.columns if row.get(column) not in ("", None))
+    def _rows_by(self, by: str) -> Sequence[tuple[int, Mapping[str, object]]]:
+        """The rows of a person, if a column of labellers names them; else all rows."""
+        table = self.table
+        by_labeller = table.rows_by_labeller()
+        self.labellers = tuple(by_labeller)
+        name = next((name for name in by_labeller if name.casefold() == by.casefold()), None)
+        self.is_one_of_several = len(by_labeller) > 1 and name is not None
+        if name is None or not self.is_one_of_several:
+            return table.rows
+        rows = by_labeller[name]
+        table.notes.append(
+            f"{table.where()}: of its {len(table.rows)} rows the {len(rows)} are read of which "
+            f"'{shown(table.find('labeller'))}' is '{shown(name)}'."
+        )
+        return rows
+
+    def _texts_of(self, line: int, row: Mapping[str, object]) -> dict[str, str]:
+        """The cells of a row that are filled; other values of JSON matter only if they are used."""
+        texts = {}
+        for column in self.columns:
+            value = text_of(row.get(column))
+            if value is None:
+                self._no_text.setdefault(column, (line, row))
+            elif value:
+                texts[column] = value
+        return texts
+
+    def check_used(self, column: str) -> None:
+        """Refuse a column that is there twice, or has a cell that is no text."""
+        self.table.check_used(column)
+        if column in self._no_text:
+            line, row = self._no_text[column]
+            self.table.text(line, row, column)
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
         """How a row names its image."""
@@ -136,13 +181,27 @@ class AnswerRows:
 
     def by_content(self) -> dict[ImageName, ImageRows]:
         """The rows, with SHA-256 in place of the names of files that are there."""
-        finder = FileFinder(self._path.parent)
+        finders = [FileFinder(self._path.parent)]
+        names = [name for kind, name in self.by_name if kind == _FILE]
+        if names and not any(finders[0].find(name) for name in names):
+            finders = self._sub_folders_with(names)
+        self.is_any_file_there = bool(finders)
         rows: dict[ImageName, ImageRows] = {}
         for name, image_rows in self.by_name.items():
-            file = finder.find(name[1]) if name[0] == _FILE else None
-            key = name if file is None else (HASH, _hash(file))
+            files = [finder.find(name[1]) for finder in finders] if name[0] == _FILE else []
+            there = [file for file in files if file is not None]
+            key = (HASH, _hash(there[0])) if len(there) == 1 else name
             rows.setdefault(key, ImageRows()).answers.extend(image_rows.answers)
         return rows
+
+    def _sub_folders_with(self, names: Sequence[str]) -> list[FileFinder]:
+        """The folders beside a table that have a file of these names, if the table's has none."""
+        finders = []
+        for folder in visible_entries(self._path.parent)[:_MOST_ENTRIES]:
+            finder = FileFinder(folder)
+            if folder.is_dir() and any(finder.find(name) for name in names):
+                finders.append(finder)
+        return finders
 
     def distinct(self, name: str) -> frozenset[str]:
         """The different answers under a heading."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,17 +15,16 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.judges.answer_report import AnswerReport, Question, quoted, values_of
+from t2ibench.models.judges.answer_report import NO_CLASS, AnswerReport, Question, quoted, values_of
 from t2ibench.models.judges.answer_rows import (
     AnswerRows,
     ImageName,
     ImageRows,
     names_of_image,
     prompt_name,
-    question_key,
 )
 from t2ibench.models.judges.class_words import class_named
-from t2ibench.models.judges.question_column import QuestionColumn, column_of
+from t2ibench.models.judges.question_column import QuestionColumn, column_of, named_question
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
@@ -36,6 +34,7 @@ from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.reader import read_table
 
 _OPTION = re.compile(r",(?=(?:by|sheet)=)")
+_LABELLERS = 6  # in a message
 _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
 
 
@@ -55,8 +54,9 @@ class AnswersJudge:
 
     Each row names its image by 'file' (relative to the file of answers), by 'sha256', or by
     'prompt' and 'index'. It has an 'answer', with its 'question' where several are asked; or each
-    question has a column of its own, headed by the question or by a word of it ('gender'). Runs
-    that the same people, `by`, answered about can be compared.
+    question has a column of its own, headed by the question or by a word of it ('gender'). Of a
+    table whose column 'labeller' names `by`, the rows of that person are read. Runs that the same
+    people, `by`, answered about can be compared.
     """
 
     def __init__(self, path: Path, by: str = "", arguments: AnswersArguments | None = None) -> None:
@@ -65,14 +65,16 @@ class AnswersJudge:
         arguments = arguments or AnswersArguments()
         self.name = f"{ANSWERS_BY}{by}" if by else f"answers:{path.name}"
         self.batch_size = 256
-        parts = {"adapter": "answers 3", "file": file_hash(path)}
-        self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
         self._path = path
         self._headings = arguments.columns
         table = read_table(
             path, columns=arguments.columns, sheet=arguments.sheet, expected=_EXAMPLE
         )
-        self._rows = AnswerRows(table)
+        self._rows = AnswerRows(table, by)
+        parts = {"adapter": "answers 4", "file": file_hash(path)}
+        if self._rows.is_one_of_several:
+            parts["labeller"] = by.casefold()
+        self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
         self._column_of = cache(self._column)
 
     @cached_property
@@ -92,38 +94,66 @@ class AnswersJudge:
                 text = self._agreed(given, question)
                 if not query.classes:
                     return Answer(text, text)
-                return Answer(class_named(text, query.classes) or UNKNOWN, text)
+                return Answer(self._class_of(text, question) or UNKNOWN, text)
         return Answer(None, reason="the file has no answer")
 
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
         """The answers to a question about one image, with their lines."""
-        if not self._rows.wide:
-            return rows.given(question_key(question[0])) or rows.given("")
-        column = self._column_of(question).name
-        return [] if column is None else rows.given(column)
+        name = self._column_of(question).name
+        given = [] if name is None else rows.given(name)
+        if not given and not self._rows.wide and self._answers_without_question(question[1]):
+            given = rows.given("")
+        return given
+
+    def _answers_without_question(self, classes: Sequence[str]) -> bool:
+        """Whether answers that stand beside no question may be about one of these classes."""
+        texts = self._rows.distinct("")
+        words = [text for text in texts if text.casefold() not in NO_CLASS]
+        return not classes or not words or any(class_named(text, classes, texts) for text in words)
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
         """The answer of all rows about an image; an error where they contradict each other."""
         line, text = given[0]
-        meant = _meaning(text, question[1])
+        meant = self._class_of(text, question) or text.casefold()
         for other_line, other in given[1:]:
-            if _meaning(other, question[1]) != meant:
+            if (self._class_of(other, question) or other.casefold()) != meant:
                 column = self._column_of(question).name if self._rows.wide else "answer"
-                labeller = self._rows.table.find("labeller")
-                who = f" The column '{shown(labeller)}' says who answered." if labeller else ""
                 raise T2IBenchError(
                     f"{self._rows.table.where(other_line)}: '{shown(column)}' is answered "
                     f"differently: '{shown(other, 60)}' here, '{shown(text, 60)}' in line {line}.",
-                    "Keep one answer to each question about an image; one file for each person."
-                    + who,
+                    self._one_answer_each(),
                 )
         return text
 
+    def _class_of(self, text: str, question: Question) -> str | None:
+        """The class that an answer means, beside the other answers to its question."""
+        name = self._column_of(question).name
+        beside = self._rows.distinct("" if name is None else name)
+        return class_named(text, question[1], beside)
+
+    def _one_answer_each(self) -> str:
+        """What to do about two answers to a question about one image."""
+        labellers = self._rows.labellers
+        if len(labellers) < 2 or self._rows.is_one_of_several:
+            return "Keep one answer to each question about an image; one file for each person."
+        column = shown(self._rows.table.find("labeller"))
+        judges = ",".join(
+            f"answers:{shown(self._path, 400)},by={shown(name)}" for name in labellers[:_LABELLERS]
+        )
+        more = f" and {len(labellers) - _LABELLERS} more" if len(labellers) > _LABELLERS else ""
+        return (
+            f"The column '{column}' says who answered; make each person a judge: "
+            f'--judge "{judges}"{more}.'
+        )
+
     def _column(self, question: Question) -> QuestionColumn:
+        if not self._rows.wide:
+            name = named_question(question[0], self._rows.questions - {""}, self._headings)
+            return QuestionColumn(name)
         columns = self._rows.columns
         column = column_of(*question, columns, self._rows.distinct, self._mapped)
         if column.name is not None:
-            self._rows.table.check_used(column.name)
+            self._rows.check_used(column.name)
         elif column.candidates and column.by_heading:
             raise T2IBenchError(
                 f"{self._rows.table.where()}: '{shown(question[0])}' may be answered by "
@@ -161,7 +191,7 @@ class AnswersJudge:
             return None
         self._check_first_index(images)
         unmatched = self._unmatched(matched, first)
-        report = AnswerReport(self._rows, self._column_of)
+        report = AnswerReport(self._rows, self._column_of, self._class_of)
         report.check(answers)
         further = [f"{self.name}: {line}" for line in report.lines(answers)]
         lines = [*self._rows.table.notes, unmatched, *further]
@@ -208,17 +238,15 @@ class AnswersJudge:
         if matched:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {example}."
-        seen = shown(os.path.relpath(image.path, self._path.parent), 400)
+        where = shown(self._path.parent.resolve(), 400)
+        if not self._rows.is_any_file_there:
+            example += f", and no file that a row names is in '{where}' or a folder in it"
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {example}.",
-            f"A row names an image by its file, seen from there ('{seen}'), by "
-            f"its SHA-256 ('{image.sha256}'), or by prompt and index ('{shown(image.prompt)}', "
-            f"{image.index}).",
+            f"A row names an image by its file, as seen from '{where}' (put the table beside the "
+            f"images), by its SHA-256 ('{image.sha256}'), or by prompt and index "
+            f"('{shown(image.prompt)}', {image.index}).",
         )
-
-
-def _meaning(text: str, classes: Sequence[str]) -> str:
-    return class_named(text, classes) or text.casefold()
 
 
 def _create(request: Request[AnswersArguments]) -> AnswersJudge:

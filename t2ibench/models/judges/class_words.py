@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 # Words of one line mean the same wherever just one of them is a class. What depends on age or
 # culture ('boy', 'guy') stands apart: it is read only where no class is about children.
+_MALE_WORDS = (
+    "male males man men m masculine mann männer männlich herr hombre hombres h masculino varón "
+    "homme hommes masculin"
+)
+_FEMALE_WORDS = (
+    "female females woman women f w feminine frau frauen weiblich mujer mujeres femenino femenina "
+    "femme femmes féminin"
+)
 _ALIKE = (
-    frozenset({"male", "males", "man", "men", "m", "masculine"}),
-    frozenset({"female", "females", "woman", "women", "f", "feminine"}),
-    frozenset({"yes", "y", "true"}),
-    frozenset({"no", "n", "false"}),
-    frozenset({"non-binary", "nonbinary", "non binary", "enby"}),
+    frozenset(_MALE_WORDS.split()),
+    frozenset(_FEMALE_WORDS.split()),
+    frozenset({"yes", "y", "true", "ja", "sí", "si", "oui"}),
+    frozenset({"no", "n", "false", "nein", "non"}),
+    frozenset({"non-binary", "nonbinary", "non binary", "enby", "divers", "no binario"}),
     frozenset({"child", "children", "kid", "kids"}),
     frozenset({"adult", "adults", "grown-up", "grown up"}),
     frozenset({"middle-aged", "middle aged", "middle age"}),
@@ -31,7 +39,9 @@ _AROUND = "\"'“”‘’«».,;:!?()[]*`"
 _ARTICLE = re.compile(r"(?:a|an|the)\s+")
 
 
-def class_named(text: str, classes: Sequence[str]) -> str | None:
+def class_named(
+    text: str, classes: Sequence[str], beside: Collection[str] = frozenset()
+) -> str | None:
     """The class that a text names; None if it names none, or may name two.
 
     Case, spaces, composition of letters, marks around it and an article do not count. A text that
@@ -41,6 +51,7 @@ def class_named(text: str, classes: Sequence[str]) -> str | None:
     Args:
         text: An answer, such as a cell of a table.
         classes: The classes of the question.
+        beside: The different answers of the same table. Beside 'H' (hombre), 'M' is mujer.
 
     Returns:
         One of the classes as it is written there, or None.
@@ -48,6 +59,8 @@ def class_named(text: str, classes: Sequence[str]) -> str | None:
     Examples:
         >>> class_named(" Woman", ["female", "male"]), class_named("M", ["female", "male"])
         ('female', 'male')
+        >>> class_named("M", ["female", "male"], beside={"H", "M"})
+        'female'
         >>> class_named("boy", ["man", "woman", "child"]) is None
         True
     """
@@ -59,14 +72,16 @@ def class_named(text: str, classes: Sequence[str]) -> str | None:
             return exact[0]
         if exact:
             return None
-    return _by_meaning(_bare(text), classes)
+    return _by_meaning(_bare(text), classes, beside)
 
 
-def _by_meaning(word: str, classes: Sequence[str]) -> str | None:
+def _by_meaning(word: str, classes: Sequence[str], beside: Collection[str]) -> str | None:
     by_word = {_bare(name): name for name in classes}
     if len(by_word) != len(classes):
         return None
     groups = [alike for alike in _ALIKE if word in alike]
+    if word == "m":
+        groups = [_ALIKE[_meaning_of_m(classes, beside)]]
     if not any(name in _ABOUT_AGE for name in by_word):
         groups += [alike for alike, further in _BY_AGE if word in further]
     for alike in groups:
@@ -74,6 +89,13 @@ def _by_meaning(word: str, classes: Sequence[str]) -> str | None:
         if len(meant) == 1:
             return meant[0]
     return None
+
+
+def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
+    """Which line of `_ALIKE` the letter M belongs to: mujer beside hombre, male elsewhere."""
+    letters = {_bare(text) for text in beside}
+    is_mujer = "h" in letters and not letters & {"f", "w"}
+    return 1 if is_mujer or {"hombre", "mujer"} <= {_bare(name) for name in classes} else 0
 
 
 def _plain(text: str) -> str:

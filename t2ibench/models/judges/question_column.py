@@ -85,6 +85,28 @@ def column_of(
     return fallback or QuestionColumn(None)
 
 
+def named_question(question: str, names: Iterable[str], headings: Mapping[str, str]) -> str | None:
+    """What the cells of a column 'question' call a question: by itself, or by words that are in it.
+
+    Args:
+        question: The question.
+        names: What the cells of the column call the questions of their rows.
+        headings: Words of a question that a user gave, with what the cells call it.
+
+    Returns:
+        One of the names; None if none fits, or if several fit equally well.
+    """
+    asked = _plain(question)
+    plain = {_plain(name): name for name in names}
+    if asked in plain:
+        return plain[asked]
+    for word, name in headings.items():
+        if _plain(name) in plain and _contains(asked, _plain(word)):
+            return plain[_plain(name)]
+    fitting = [name for form, name in plain.items() if _contains(asked, form)]
+    return _best(fitting, by_heading=True).name if fitting else None
+
+
 def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
     """The only name, or the one of most words where headings decide."""
     if len(names) == 1:

@@ -64,11 +64,11 @@ def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[R
                 records.append((line, cells))
             line = lines_before + reader.line_num + 1
     except csv.Error as error:
-        raise _slip(error, path, line) from None
+        raise _slip(error, path, line, delimiter) from None
     return records
 
 
-def _slip(error: csv.Error, path: Path, line: int) -> T2IBenchError:
+def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchError:
     """The error of the `csv` module in words of a person who has a spreadsheet."""
     where = f"{shown(path, 400)}:{line}"
     words = str(error)
@@ -76,6 +76,11 @@ def _slip(error: csv.Error, path: Path, line: int) -> T2IBenchError:
         return T2IBenchError(
             f"{where}: unexpected end of data: the quote that opens in this row is never closed.",
             'Close it, or write a quote inside a cell twice ("").',
+        )
+    if "expected after" in words and delimiter == NO_DELIMITER:
+        return T2IBenchError(
+            f"{where}: nothing that is read as a separator stands between its cells.",
+            "Separate them by commas, semicolons or tabs; in R: write.csv(…, row.names = FALSE).",
         )
     if "expected after" in words:
         return T2IBenchError(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.file_names import IMAGE_SUFFIXES
+from t2ibench.store.people_tables.headings import role_of
 
 JsonRecord = tuple[int, dict[str, Any]]  # the line on which it begins, and its values
 _DECODER = json.JSONDecoder()
@@ -83,7 +85,11 @@ def _whole_object(text: str, start: int) -> dict[str, Any] | None:
 
 
 def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
-    """Records of an object of columns, which pandas' to_json writes; of a list that has a name."""
+    """Records of an object as programs write tables: pandas in each form, a list with a name."""
+    records = _records_of_pandas(whole) or _records_by_file(whole)
+    if records is not None:
+        yield from enumerate(records, start=1)
+        return
     values = list(whole.values())
     if not values or not all(isinstance(part, (dict, list)) for part in values):
         yield 1, dict(whole)
@@ -104,6 +110,37 @@ def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
         )
     for number, key in enumerate(keys, start=1):
         yield number, {name: column[key] for name, column in columns.items()}
+
+
+def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Records of to_json(orient="split" or "table"); None for another object."""
+    rows = whole.get("data")
+    if not isinstance(rows, list):
+        return None
+    if "schema" in whole and all(isinstance(row, dict) for row in rows):
+        return rows
+    names = whole.get("columns")
+    if not isinstance(names, list) or not all(isinstance(row, list) for row in rows):
+        return None
+    if any(len(row) != len(names) for row in rows):
+        return None
+    return [dict(zip(map(str, names), row, strict=True)) for row in rows]
+
+
+def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Records of an object that has a file, or a row's number, as each key; None for another."""
+    parts = list(whole.values())
+    if all(PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES for name in whole):
+        if all(isinstance(part, dict) for part in parts):
+            return [{"file": name, **part} for name, part in whole.items()]
+        if not any(isinstance(part, (dict, list)) for part in parts):
+            return [{"file": name, "answer": part} for name, part in whole.items()]
+    if not all(isinstance(part, dict) for part in parts):
+        return None
+    # Columns have rows as keys, and rows (orient="index") have the headings.
+    if any(role_of(name) for name in whole) or not any(role_of(name) for name in parts[0]):
+        return None
+    return parts
 
 
 def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:

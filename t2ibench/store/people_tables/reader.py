@@ -95,6 +95,18 @@ class Table:
         if column in self.doubled:
             raise T2IBenchError(self.doubled[column], "Keep one of the columns, or rename one.")
 
+    def rows_by_labeller(self) -> dict[str, list[tuple[int, dict[str, Any]]]]:
+        """The rows of each person whom a column of labellers names; empty without such a column."""
+        by_labeller: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+        if self.mapped.get("labeller", known_column("labeller", self.columns)) in self.doubled:
+            return by_labeller  # which of two columns says it cannot be told
+        column = self.find("labeller")
+        for line, row in self.rows:
+            name = "" if column is None else " ".join((text_of(row.get(column)) or "").split())
+            if name:
+                by_labeller.setdefault(name, []).append((line, row))
+        return by_labeller
+
     def listed(self) -> str:
         """A sentence with the columns that the table has."""
         if not self.columns:

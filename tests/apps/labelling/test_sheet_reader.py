@@ -121,9 +121,9 @@ def test_an_id_of_another_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_cells_that_are_no_answer_are_counted(tmp_path: Path) -> None:
-    words = ["Frau", "Mann", "Frau", "female"]
+    words = ["Nainen", "Mies", "Nainen", "female"]
     rows = [row_of(one, word) for one, word in zip(ITEMS, words, strict=True)]
-    with pytest.raises(T2IBenchError, match=r"s\.csv:2: 3 cells are no answer to .*'Frau' 2"):
+    with pytest.raises(T2IBenchError, match=r"s\.csv:2: 3 cells are no answer to .*'Nainen' 2"):
         answers_of(sheet(tmp_path / "s.csv", rows))
     rows = [row_of(ITEMS[0], "male"), row_of(ITEMS[0], "female")]
     with pytest.raises(T2IBenchError, match=r":3: .*'female' here, 'male' in line 2"):
@@ -140,3 +140,32 @@ def test_a_filled_sheet_is_a_file_of_answers(tmp_path: Path) -> None:
     queries = [Query(pixels, "a", k, one.image, QUESTION, CLASSES) for k, one in enumerate(ITEMS)]
     answers = [answer.answer for answer in judge.answer(queries)]
     assert answers == ["female", "male", "unknown", "unknown"]
+
+
+def test_a_column_says_who_answered(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    rows = [[*row_of(ITEMS[0], "female"), "anna"], [*row_of(ITEMS[0], "male"), "Ben"]]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[*COLUMNS, "labeller"], *rows])
+    labels = read_sheet(path, KNOWN).labels
+    assert [(label.labeller, label.answer) for label in labels] == [
+        ("anna", "female"),
+        ("Ben", "male"),
+    ]
+    (label,) = read_sheet(path, KNOWN, "ben").labels
+    assert (label.labeller, label.answer) == ("ben", "male")
+    with pytest.raises(
+        T2IBenchError, match="names 2 people \\('anna', 'Ben'\\), and none is 'cem'"
+    ):
+        read_sheet(path, KNOWN, "cem")
+
+
+def test_a_sheet_without_such_a_column_is_of_one_person(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "sheet.csv", [row_of(ITEMS[0], "female")])
+    (label,) = read_sheet(path, KNOWN).labels
+    assert label.labeller == "1"
+
+
+def test_the_letters_of_a_spanish_sheet(tmp_path: Path) -> None:
+    rows = [row_of(ITEMS[number], "HM"[number % 2]) for number in range(4)]
+    assert [*answers_of(sheet(tmp_path / "sheet.csv", rows)).values()] == ["male", "female"] * 2
