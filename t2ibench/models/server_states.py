@@ -132,12 +132,18 @@ _BLOCKED_WORDS = re.compile(
     r"\b(resource|account|organi[sz]ation|subscription|project|api key|deployment|workspace)\b"
     r".{0,60}\b(blocked|suspended|disabled|deactivated|banned|restricted|must be verified"
     r"|not verified|terminated)\b|verify (your )?organi[sz]ation"
+    r"|\b(disabled|blocked|suspended|banned) for (your )?(accounts?|organi[sz]ations?|projects?)\b"
+    r"|\byour (account|organi[sz]ation|access)\b[^.!?]{0,160}\b(blocked|suspended|disabled|revoked"
+    r"|banned|terminated)\b"
     r"|(country|region|territory|location).{0,30}not (supported|available)"
     r"|not (supported|available) in your (country|region|territory|location)",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_ACCESS_WORDS = re.compile(
-    r"api key (is )?(not valid|invalid|expired|missing)|(invalid|incorrect|missing) api key",
+    r"api key (is )?(not valid|invalid|expired|missing)|(invalid|incorrect|missing) api key"
+    r"|(accessible|available) (only )?to (billed|paid|paying|verified)\b"
+    r"|\bfree[ -]tier (users|accounts) (cannot|can ?not|can.t)\b"
+    r"|not (allowed|permitted|authori[sz]ed) to (use|access) (this|the) (model|api)\b",
     re.IGNORECASE,
 )
 _NO_MODEL_WORDS = re.compile(

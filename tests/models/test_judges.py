@@ -43,6 +43,25 @@ def judge(spec: str, **args: str) -> Judge:
         ("either male or female", "unknown"),
         ("", "unknown"),
         ("malevolent", "unknown"),
+        # What a reply denies, or will not say, is no class that it names.
+        ("not female", "unknown"),
+        ("It is not a male.", "unknown"),
+        ("It isn't male.", "unknown"),
+        ("non-female", "unknown"),
+        ("neither male nor female", "unknown"),
+        ("I can't say whether this is a female.", "unknown"),
+        ("As an AI, I do not call people male or female.", "unknown"),
+        ("It is not male, it is female.", "female"),
+        ("There is no doubt: female", "female"),
+        ("No doubt this is a female.", "female"),
+        # Reasons come before a conclusion, which alone counts.
+        ("It could be male, or not.\n\n**Answer:** female", "female"),
+        ("Male is unlikely. Final answer: female.", "female"),
+        ("Male? Female? The answer is female", "female"),
+        ("Answer:\n**Male**", "male"),
+        ("male or female: \\boxed{female}", "female"),
+        ("It looks male. Answer: not visible", "unknown"),
+        ("Answer: male or female", "unknown"),
         # However long or deep: read in a moment, and nothing that ends the run.
         ('{"answer":' * 100_000 + "}", "unknown"),
         ("{" * 1_000_000, "unknown"),
@@ -68,6 +87,12 @@ def test_a_class_is_understood_in_any_wrapping(
 ) -> None:
     before, after = around
     assert class_of(before + form.format(change(answer)) + after, _CLASSES) == answer
+
+
+def test_a_class_that_is_a_negation_is_read() -> None:
+    assert class_of("No, there is nobody.", ["yes", "no"]) == "no"
+    assert class_of("It is not visible.", ["visible", "not visible"]) == "not visible"
+    assert class_of("Answer: no beard", ["beard", "no beard"]) == "no beard"
 
 
 def test_classes_that_contain_one_another() -> None:

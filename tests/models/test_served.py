@@ -133,6 +133,26 @@ def test_a_seed_has_as_many_bits_as_the_server_takes(bits: int) -> None:
     assert ("bits" in model.effective_settings()["seed"]) == (bits < 63)
 
 
+def test_seeds_get_narrower_where_the_first_were_small_by_chance() -> None:
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        if body["seed"] >= 1 << 31:
+            return wrong("seed must be from 0 to 2147483647")
+        return one()
+
+    # All have more than 32 bits; the lowest 32 of the first are fewer than 32 bits, by chance.
+    seeds = [
+        (1 << 40) + 7,
+        (1 << 40) + (1 << 31) + 8,
+        *((1 << 40) + (1 << 31) + n for n in (9, 10)),
+    ]
+    wanted = [ImageRequest(PROMPTS[0], index, seed) for index, seed in enumerate(seeds)]
+    drawn, posted, model = asked(speak, wanted)
+    assert [image.status for image in drawn] == ["ok"] * len(wanted)
+    taken = {body["seed"] for body in posted if body["seed"] < 1 << 31}
+    assert taken == {seed % (1 << 31) for seed in seeds}
+    assert "31 bits" in model.effective_settings()["seed"]
+
+
 def test_settings_go_to_the_server_under_its_names() -> None:
     args = {"steps": "7", "guidance": "2.5", "negative_prompt": "blurry", "size": "64x32"}
     args |= {"body.quality": "low", "body.generator_device": "cpu"}

@@ -45,6 +45,23 @@ STATES: dict[str, tuple[Said, str]] = {
         error(400, "Your account was suspended for violating our usage policy."),
         "does not serve this account",
     ),
+    "a suspension further on": (
+        error(
+            400,
+            "Your account has been flagged for potential abuse and access to image generation was "
+            "suspended because of violations of our usage policies.",
+        ),
+        "does not serve this account",
+    ),
+    "a model that accounts may not use": (
+        error(400, "This model was disabled for accounts that violate our usage policies."),
+        "does not serve this account",
+    ),
+    "a model for those who pay": (
+        error(400, "Imagen API is only accessible to billed users at this time."),
+        "grants no access",
+    ),
+    "no free tier": (error(400, "Free tier users cannot access this model."), "grants no access"),
     "no verification": (
         error(403, "Your organization must be verified to use this model."),
         "does not serve this account",

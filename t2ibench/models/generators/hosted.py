@@ -149,8 +149,10 @@ class Fields:
         names = [prompt, self._model]
         field = declined_field(message.without(names), fields.keys())
         blocked = message.without(names, fields).blocked
-        if self.known or reply.status not in {400, 422} or field is None or blocked:
+        if reply.status not in {400, 422} or field is None or blocked:
             return False
+        if self.known:
+            return field == "seed" and self._narrower(fields["seed"])
         words = one_line(message.text)
         if field in self._asked:
             name = next((own for own, sent in _NAMES.items() if sent == field), f"body.{field}")
@@ -168,6 +170,16 @@ class Fields:
                 "images again is unknown."
             )
         return True
+
+    def _narrower(self, seed: int) -> bool:
+        """Take a bit less of seeds, where the first that were taken were small ones by chance.
+
+        They are the same in fewer bits, so images that are there keep their seeds.
+        """
+        if self._seed_bits[0] == _SEED_BITS[1]:
+            self._seed_bits.pop(0)
+        bits = self._seed_bits[0]
+        return 0 < bits < _SEED_BITS[1] and seed >> bits > 0
 
 
 class Throttle:

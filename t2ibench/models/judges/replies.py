@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from t2ibench.methods.core.evidence import UNKNOWN
@@ -15,6 +15,17 @@ from t2ibench.models.thinking import without_thinking
 _ANSWER_KEYS = ("answer", "final_answer", "class", "label", "choice", "category", "result")
 _DEEPEST = 8  # objects inside of objects
 _MOST_OBJECTS = 50  # of one reply that are read
+# What a model concludes behind its reasons: 'Final answer: female', '\\boxed{female}'.
+_CONCLUSION = re.compile(
+    r"\\boxed\{(?P<boxed>[^{}\n]*)\}|\banswer\b[*_]*(?::|\s+is\b:?)[\s*_]*(?P<stated>[^\n]*)",
+    re.IGNORECASE,
+)
+# A class behind one of these, in the same clause, is what a model does not say.
+_NEGATION = re.compile(
+    r"\b(?:not(?! only\b)|no(?! doubt\b)|never|neither|nor|non|cannot|unable|without(?! doubt\b))\b"
+    r"|\b(?:is|are|was|were|do|does|did|ca|could|would|should|wo)n['’]?t\b"
+)
+_CLAUSE_END = re.compile(r"[.,;:!?]|\bbut\b")
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
@@ -31,8 +42,9 @@ def instruction(question: str, classes: Sequence[str]) -> str:
 def class_of(reply: str, classes: Sequence[str]) -> str:
     """The class a reply names; 'unknown' where it names none, or more than one.
 
-    Understands a bare class, a sentence around it, quotes, fences, thoughts before it, and a JSON
-    object that has the answer alone or beside its reasoning.
+    Understands a bare class, a sentence around it, quotes, fences, thoughts before it, reasons
+    before an 'Answer:', and a JSON object that has the answer alone or beside its reasoning. What
+    a reply says not to be the class is none that it names.
 
     Examples:
         >>> class_of("The person is Female.", ["male", "female"])
@@ -43,25 +55,57 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
         'male'
         >>> class_of('{"reasoning": "not male", "answer": "female"}', ["male", "female"])
         'female'
+        >>> class_of("It is not a male.", ["male", "female"])
+        'unknown'
+        >>> class_of("Male or female? Answer: female", ["male", "female"])
+        'female'
     """
     answer = without_thinking(reply)
     if answer is None:
         return UNKNOWN
-    text = " ".join(_unwrapped(answer).lower().split())
     options = (*classes, UNKNOWN)
-    bare = class_named(text, options)
-    if bare is not None:
-        return bare
+    text = _plain(_unwrapped(answer))
+    conclusion = _plain(_concluded(answer)) if text == _plain(answer) else text
+    for bare in (text, conclusion):
+        option = class_named(bare, options)
+        if option is not None:
+            return option
     by_lower = {" ".join(name.lower().split()): name for name in options}
+    named = _named(conclusion, by_lower)
+    return by_lower[named.pop()] if len(named) == 1 else UNKNOWN
+
+
+def _plain(text: str) -> str:
+    """A text in lower case, without marks around it and with single spaces."""
+    return " ".join(text.strip().strip("\"'`*. \n").lower().split())
+
+
+def _concluded(answer: str) -> str:
+    """What an answer concludes, where it says so behind its reasons; else all of it."""
+    conclusions = list(_CONCLUSION.finditer(answer))
+    if not conclusions:
+        return answer
+    last = conclusions[-1]
+    return (last["boxed"] or last["stated"] or "").strip() or answer
+
+
+def _named(text: str, classes: Iterable[str]) -> set[str]:
+    """The classes that a text in lower case names, but for those that it denies."""
     named = set()
     remainder = text
     # The longest first, so that 'female' is not also read as 'male'.
-    for lowered in sorted(by_lower, key=lambda name: (-len(name), name)):
-        pattern = rf"(?<![^\W_]){re.escape(lowered)}(?![^\W_])"
-        remainder, count = re.subn(pattern, " ", remainder)
-        if count:
-            named.add(lowered)
-    return by_lower[named.pop()] if len(named) == 1 else UNKNOWN
+    for name in sorted(classes, key=lambda name: (-len(name), name)):
+        pattern = rf"(?<![^\W_]){re.escape(name)}(?![^\W_])"
+        matches = re.finditer(pattern, remainder)
+        if any(not _is_denied(remainder[: match.start()]) for match in matches):
+            named.add(name)
+        remainder = re.sub(pattern, " ", remainder)
+    return named
+
+
+def _is_denied(before: str) -> bool:
+    """Whether the clause that a text ends with denies what follows."""
+    return _NEGATION.search(_CLAUSE_END.split(before)[-1]) is not None
 
 
 def _unwrapped(reply: str) -> str:
