@@ -152,7 +152,7 @@ class Fields:
         if reply.status not in {400, 422} or field is None or blocked:
             return False
         if self.known:
-            return field == "seed" and self._narrower(fields["seed"])
+            return field == "seed" and self._narrower(int(fields["seed"]))
         words = one_line(message.text)
         if field in self._asked:
             name = next((own for own, sent in _NAMES.items() if sent == field), f"body.{field}")
@@ -176,10 +176,11 @@ class Fields:
 
         They are the same in fewer bits, so images that are there keep their seeds.
         """
-        if self._seed_bits[0] == _SEED_BITS[1]:
+        _, wide, narrow = _SEED_BITS
+        too_wide = seed >= 1 << narrow
+        if too_wide and self._seed_bits[0] == wide:
             self._seed_bits.pop(0)
-        bits = self._seed_bits[0]
-        return 0 < bits < _SEED_BITS[1] and seed >> bits > 0
+        return too_wide and self._seed_bits[0] == narrow
 
 
 class Throttle:
