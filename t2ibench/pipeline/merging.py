@@ -20,9 +20,14 @@ from t2ibench.pipeline.parts import (
     refusal,
 )
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.results.record import GeneratorRecord, HistoryEntry, MergedParts, RunRecord
+from t2ibench.results.record import (
+    GeneratorRecord,
+    HistoryEntry,
+    MergedParts,
+    RunRecord,
+    joined_warnings,
+)
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
-from t2ibench.results.schema import LibraryWarning
 from t2ibench.store.evidence import KINDS, EvidenceStore
 from t2ibench.store.images import LOOKS, RANK
 from t2ibench.store.locks import locked
@@ -66,7 +71,9 @@ def merge(
         merged = _merged_parts(sources, target.record, missing)
         generator = _generator(sources, target.record)
         history = _history([*sources, target])
-        warnings = _warnings([folder.record for folder in [target, *sources]])
+        warnings = joined_warnings(
+            *(folder.record.library_warnings for folder in [target, *sources])
+        )
         with reporter.stage("Merging", len(sources), "parts") as ticker:
             for part in sources:
                 _copy(part, target)
@@ -124,14 +131,6 @@ def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
     for folder in folders:
         entries += [entry for entry in folder.record.history if entry not in entries]
     return sorted(entries, key=lambda entry: (entry.started, entry.finished, entry.command))
-
-
-def _warnings(records: Sequence[RunRecord]) -> list[LibraryWarning]:
-    """What libraries warned of in any part, each warning once."""
-    joined: list[LibraryWarning] = []
-    for record in records:
-        joined += [warning for warning in record.library_warnings if warning not in joined]
-    return sorted(joined, key=lambda warning: (warning.library, warning.about, warning.text))
 
 
 def _copy(part: RunFolder, folder: RunFolder) -> None:

@@ -35,6 +35,7 @@ from t2ibench.results.record import (
     EncoderRecord,
     GeneratorRecord,
     HistoryEntry,
+    joined_warnings,
 )
 from t2ibench.results.run import RunFolder, mending, versions
 from t2ibench.results.schema import LibraryWarning, Results
@@ -330,9 +331,7 @@ def _keep_library_warnings(folder: RunFolder) -> None:
     ]
     stored = folder.record.library_warnings
     if any(warning not in stored for warning in new):
-        joined = [*stored, *(warning for warning in new if warning not in stored)]
-        joined.sort(key=lambda warning: (warning.library, warning.about, warning.text))
-        folder.update(library_warnings=joined)
+        folder.update(library_warnings=joined_warnings(stored, new))
 
 
 def _generator_record(

@@ -14,10 +14,7 @@ from t2ibench.store.people_tables.reader import read_table
 
 SHEET = "people.csv"  # beside the images
 MOST_CLASSES = 12  # a column with more values holds no classes
-_NOT_ASKED = {
-    *("id", "prompt", "index", "classes", "image", "sha256", "file", "file name", "filename"),
-    *("path", "labeller", "annotator", "question", "answer", "caption", "text"),
-}
+_CLASSES = "classes"  # what sheets of `label export` list beside a question
 # What people write where no class fits; it is read as unknown.
 _NO_CLASS = {
     *("unknown", "unclear", "not in the picture", "both", "mixed", "several", "other"),
@@ -81,7 +78,7 @@ def answered_columns(path: Path, named: Mapping[str, str] | None = None) -> list
         ranked = sorted(values, key=lambda value: (-values[value], value))
         classes = tuple(value for value in ranked if value not in _NO_CLASS)
         unknown = {value: values[value] for value in ranked if value in _NO_CLASS}
-        if name and name not in _NOT_ASKED and 0 < len(classes) <= MOST_CLASSES:
+        if name and name != _CLASSES and 0 < len(classes) <= MOST_CLASSES:
             columns.append(Column(name, classes, unknown, values.total()))
     return columns
 

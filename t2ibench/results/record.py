@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field
@@ -176,3 +177,11 @@ class RunRecord(Record):
         if not self.judges:
             update |= {"judge": (), "judge_args": {}}
         return self.settings.model_copy(update=update)
+
+
+def joined_warnings(*lists: Sequence[LibraryWarning]) -> list[LibraryWarning]:
+    """Warnings of libraries from several lists, each once and in one order."""
+    joined: list[LibraryWarning] = []
+    for warnings in lists:
+        joined += [warning for warning in warnings if warning not in joined]
+    return sorted(joined, key=lambda warning: (warning.library, warning.about, warning.text))
