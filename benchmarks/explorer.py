@@ -77,7 +77,15 @@ def scrolling(folder: Path) -> tuple[float, float]:
         pixels = np.tile(rng.integers(0, 256, (1, 1, 3), dtype=np.uint8), (64, 64, 1))
         name = "a woman" if number % 2 else "a man"
         Image.fromarray(pixels).save(pictures / name / f"{number:05d}.png")
-    command = [sys.executable, "-m", "t2ibench", "explore", str(pictures), "--encoder", "toyland"]
+    command = [
+        sys.executable,
+        "-m",
+        "t2ibench",
+        "explore",
+        str(pictures),
+        "--encoder",
+        "toyland",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address = server.stdout.readline().split()[2]
@@ -109,13 +117,20 @@ def main() -> None:
         peer = plot + best(lambda: scipy_answer(values, first), 20).seconds
         ((score,),) = ask()
         assert score is not None
-        assert abs(score["kolmogorov_smirnov_distance"] - scipy_answer(values, first)) < 1e-9
+        assert (
+            abs(score["kolmogorov_smirnov_distance"] - scipy_answer(values, first))
+            < 1e-9
+        )
         print(
             f"answer over {N:,} images: {1000 * ours:.1f} ms; similarities alone: {1000 * plot:.1f}"
         )
-        print(f"scipy on the same similarities: {1000 * peer:.1f} ms, ratio {peer / ours:.2f}")
+        print(
+            f"scipy on the same similarities: {1000 * peer:.1f} ms, ratio {peer / ours:.2f}"
+        )
         longest, mean = scrolling(folder)
-        print(f"scrolling {N:,} thumbnails: longest frame {longest:.0f} ms, mean {mean:.0f} ms")
+        print(
+            f"scrolling {N:,} thumbnails: longest frame {longest:.0f} ms, mean {mean:.0f} ms"
+        )
 
 
 if __name__ == "__main__":

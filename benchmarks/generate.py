@@ -48,8 +48,15 @@ def tokenizer(folder: Path) -> Any:
 
     folder.mkdir(parents=True, exist_ok=True)
     letters = "abcdefghijklmnopqrstuvwxyz0123456789,.-'"
-    words = [*letters, *(f"{letter}</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
-    (folder / "vocab.json").write_text(json.dumps({word: i for i, word in enumerate(words)}))
+    words = [
+        *letters,
+        *(f"{letter}</w>" for letter in letters),
+        "<|startoftext|>",
+        "<|endoftext|>",
+    ]
+    (folder / "vocab.json").write_text(
+        json.dumps({word: i for i, word in enumerate(words)})
+    )
     (folder / "merges.txt").write_text("#version: 0.2\n")
     found = CLIPTokenizer.from_pretrained(folder)
     found.model_max_length = 77
@@ -118,7 +125,11 @@ def sdxl(folder: Path, size: dict[str, Any]) -> Any:
 
 
 def flux(folder: Path, size: dict[str, Any]) -> Any:
-    from diffusers import FlowMatchEulerDiscreteScheduler, FluxPipeline, FluxTransformer2DModel
+    from diffusers import (
+        FlowMatchEulerDiscreteScheduler,
+        FluxPipeline,
+        FluxTransformer2DModel,
+    )
     from transformers import T5Config, T5EncoderModel
 
     tokens, heads = tokenizer(folder / "tokens"), size["heads"]
@@ -140,17 +151,25 @@ def flux(folder: Path, size: dict[str, Any]) -> Any:
     )  # fmt: skip
 
 
-KINDS: dict[str, Callable[[Path, dict[str, Any]], Any]] = {"sd": sd, "sdxl": sdxl, "flux": flux}
+KINDS: dict[str, Callable[[Path, dict[str, Any]], Any]] = {
+    "sd": sd,
+    "sdxl": sdxl,
+    "flux": flux,
+}
 
 
-def bare(pipeline: Any, groups: Sequence[Sequence[ImageRequest]], steps: int, out: Path) -> None:
+def bare(
+    pipeline: Any, groups: Sequence[Sequence[ImageRequest]], steps: int, out: Path
+) -> None:
     """The loop that a person writes."""
     out.mkdir(parents=True)
     for group in groups:
         seeds = [torch.Generator("cpu").manual_seed(one.seed) for one in group]
         with torch.inference_mode():
             images = pipeline(
-                prompt=[one.prompt for one in group], generator=seeds, num_inference_steps=steps
+                prompt=[one.prompt for one in group],
+                generator=seeds,
+                num_inference_steps=steps,
             ).images
         for one, image in zip(group, images, strict=True):
             image.save(out / f"{one.seed}.png", compress_level=4)
@@ -180,13 +199,17 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
     torch.manual_seed(0)
     pipeline = KINDS[name](folder / name, size)
     pipeline.save_pretrained(folder / name / "saved", safe_serialization=True)
-    prompts = [f"a photo of a person, number {number}" for number in range(args.prompts)]
+    prompts = [
+        f"a photo of a person, number {number}" for number in range(args.prompts)
+    ]
     requests = [
         ImageRequest(prompt, index, image_seed(0, prompt, index))
         for prompt in prompts
         for index in range(args.images)
     ]
-    options = DiffusersArguments(steps=args.steps, **({"compile": True} if args.compile else {}))
+    options = DiffusersArguments(
+        steps=args.steps, **({"compile": True} if args.compile else {})
+    )
     saved = str(folder / name / "saved")
     generator = DiffusersGenerator(
         Request(name, saved, options, device=args.device, dtype=args.dtype)
@@ -195,13 +218,17 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
     dtype = getattr(torch, generator.settings["dtype"])
     plain = type(pipeline).from_pretrained(saved, torch_dtype=dtype).to(args.device)
     plain.set_progress_bar_config(disable=True)
-    batches = [requests[i : i + args.batch] for i in range(0, len(requests), args.batch)]
+    batches = [
+        requests[i : i + args.batch] for i in range(0, len(requests), args.batch)
+    ]
     generator.generate(requests[: args.batch])
     bare(plain, batches[:1], args.steps, folder / "warm")
     shutil.rmtree(folder / "warm")
     rounds: list[tuple[float, ...]] = []
     for number in range(args.rounds):
-        single = timed(lambda: bare(plain, [[r] for r in requests], args.steps, folder / "a"))
+        single = timed(
+            lambda: bare(plain, [[r] for r in requests], args.steps, folder / "a")
+        )
         batched = timed(lambda: bare(plain, batches, args.steps, folder / "b"))
         store = ImageStore(Database(folder / f"{name}-{number}"), generator.fingerprint)
 
@@ -238,10 +265,14 @@ def _forgetful(generator: DiffusersGenerator) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--size", choices=SIZES, default="tiny")
     parser.add_argument("--kinds", default="sd,sdxl,flux")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument(
+        "--device", default="cuda" if torch.cuda.is_available() else "cpu"
+    )
     parser.add_argument("--dtype")
     parser.add_argument("--prompts", type=int, default=8)
     parser.add_argument("--images", type=int, default=4, help="of each prompt")

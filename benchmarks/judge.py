@@ -47,7 +47,16 @@ from t2ibench.models.judges.vlm import VlmArguments, VlmJudge
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.protocols import Query
 
-CLASSES = ("female", "male", "young", "middle-aged", "old", "light skin", "dark skin", "a crowd")
+CLASSES = (
+    "female",
+    "male",
+    "young",
+    "middle-aged",
+    "old",
+    "light skin",
+    "dark skin",
+    "a crowd",
+)
 QUESTIONS = (
     "What is the gender of the person in the image?",
     "How old is the person in the image?",
@@ -67,7 +76,9 @@ def tokenizer(specials: list[str], image: str) -> PreTrainedTokenizerFast:
     texts = [instruction(question, CLASSES) for question in QUESTIONS]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=1000, initial_alphabet=alphabet, special_tokens=["<pad>", "</s>", *specials]
+        vocab_size=1000,
+        initial_alphabet=alphabet,
+        special_tokens=["<pad>", "</s>", *specials],
     )
     raw.train_from_iterator([*texts, "user: \nassistant: "] * 20, trainer)
     return PreTrainedTokenizerFast(
@@ -158,7 +169,9 @@ class Loop:
     """The straightforward way: one forward pass of transformers for each class."""
 
     def __init__(self, folder: Path, device: str, dtype: torch.dtype) -> None:
-        self.model = AutoModelForImageTextToText.from_pretrained(folder, dtype=dtype).to(device)
+        self.model = AutoModelForImageTextToText.from_pretrained(
+            folder, dtype=dtype
+        ).to(device)
         self.model.eval()
         self.processor = AutoProcessor.from_pretrained(folder)
         self.device, self.dtype = device, dtype
@@ -172,19 +185,29 @@ class Loop:
         )
         start = self.processor(images=query.image, text=prompt, return_tensors="pt")
         start = {
-            key: value.to(self.device, self.dtype if value.is_floating_point() else None)
+            key: value.to(
+                self.device, self.dtype if value.is_floating_point() else None
+            )
             for key, value in start.items()
         }
         length = start["input_ids"].shape[1]
         scores = {}
         for name in (*query.classes, "unknown"):
-            answer = self.processor.tokenizer(name, add_special_tokens=False, return_tensors="pt")
+            answer = self.processor.tokenizer(
+                name, add_special_tokens=False, return_tensors="pt"
+            )
             tokens = answer.input_ids.to(self.device)
             inputs = dict(start)
             for key, value in start.items():
-                if value.shape == (1, length):  # of each token: its id, its mask, its kind
-                    more = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
-                    inputs[key] = torch.cat([value, more.get(key, torch.zeros_like(tokens))], 1)
+                # of each token: its id, its mask, its kind
+                if value.shape == (1, length):
+                    more = {
+                        "input_ids": tokens,
+                        "attention_mask": torch.ones_like(tokens),
+                    }
+                    inputs[key] = torch.cat(
+                        [value, more.get(key, torch.zeros_like(tokens))], 1
+                    )
             logits = self.model(**inputs).logits[0, length - 1 : -1].float()
             chosen = torch.log_softmax(logits, dim=-1).gather(1, tokens[0][:, None])
             scores[name] = float(chosen.mean())
@@ -194,13 +217,16 @@ class Loop:
 def in_turns(*calls: Callable[[], Any]) -> list[Timed]:
     """The better time of two of each, and what it gave."""
     rounds = [[timed(call) for call in calls] for _ in range(2)]
-    return [min(pair, key=lambda one: one.seconds) for pair in zip(*rounds, strict=True)]
+    return [
+        min(pair, key=lambda one: one.seconds) for pair in zip(*rounds, strict=True)
+    ]
 
 
 def queries(count: int, questions: int, classes: int) -> list[Query]:
     rng = np.random.default_rng(0)
     images = [
-        Image.fromarray(rng.integers(0, 256, (672, 700, 3), dtype=np.uint8)) for _ in range(count)
+        Image.fromarray(rng.integers(0, 256, (672, 700, 3), dtype=np.uint8))
+        for _ in range(count)
     ]
     return [
         Query(image, "", number, str(number), question, CLASSES[:classes])
@@ -209,11 +235,15 @@ def queries(count: int, questions: int, classes: int) -> list[Query]:
     ]
 
 
-def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(
+    name: str, folder: Path, options: argparse.Namespace
+) -> list[dict[str, Any]]:
     dtype = getattr(torch, options.dtype)
     args = VlmArguments(max_tokens=TOKENS)
     judge = VlmJudge(
-        Request(f"vlm:{name}", str(folder), args, device=options.device, dtype=options.dtype)
+        Request(
+            f"vlm:{name}", str(folder), args, device=options.device, dtype=options.dtype
+        )
     )
     said: list[str] = []
     judge.report_waits(said.append)
@@ -231,12 +261,18 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[s
     assert not said, said
     asked = queries(options.images, 1, 0)
     task = pipeline(
-        "image-text-to-text", model=loop.model, processor=loop.processor, device=options.device
+        "image-text-to-text",
+        model=loop.model,
+        processor=loop.processor,
+        device=options.device,
     )
 
     def chat(query: Query) -> list[dict[str, Any]]:
         text = instruction(query.question, ())
-        content = [{"type": "image", "image": query.image}, {"type": "text", "text": text}]
+        content = [
+            {"type": "image", "image": query.image},
+            {"type": "text", "text": text},
+        ]
         return [{"role": "user", "content": content}]
 
     def piped(query: Query) -> str:
@@ -248,14 +284,24 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[s
         )
         return str(out[0]["generated_text"])
 
-    ours, peer = in_turns(lambda: judge.answer(asked), lambda: [piped(one) for one in asked])
-    texts = [(a.raw.strip(), b.strip()) for a, b in zip(ours.result, peer.result, strict=True)]
+    ours, peer = in_turns(
+        lambda: judge.answer(asked), lambda: [piped(one) for one in asked]
+    )
+    texts = [
+        (a.raw.strip(), b.strip())
+        for a, b in zip(ours.result, peer.result, strict=True)
+    ]
     assert all(a == b for a, b in texts), texts
     return [*rows, _row(name, asked, None, ours, peer, 1.0)]
 
 
 def _row(
-    name: str, asked: list[Query], classes: int | None, ours: Timed, peer: Timed, goal: float
+    name: str,
+    asked: list[Query],
+    classes: int | None,
+    ours: Timed,
+    peer: Timed,
+    goal: float,
 ) -> dict[str, Any]:
     return {
         "model": name,

@@ -22,13 +22,21 @@ from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.results.paired import PairedTask, dump_paired
-from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
+from t2ibench.results.schema import (
+    GeneratorInfo,
+    Headline,
+    Results,
+    TaskResult,
+    TaskSettings,
+)
 from t2ibench.tasks.index import build_index
 
 MODELS, TASKS = 200, 30
 
 
-def influences(tasks: Mapping[str, TaskResult], rng: np.random.Generator) -> dict[str, PairedTask]:
+def influences(
+    tasks: Mapping[str, TaskResult], rng: np.random.Generator
+) -> dict[str, PairedTask]:
     """One influence a headline, of a hundred images."""
     found = {}
     for name, task in tasks.items():
@@ -64,7 +72,12 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
         )  # fmt: skip
     model = GeneratorInfo(name=f"model {number}", fingerprint=f"{number:064x}")
     results = Results(
-        t2ibench="0", model=model, command=["x"], environment={}, limited=False, tasks=tasks
+        t2ibench="0",
+        model=model,
+        command=["x"],
+        environment={},
+        limited=False,
+        tasks=tasks,
     )
     manifest = Manifest(
         t2ibench="0", name=f"model {number}", model="m", fingerprint=f"{number:064x}", encoders={},
@@ -87,10 +100,14 @@ def main() -> None:
                 dump_paired(influences(one.results.tasks, rng))
             )
         # Verifying is not timed.
-        read, _, board = timed(lambda: read_board(root, lambda _: Verdict("recomputed")))
+        read, _, board = timed(
+            lambda: read_board(root, lambda _: Verdict("recomputed"))
+        )
         built = timed(lambda: site.build(board, Path(name))).seconds
         peer = timed(lambda: downloads.results_csv(board.entries)).seconds
-        print(f"build: {read + built:.1f} s, of which {read:.1f} s reading {MODELS} submissions")
+        print(
+            f"build: {read + built:.1f} s, of which {read:.1f} s reading {MODELS} submissions"
+        )
         print(f"{built / peer:.1f} times a bare CSV of the same numbers ({peer:.2f} s)")
         size = (Path(name) / "index.html").stat().st_size
         with browsing() as page:

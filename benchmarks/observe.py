@@ -39,11 +39,17 @@ def images(folder: Path, count: int, pixels: int) -> list[StoredImage]:
     attempts = []
     for number in range(count):
         coarse = Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))
-        smooth = np.asarray(coarse.resize((pixels, pixels), Image.Resampling.BICUBIC), dtype=int)
-        noisy = np.clip(smooth + rng.normal(0, 3, smooth.shape), 0, 255).astype(np.uint8)
+        smooth = np.asarray(
+            coarse.resize((pixels, pixels), Image.Resampling.BICUBIC), dtype=int
+        )
+        noisy = np.clip(smooth + rng.normal(0, 3, smooth.shape), 0, 255).astype(
+            np.uint8
+        )
         buffer = io.BytesIO()
         Image.fromarray(noisy).save(buffer, format="PNG", compress_level=4)
-        attempts.append(store.add_image("a photo", number, number, buffer.getvalue(), ".png"))
+        attempts.append(
+            store.add_image("a photo", number, number, buffer.getvalue(), ".png")
+        )
     store.record(attempts)
     return [store.image(attempt) for attempt in attempts]
 
@@ -62,7 +68,9 @@ class Files(Dataset[Any]):
             return self.prepare(image.convert("RGB"))
 
 
-def measure(spec: str, found: list[StoredImage], folder: Path, args: argparse.Namespace) -> None:
+def measure(
+    spec: str, found: list[StoredImage], folder: Path, args: argparse.Namespace
+) -> None:
     encoder: Any = create_encoder(spec, device=args.device)
     batch = encoder._batch
     ready = [encoder.prepare(image.read()) for image in found[: 2 * encoder.batch_size]]
@@ -100,7 +108,16 @@ def measure(spec: str, found: list[StoredImage], folder: Path, args: argparse.Na
         ours = timed(run)
         assert all(store.has("images", image.sha256) for image in found)
         theirs, decoded, alone_busy = timed(loader), timed(decode), timed(alone)
-        rounds.append((one, ours.seconds, theirs.seconds, decoded.busy, alone_busy.busy, ours.busy))
+        rounds.append(
+            (
+                one,
+                ours.seconds,
+                theirs.seconds,
+                decoded.busy,
+                alone_busy.busy,
+                ours.busy,
+            )
+        )
     best = [min(column) for column in zip(*rounds, strict=True)]
     one, ours, theirs, decoded, alone_busy, busy = best
     count = len(found)
@@ -119,7 +136,10 @@ def open_clip_weights(architecture: str, folder: Path) -> str:
     from safetensors.torch import save_file
 
     torch.manual_seed(0)
-    save_file(open_clip.create_model(architecture).state_dict(), folder / "weights.safetensors")
+    save_file(
+        open_clip.create_model(architecture).state_dict(),
+        folder / "weights.safetensors",
+    )
     return f"open_clip:{architecture}/{folder / 'weights.safetensors'}"
 
 
@@ -128,16 +148,22 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=256)
     parser.add_argument("--pixels", type=int, default=512)
     parser.add_argument("--architecture", default="ViT-B-32-quickgelu")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument(
+        "--device", default="cuda" if torch.cuda.is_available() else "cpu"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    print(vars(args), f"torch threads {torch.get_num_threads()}, cores {os.cpu_count()}")
+    print(
+        vars(args), f"torch threads {torch.get_num_threads()}, cores {os.cpu_count()}"
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "runs").mkdir()
         large = images(folder / "large", args.images, args.pixels)
         small = images(folder / "small", 4 * args.images, 64)
-        measure(open_clip_weights(args.architecture, folder), large, folder / "runs", args)
+        measure(
+            open_clip_weights(args.architecture, folder), large, folder / "runs", args
+        )
         measure("toy-clip", small, folder / "runs", args)
 
 

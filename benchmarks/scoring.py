@@ -48,7 +48,14 @@ from t2ibench.store.images import Attempt, ImageStore, image_key
 from t2ibench.tasks.index import load_tasks
 from t2ibench.worker_pool import cores
 
-TASKS = ["t2iat", "occupations", "mcas_objects", "mcas_occupations", "mcas_scenes", "mcas_sports"]
+TASKS = [
+    "t2iat",
+    "occupations",
+    "mcas_objects",
+    "mcas_occupations",
+    "mcas_scenes",
+    "mcas_sports",
+]
 GENERATOR, ENCODER = "f" * 64, "e" * 64
 DRAWS, FEW = 100_000, 50
 
@@ -78,11 +85,16 @@ def write(root: Path, plan: Plan, width: int) -> None:
         attempts = []
         for one in plan.shard(number):
             key = image_key(GENERATOR, one.prompt, one.index)
-            file, sha256 = f"{key[:2]}/{key}.png", hashlib.sha256(key.encode()).hexdigest()
+            file, sha256 = (
+                f"{key[:2]}/{key}.png",
+                hashlib.sha256(key.encode()).hexdigest(),
+            )
             attempts.append(
                 Attempt(one.prompt, one.index, one.seed, "ok", file=file, sha256=sha256)
             )
-        rows = rng.standard_normal((len(attempts), width), dtype=np.float32) * (0.5 / width**0.5)
+        rows = rng.standard_normal((len(attempts), width), dtype=np.float32) * (
+            0.5 / width**0.5
+        )
         rows += np.array([means[one.prompt] for one in attempts])
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         images.record(attempts)
@@ -100,7 +112,10 @@ def memory() -> int:
 
 def processor() -> float:
     """Seconds of processor time of this process and its children."""
-    used = [resource.getrusage(one) for one in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [
+        resource.getrusage(one)
+        for one in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
@@ -112,13 +127,21 @@ def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[st
 
     def lacking() -> int:
         found = [store.get(one.prompt, one.index) for one in plan.requests]
-        return len(rows.missing("images", [one.sha256 for one in found if one and one.sha256]))
+        return len(
+            rows.missing("images", [one.sha256 for one in found if one and one.sha256])
+        )
 
     check_s, _, missing = timed(lacking)
     stores = Stores({"made-up": rows}, {})
     before = processor()
-    score_s, _, scored = timed(lambda: score_plan(plan, store, stores, SilentReporter(), workers))
-    assert not missing and len(scored) == tasks and not any(one.lacking for one in scored.values())
+    score_s, _, scored = timed(
+        lambda: score_plan(plan, store, stores, SilentReporter(), workers)
+    )
+    assert (
+        not missing
+        and len(scored) == tasks
+        and not any(one.lacking for one in scored.values())
+    )
     return {
         "images": len(plan.requests), "tasks": tasks, "workers": workers or cores(),
         "plan": plan_s, "open records": records_s, "open embeddings": parts_s,
@@ -128,7 +151,9 @@ def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[st
     }  # fmt: skip
 
 
-def associations(root: Path, images: int) -> list[tuple[list[np.ndarray], list[np.ndarray], Any]]:
+def associations(
+    root: Path, images: int
+) -> list[tuple[list[np.ndarray], list[np.ndarray], Any]]:
     """Of each T2IAT task: the neutral images of X and of Y by prompt, and A's and B's images."""
     plan = plan_of(images, 15)
     store = ImageStore(Database(root), GENERATOR)
@@ -142,7 +167,9 @@ def associations(root: Path, images: int) -> list[tuple[list[np.ndarray], list[n
             neutral = [p for p in by_size if counts[p] == counts[by_size[0]]]
             guided = [p for p in by_size if counts[p] != counts[by_size[0]]] or neutral
             loaded = [evidence.images(p, counts[p]).embeddings for p in neutral]
-            marked = np.concatenate([evidence.images(p, counts[p]).embeddings for p in guided])
+            marked = np.concatenate(
+                [evidence.images(p, counts[p]).embeddings for p in guided]
+            )
             half = len(loaded) // 2
             found.append((loaded[:half], loaded[half:], (marked[::2], marked[1::2])))
     return found
@@ -158,16 +185,22 @@ def by_loop(root: Path, images: int) -> float:
             return float(cosines[0] - cosines[1])
 
         sample = x[0][:20]
-        seconds, *_ = timed(lambda sample=sample: [one_image(image) for image in sample])
+        seconds, *_ = timed(
+            lambda sample=sample: [one_image(image) for image in sample]
+        )
         count = sum(map(len, (*x, *y)))
         total += seconds / len(sample) * count
         values = np.random.default_rng(0).normal(size=count)
         cut, rng = sum(map(len, x)), np.random.default_rng(1)
 
-        def relabelled(values: np.ndarray = values, cut: int = cut, rng: Any = rng) -> float:
+        def relabelled(
+            values: np.ndarray = values, cut: int = cut, rng: Any = rng
+        ) -> float:
             order = rng.permutation(len(values))
             left, right = values[order[:cut]], values[order[cut:]]
-            return float((left.mean() - right.mean()) / np.concatenate([left, right]).std(ddof=1))
+            return float(
+                (left.mean() - right.mean()) / np.concatenate([left, right]).std(ddof=1)
+            )
 
         seconds, *_ = timed(lambda call=relabelled: [call() for _ in range(FEW)])
         total += seconds / FEW * DRAWS
@@ -186,11 +219,21 @@ def by_scipy(root: Path, images: int) -> float:
         means = [np.array([part.mean() for part in side]) for side in sides]
         values = [np.concatenate(side) for side in sides]
         for few, draws, call in (
-            (2_000, DRAWS, partial(scipy_stats.permutation_test, means, difference, batch=500)),
+            (
+                2_000,
+                DRAWS,
+                partial(scipy_stats.permutation_test, means, difference, batch=500),
+            ),
             (
                 100,
                 10_000,
-                partial(scipy_stats.bootstrap, values, difference, batch=20, method="percentile"),
+                partial(
+                    scipy_stats.bootstrap,
+                    values,
+                    difference,
+                    batch=20,
+                    method="percentile",
+                ),
             ),
         ):
             resampled = partial(call, n_resamples=few, vectorized=True)
@@ -206,12 +249,16 @@ def apart(call: Callable[..., Any], *args: Any) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--images", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument(
+        "--images", type=int, nargs="+", default=[1_000, 10_000, 100_000]
+    )
     parser.add_argument("--tasks", type=int, nargs="+", default=[15])
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--workers", type=int)
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--folder", type=Path, help="keeps the evidence for another run")
+    parser.add_argument(
+        "--folder", type=Path, help="keeps the evidence for another run"
+    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp())
@@ -223,16 +270,25 @@ def main() -> None:
                 write(root, plan_of(images, tasks), options.width)
             row = apart(measure, root, images, tasks, options.workers)
             if not options.no_peers and tasks == 15:
-                row["loop"], row["scipy"] = by_loop(root, images), by_scipy(root, images)
+                row["loop"], row["scipy"] = (
+                    by_loop(root, images),
+                    by_scipy(root, images),
+                )
             rows.append(row)
-            print(json.dumps({k: v for k, v in row.items() if k != "headlines"}), flush=True)
+            print(
+                json.dumps({k: v for k, v in row.items() if k != "headlines"}),
+                flush=True,
+            )
     names = (
         "images", "tasks", "workers", "plan", "open records", "open embeddings", "look up",
         "score", "processor", "MiB",
     )  # fmt: skip
     table = [
         [row[name] for name in names]
-        + [row[name] / row["score"] if name in row else None for name in ("loop", "scipy")]
+        + [
+            row[name] / row["score"] if name in row else None
+            for name in ("loop", "scipy")
+        ]
         for row in rows
     ]
     heads = [*names, "loop / ours", "scipy / ours"]

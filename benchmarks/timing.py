@@ -47,6 +47,8 @@ def browsing(**options: Any) -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         path = shutil.which("chromium") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"]
+        )
         yield browser.new_page(**options)
         browser.close()

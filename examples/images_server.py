@@ -27,7 +27,16 @@ from starlette.routing import Route
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 
-_FIELDS = {"model", "prompt", "n", "size", "seed", "response_format", "output_format", "user"}
+_FIELDS = {
+    "model",
+    "prompt",
+    "n",
+    "size",
+    "seed",
+    "response_format",
+    "output_format",
+    "user",
+}
 
 
 class Batches:
@@ -41,13 +50,15 @@ class Batches:
     def __init__(self, generator: Generator, most: int) -> None:
         self._generator = generator
         self._most = most
-        self._waiting: asyncio.Queue[tuple[ImageRequest, asyncio.Future[GeneratedImage]]] = (
-            asyncio.Queue()
-        )
+        self._waiting: asyncio.Queue[
+            tuple[ImageRequest, asyncio.Future[GeneratedImage]]
+        ] = asyncio.Queue()
 
     async def generate(self, prompt: str, seed: int) -> GeneratedImage:
         """One image, as soon as the model comes to it."""
-        future: asyncio.Future[GeneratedImage] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[GeneratedImage] = (
+            asyncio.get_running_loop().create_future()
+        )
         await self._waiting.put((ImageRequest(prompt, 0, seed), future))
         return await future
 
@@ -62,15 +73,17 @@ class Batches:
             try:
                 found = await asyncio.to_thread(self._generator.generate, requests)
             except Exception as error:
-                found = [GeneratedImage("failed", reason=f"{type(error).__name__}: {error}")] * len(
-                    batch
-                )
+                found = [
+                    GeneratedImage("failed", reason=f"{type(error).__name__}: {error}")
+                ] * len(batch)
             for (_, future), drawn in zip(batch, found, strict=True):
                 if not future.done():  # whoever asked may have gone
                     future.set_result(drawn)
 
 
-def _error(status: int, message: str, code: str, param: str | None = None) -> JSONResponse:
+def _error(
+    status: int, message: str, code: str, param: str | None = None
+) -> JSONResponse:
     kind = "invalid_request_error" if status < 500 else "server_error"
     error = {"message": message, "type": kind, "code": code, "param": param}
     return JSONResponse({"error": error}, status)
@@ -98,24 +111,38 @@ def images_app(model: str, generator: Generator) -> Starlette:
             words = f"The model '{body['model']}' does not exist."
             return _error(404, words, "model_not_found", "model")
         prompt, number = body.get("prompt"), body.get("n") or 1
-        if not isinstance(prompt, str) or not isinstance(number, int) or not 1 <= number <= 16:
-            return _error(400, "'prompt' is text, 'n' is from 1 to 16.", "invalid_value")
+        if (
+            not isinstance(prompt, str)
+            or not isinstance(number, int)
+            or not 1 <= number <= 16
+        ):
+            return _error(
+                400, "'prompt' is text, 'n' is from 1 to 16.", "invalid_value"
+            )
         first = body.get("seed")
-        seeds = [secrets.randbits(63) if first is None else first + i for i in range(number)]
-        found = await asyncio.gather(*(batches.generate(prompt, seed) for seed in seeds))
+        seeds = [
+            secrets.randbits(63) if first is None else first + i for i in range(number)
+        ]
+        found = await asyncio.gather(
+            *(batches.generate(prompt, seed) for seed in seeds)
+        )
         data = []
         for drawn in found:
             if drawn.status == "failed":
                 return _error(500, drawn.reason or "it failed", "server_error")
             if drawn.image is None:
-                return _error(400, drawn.reason or "declined", "content_policy_violation")
+                return _error(
+                    400, drawn.reason or "declined", "content_policy_violation"
+                )
             buffer = io.BytesIO()
             drawn.image.save(buffer, format="PNG", compress_level=1)
             data.append({"b64_json": base64.b64encode(buffer.getvalue()).decode()})
         return JSONResponse({"created": 0, "data": data})
 
     async def models(_: Request) -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [{"id": model, "object": "model"}]})
+        return JSONResponse(
+            {"object": "list", "data": [{"id": model, "object": "model"}]}
+        )
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

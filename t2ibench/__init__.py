@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
-    from t2ibench.api import Results, evaluate, generate, load_tasks, read_results, score
+    from t2ibench.api import (
+        Results,
+        evaluate,
+        generate,
+        load_tasks,
+        read_results,
+        score,
+    )
     from t2ibench.apps.papers.call import reproduce
     from t2ibench.apps.papers.exhibits import Exhibit
     from t2ibench.apps.papers.reproduction import Reproduction
@@ -33,13 +40,23 @@ if TYPE_CHECKING:
     from t2ibench.settings import RunSettings, Settings
 
 _HOMES = {
-    "t2ibench.api": (*("Results", "evaluate", "generate", "load_tasks", "read_results", "score"),),
+    "t2ibench.api": (
+        *("Results", "evaluate", "generate", "load_tasks", "read_results", "score"),
+    ),
     "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
     "t2ibench.methods": ("MainScore", "Method"),
     "t2ibench.models.adapter": ("Adapter", "Request"),
     "t2ibench.models.language": ("Proposer", "RewriteRequest", "Rewriter", "Rewriting"),
     "t2ibench.models.protocols": (
-        *("Answer", "Encoder", "GeneratedImage", "Generator", "ImageRequest", "Judge", "Query"),
+        *(
+            "Answer",
+            "Encoder",
+            "GeneratedImage",
+            "Generator",
+            "ImageRequest",
+            "Judge",
+            "Query",
+        ),
     ),
     "t2ibench.apps.papers.exhibits": ("Exhibit",),
     "t2ibench.apps.papers.reproduction": ("Reproduction",),

@@ -127,7 +127,9 @@ def generate(
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
     """
-    prepared = _prepare(model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate")
+    prepared = _prepare(
+        model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate"
+    )
     reporter = ConsoleReporter() if progress else SilentReporter()
     alone = prepared.settings.model_copy(update={"generate_only": True})
     prepared.settings = alone
@@ -168,7 +170,9 @@ def _prepare(
     call: str,
 ) -> Prepared:
     if settings.get("generate_only"):
-        raise T2IBenchError("evaluate() always scores.", "t2ibench.generate() generates alone.")
+        raise T2IBenchError(
+            "evaluate() always scores.", "t2ibench.generate() generates alone."
+        )
     given, objects = given_by(model, encoder, judge, rewriter, settings)
     values = {"tasks": tasks, **given}
     if preset is None:

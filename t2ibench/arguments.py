@@ -67,7 +67,9 @@ def parse_args(
     args: dict[str, str] = {}
     for key, value in _parts(text, flag, example):
         if key in args:
-            raise T2IBenchError(f"{flag}: '{shown(key)}' is given twice.", "Keep one of them.")
+            raise T2IBenchError(
+                f"{flag}: '{shown(key)}' is given twice.", "Keep one of them."
+            )
         args[key] = value
     if text.strip() and not args:
         raise _no_pair(text, flag, example)
@@ -99,7 +101,9 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
     """The value that begins at `start`, and where the next part begins."""
 
     def problem(end: int, what: str, hint: str) -> T2IBenchError:
-        return T2IBenchError(f"{flag}: {shown(key)}={shown(text[start:end])}: {what}.", hint)
+        return T2IBenchError(
+            f"{flag}: {shown(key)}={shown(text[start:end])}: {what}.", hint
+        )
 
     start = len(text) - len(text[start:].lstrip())
     if text[start : start + 1] in {'"', "'"}:
@@ -159,15 +163,21 @@ def read_args(
                 f"It takes: {', '.join(sorted(known)) or 'none'}.",
             ) from None
         if item["type"] == "missing":
-            raise T2IBenchError(f"{flag}: '{name}' needs the argument '{key}'.") from None
+            raise T2IBenchError(
+                f"{flag}: '{name}' needs the argument '{key}'."
+            ) from None
         where = f"{key}={shown(args.get(key))}: " if key else ""
         raise T2IBenchError(f"{flag}: {where}{expected(item)}") from None
 
 
 _KINDS = {
-    "int": "a whole number", "float": "a number", "bool": "true or false", "string": "text",
-    "tuple": "a list of names", "dict": "arguments: a mapping, or text of the form k=v,k=v",
-}  # fmt: skip
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "tuple": "a list of names",
+    "dict": "arguments: a mapping, or text of the form k=v,k=v",
+}
 
 
 def expected(item: Any) -> str:
@@ -187,7 +197,9 @@ def one_of(*options: str) -> BeforeValidator:
             *others, last = options
             words = f"{', '.join(others)} or {last}" if others else last
             raise ValueError(
-                f"expected {words}.{did_you_mean(str(value), options)}".removesuffix(".")
+                f"expected {words}.{did_you_mean(str(value), options)}".removesuffix(
+                    "."
+                )
             )
         return value
 
@@ -215,7 +227,11 @@ def paths_of(value: Any) -> Any:
     """Paths from whatever gave them, for pydantic to check."""
     if isinstance(value, (str, Path)):
         value = [value]
-    return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
+    return (
+        tuple(str(path) for path in value)
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def args_of(value: Any, flag: str = "--model-args") -> Any:
@@ -236,7 +252,9 @@ def _args_of_setting(value: Any, setting: Any) -> Any:
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
     """Refuse arguments that hold a secret: they are stored with the run, shown and sent."""
-    if (name := secret_argument({str(key): value for key, value in args.items()})) is not None:
+    if (
+        name := secret_argument({str(key): value for key, value in args.items()})
+    ) is not None:
         raise T2IBenchError(
             f"{flag}: {shown(name)}: arguments are stored with the run; no key may be among them.",
             "Put a key into the environment variable that api_key_env names, a password into the "
@@ -269,6 +287,8 @@ def columns_of(value: Any) -> Any:
 
 Columns = Annotated[dict[str, Text], BeforeValidator(columns_of)]
 # Settings of several names, arguments or paths, as text or as values.
-Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)
+]
 Args = Annotated[dict[str, str], BeforeValidator(_args_of_setting)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]

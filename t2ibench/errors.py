@@ -40,7 +40,8 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     """A text of several lines, such as a table, as `visible` shows one."""
     return "".join(
-        part if part in _LAYOUT else visible(part) for part in re.split("(\r?\n|\t)", text)
+        part if part in _LAYOUT else visible(part)
+        for part in re.split("(\r?\n|\t)", text)
     )
 
 
@@ -144,8 +145,13 @@ def failing(what: str) -> Iterator[None]:
         yield
     except T2IBenchError:
         raise
-    except (Exception, SystemExit) as error:  # code that ends the program has failed, too
-        raise T2IBenchError(f"{what} {type(error).__name__}: {first_line(error)}") from error
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # code that ends the program has failed, too
+        raise T2IBenchError(
+            f"{what} {type(error).__name__}: {first_line(error)}"
+        ) from error
 
 
 def check_installed(module: str, extra: str) -> None:
@@ -153,4 +159,6 @@ def check_installed(module: str, extra: str) -> None:
     found = find_spec(module)
     # wandb keeps its files in a folder of its own name, which looks like a package.
     if found is None or found.origin is None:
-        raise T2IBenchError(f"{module} is not installed.", f"pip install 't2ibench[{extra}]'")
+        raise T2IBenchError(
+            f"{module} is not installed.", f"pip install 't2ibench[{extra}]'"
+        )

@@ -26,7 +26,8 @@ _LOOKS = re.compile(
     r"xox[abp]-[\w-]{8,})"
 )
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
-_SHORTEST = 6  # characters of a secret; shorter ones ('EMPTY', 'none', 'true') may be words
+# characters of a secret; shorter ones ('EMPTY', 'none', 'true') may be words
+_SHORTEST = 6
 _LONG = 12  # from here on, a secret is known in capitals, too
 _IN_ENVIRONMENT = 8  # characters of a variable that is hidden in every message
 _DEEPEST = 100
@@ -47,7 +48,9 @@ def secret_argument(args: Mapping[str, Any]) -> str | None:
     """The name of an argument that is a secret, by its name or its value, at any depth."""
     known = Redaction(_environment())
     for name, value in args.items():
-        if any(_is_secret(part, text, known) for part, text in _strings(name, value, 0)):
+        if any(
+            _is_secret(part, text, known) for part, text in _strings(name, value, 0)
+        ):
             return name if known.looks(name) == name else HIDDEN
     return None
 
@@ -73,7 +76,9 @@ def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and depth < _DEEPEST:
         for key, inner in value.items():
             yield from _strings(f"{name}.{key}", inner, depth + 1)
-    elif isinstance(value, Sequence) and not isinstance(value, str) and depth < _DEEPEST:
+    elif (
+        isinstance(value, Sequence) and not isinstance(value, str) and depth < _DEEPEST
+    ):
         for inner in value:
             yield from _strings(name, inner, depth + 1)
     else:
@@ -104,7 +109,9 @@ class Redaction:
         if isinstance(value, list):
             return [self.of_json(item, depth + 1) for item in value]
         if isinstance(value, dict):
-            return {self.values(k): self.of_json(one, depth + 1) for k, one in value.items()}
+            return {
+                self.values(k): self.of_json(one, depth + 1) for k, one in value.items()
+            }
         return value
 
 
@@ -118,7 +125,9 @@ def _environment() -> list[str]:
     return [
         value
         for name, value in os.environ.items()
-        if len(value) >= _IN_ENVIRONMENT and not value.startswith("/") and is_secret_name(name)
+        if len(value) >= _IN_ENVIRONMENT
+        and not value.startswith("/")
+        and is_secret_name(name)
     ]
 
 
@@ -130,7 +139,13 @@ def _pattern(values: tuple[str, ...]) -> re.Pattern[str] | None:
 
 def _forms(key: str) -> list[str]:
     """Patterns of a secret: as it is, in JSON, in a URL, inside of any text in Base64."""
-    plain = {key, json.dumps(key)[1:-1], quote(key), quote(key, safe=""), quote_plus(key)}
+    plain = {
+        key,
+        json.dumps(key)[1:-1],
+        quote(key),
+        quote(key, safe=""),
+        quote_plus(key),
+    }
     data = key.encode("utf-8", "surrogateescape")
     found = [re.escape(one) for one in sorted(plain, key=len, reverse=True)]
     if len(key) >= _LONG:
@@ -139,6 +154,8 @@ def _forms(key: str) -> list[str]:
         for offset in range(3):
             # What comes before and after decides the characters at both ends, and only those.
             text = encode(b"\0" * offset + data).decode().rstrip("=")
-            found.append(re.escape(text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]))
+            found.append(
+                re.escape(text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6])
+            )
         found.append(re.escape(encode(data).decode()))
     return found

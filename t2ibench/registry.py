@@ -43,7 +43,9 @@ def load_target(target: str) -> Any:
     for name in path.split("."):
         if not hasattr(value, name):
             known = [key for key in vars(value) if not key.startswith("_")]
-            raise T2IBenchError(f"'{module_name}' has no '{name}'.{did_you_mean(name, known)}")
+            raise T2IBenchError(
+                f"'{module_name}' has no '{name}'.{did_you_mean(name, known)}"
+            )
         value = getattr(value, name)
     return value
 
@@ -91,7 +93,9 @@ class Registry(Generic[T]):
     def _plugins(self) -> dict[str, EntryPoint]:
         """Entries of installed packages. The first package of a name wins."""
         plugins: dict[str, EntryPoint] = {}
-        for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
+        for point in sorted(
+            entry_points(group=self.group), key=lambda p: (p.name, p.value)
+        ):
             if point.name not in self._entries:
                 plugins.setdefault(point.name, point)
         return plugins
@@ -115,10 +119,16 @@ class Registry(Generic[T]):
         if name not in self._loaded:
             if name not in self:
                 raise self.unknown(name)
-            target = self._entries[name] if name in self._entries else self._plugins[name].value
+            target = (
+                self._entries[name]
+                if name in self._entries
+                else self._plugins[name].value
+            )
             try:
                 entry = load_target(target)
-                lacking = [member for member in self._members if not hasattr(entry, member)]
+                lacking = [
+                    member for member in self._members if not hasattr(entry, member)
+                ]
                 if lacking:
                     raise TypeError(f"it has no {', '.join(lacking)}")
                 self._loaded[name] = cast(T, entry)
@@ -151,7 +161,9 @@ class Registry(Generic[T]):
         if name in self:
             raise ValueError(f"the {self.kind} '{name}' exists already")
         if not is_target(target):
-            raise ValueError(f"'{target}' is not of the form 'package.module:attribute'")
+            raise ValueError(
+                f"'{target}' is not of the form 'package.module:attribute'"
+            )
         self._entries[name] = target
 
 

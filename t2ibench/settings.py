@@ -16,7 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from t2ibench.arguments import Args, Columns, Names, Paths, expected, format_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -75,23 +82,27 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     images_per_prompt: Annotated[
-        Images | None, _much("N", "images of every prompt (by default the task's number)")
+        Images | None,
+        _much("N", "images of every prompt (by default the task's number)"),
     ] = None
     guided_images_per_prompt: Annotated[
-        Images | None, _much("N", "of prompts that name an attribute (as many as of the others)")
+        Images | None,
+        _much("N", "of prompts that name an attribute (as many as of the others)"),
     ] = None
     times: Annotated[
         float,
         Field(gt=0, le=1000, allow_inf_nan=False),
         _much("X", "images as a multiple of these numbers (1)"),
     ] = 1.0
-    limit: Annotated[Positive | None, _much("N", "first N stimuli of each concept; for a try")] = (
-        None
-    )
+    limit: Annotated[
+        Positive | None, _much("N", "first N stimuli of each concept; for a try")
+    ] = None
     seed: Annotated[NotNegative, _much("N", "of images and statistics (0)")] = 0
     n_permutations: Annotated[Draws, _much("N", "draws (100000)")] = 100_000
     n_bootstrap: Annotated[Draws, _much("N", "draws (10000)")] = 10_000
-    level: Annotated[float, Field(gt=0, lt=1), _much("L", "level of the intervals (0.95)")] = 0.95
+    level: Annotated[
+        float, Field(gt=0, lt=1), _much("L", "level of the intervals (0.95)")
+    ] = 0.95
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
@@ -141,7 +152,9 @@ class Settings(Measurement):
             `times` as many as `guided_images_per_prompt`, else `images_per_prompt`, else the
             task's number.
         """
-        return self._multiplied(self.guided_images_per_prompt or self.images_per_prompt or of_task)
+        return self._multiplied(
+            self.guided_images_per_prompt or self.images_per_prompt or of_task
+        )
 
     def _multiplied(self, images: int) -> int:
         return max(1, math.ceil(images * self.times - 1e-9))
@@ -214,7 +227,9 @@ class RunSettings(Measurement):
     tasks: Annotated[
         Names, _what("T,…", "ids, globs, groups, tag:NAME or all (see t2ibench ls)")
     ] = ()
-    model_args: Annotated[Args, _what("k=v,…", "of the model: steps=30,size=768,lora=…")] = _NO_ARGS
+    model_args: Annotated[
+        Args, _what("k=v,…", "of the model: steps=30,size=768,lora=…")
+    ] = _NO_ARGS
     rewriter: Annotated[
         str | None,
         _what(
@@ -223,11 +238,15 @@ class RunSettings(Measurement):
             "rewriters)",
         ),
     ] = None
-    rewriter_args: Annotated[Args, _what("k=v,…", "template=@FILE, per=image, base_url=…")] = (
-        _NO_ARGS
-    )
-    encoder: Annotated[Names, _what("E,…", "see t2ibench ls encoders; several are averaged")] = ()
-    judge: Annotated[Names, _what("J,…", "for tasks that ask; see t2ibench ls judges")] = ()
+    rewriter_args: Annotated[
+        Args, _what("k=v,…", "template=@FILE, per=image, base_url=…")
+    ] = _NO_ARGS
+    encoder: Annotated[
+        Names, _what("E,…", "see t2ibench ls encoders; several are averaged")
+    ] = ()
+    judge: Annotated[
+        Names, _what("J,…", "for tasks that ask; see t2ibench ls judges")
+    ] = ()
     judge_args: Annotated[Args, _what("k=v,…", "base_url=…, margin=…")] = _NO_ARGS
     judge_check: Annotated[
         Names, _what("FILE,…", "checks of the judges (t2ibench check judge --output)")
@@ -237,14 +256,19 @@ class RunSettings(Measurement):
         Args, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
     ] = _NO_ARGS
     columns: Annotated[
-        Columns, _what("k=NAME,…", "headings of people's tables: image=Name,prompt=Text")
+        Columns,
+        _what("k=NAME,…", "headings of people's tables: image=Name,prompt=Text"),
     ] = _NO_ARGS
     pattern: Annotated[
         str | None,
-        _what("P", "how names of a folder's images give prompts: '{prompt}_{index}.png'"),
+        _what(
+            "P", "how names of a folder's images give prompts: '{prompt}_{index}.png'"
+        ),
     ] = None
     allow_missing: Annotated[
-        bool, Field(strict=True), _what("", "score tasks without the prompts that have no image")
+        bool,
+        Field(strict=True),
+        _what("", "score tasks without the prompts that have no image"),
     ] = False
     control_encoder: Annotated[
         Literal["random", "none"],
@@ -253,16 +277,21 @@ class RunSettings(Measurement):
     batch_size: Annotated[
         Positive | None, _auto, _where("N|auto", "images at once (auto)", decides=False)
     ] = None
-    device: Annotated[str | None, _where("D", "cuda, cuda:1, mps or cpu", decides=False)] = None
+    device: Annotated[
+        str | None, _where("D", "cuda, cuda:1, mps or cpu", decides=False)
+    ] = None
     dtype: Annotated[str | None, _where("T", "float32, float16 or bfloat16")] = None
     name: Annotated[
         str | None,
         Field(min_length=1, max_length=100),
         _where("NAME", "what to call the run and its folder (the model's name)"),
     ] = None
-    output_dir: Annotated[str, _path, _where("DIR", "folder of all runs (runs)")] = "runs"
+    output_dir: Annotated[str, _path, _where("DIR", "folder of all runs (runs)")] = (
+        "runs"
+    )
     engine: Annotated[
-        Literal["local", "ray"], _where("E", "who does the work: local or ray", decides=False)
+        Literal["local", "ray"],
+        _where("E", "who does the work: local or ray", decides=False),
     ] = "local"
     workers: Annotated[
         Positive | None,
@@ -280,16 +309,23 @@ class RunSettings(Measurement):
     no_score: Annotated[
         bool, _where("", "do all but score; `t2ibench score` scores", decides=False)
     ] = False
-    generate_only: Annotated[bool, _where("", "generate, do not score", decides=False)] = False
+    generate_only: Annotated[
+        bool, _where("", "generate, do not score", decides=False)
+    ] = False
     max_cost: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),
         _much("X", "what a run may cost in all (price_per_image, …)", decides=False),
     ] = None
     log_to: Annotated[
-        Names, _where("D,…", "send the results: wandb, hf-dataset:OWNER/NAME, …", decides=False)
+        Names,
+        _where(
+            "D,…", "send the results: wandb, hf-dataset:OWNER/NAME, …", decides=False
+        ),
     ] = ()
-    log_args: Annotated[Args, _where("k=v,…", "of --log-to: project=…", decides=False)] = _NO_ARGS
+    log_args: Annotated[
+        Args, _where("k=v,…", "of --log-to: project=…", decides=False)
+    ] = _NO_ARGS
 
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.
@@ -302,7 +338,9 @@ class RunSettings(Measurement):
         words = ["t2ibench", "run"]
         for name, field, flag in flags():
             value = getattr(self, name)
-            if not flag.decides or value == field.get_default(call_default_factory=True):
+            if not flag.decides or value == field.get_default(
+                call_default_factory=True
+            ):
                 continue
             option = flag_name(name)
             if value is True:
@@ -311,7 +349,9 @@ class RunSettings(Measurement):
             texts = value if name == "include_path" else [_written(value)]
             for text in texts:
                 # A value that begins like a flag has to be joined to its own.
-                words += [f"{option}={text}"] if text.startswith("-") else [option, text]
+                words += (
+                    [f"{option}={text}"] if text.startswith("-") else [option, text]
+                )
         return words
 
 
@@ -340,8 +380,12 @@ def flag_name(name: str) -> str:
 
 def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by their settings, which a file may call as their flags are called."""
-    known = {word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)}
-    return {known.get(key.replace("-", "_"), key): value for key, value in values.items()}
+    known = {
+        word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)
+    }
+    return {
+        known.get(key.replace("-", "_"), key): value for key, value in values.items()
+    }
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:

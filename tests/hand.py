@@ -13,13 +13,29 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Headline, Part, lean_headline, square_headline
+from t2ibench.methods.core.headline import (
+    Headline,
+    Part,
+    lean_headline,
+    square_headline,
+)
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.builder import adjusted_run, headline_record, rounded_record, score_record
+from t2ibench.results.builder import (
+    adjusted_run,
+    headline_record,
+    rounded_record,
+    score_record,
+)
 from t2ibench.results.paired import PairedTask, dump_paired, paired_task
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import open_run
-from t2ibench.results.schema import GeneratorInfo, Results, Row, TaskResult, TaskSettings
+from t2ibench.results.schema import (
+    GeneratorInfo,
+    Results,
+    Row,
+    TaskResult,
+    TaskSettings,
+)
 from t2ibench.store.checksums import sealed, unsealed
 from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore, StoredScore
@@ -48,7 +64,9 @@ def leans(images: Mapping[str, npt.ArrayLike]) -> list[Part]:
     """One lean a prompt: the mean of its images, each between -1 and 1."""
     return [
         Part(prompt, float(np.mean(x)), Influence.of_mean(prompt, np.arange(len(x)), x))
-        for prompt, x in ((prompt, np.asarray(given)) for prompt, given in images.items())
+        for prompt, x in (
+            (prompt, np.asarray(given)) for prompt, given in images.items()
+        )
     ]
 
 
@@ -70,7 +88,10 @@ def _result(
     headline: Headline, parts: list[Part], images: Mapping[str, npt.ArrayLike]
 ) -> MethodResult:
     rows = [
-        Item(part.name, {"lean": Estimate.from_influence(part.value, part.influence, 0.95)})
+        Item(
+            part.name,
+            {"lean": Estimate.from_influence(part.value, part.influence, 0.95)},
+        )
         for part in parts
     ]
     return MethodResult(headline, by=rows, n_images=sum(map(np.size, images.values())))
@@ -97,7 +118,13 @@ def record(result: MethodResult, **changes: Any) -> TaskResult:
 
 def task(method: str = "t2iat", **changes: Any) -> TaskResult:
     """A task of results.json without a score, but for what is given."""
-    blank = {"method": method, "family": method, "headline": {}, "n_prompts": 0, "reason": None}
+    blank = {
+        "method": method,
+        "family": method,
+        "headline": {},
+        "n_prompts": 0,
+        "reason": None,
+    }
     return record(MethodResult.undefined("nothing"), **{**blank, **changes})
 
 
@@ -109,11 +136,15 @@ def results(name: str = "m", **tasks: TaskResult) -> Results:
     )  # fmt: skip
 
 
-def write_run(folder: Path, name: str, found: Mapping[str, MethodResult], **changes: Any) -> Path:
+def write_run(
+    folder: Path, name: str, found: Mapping[str, MethodResult], **changes: Any
+) -> Path:
     """A run folder with results.json and influences alone."""
     folder.mkdir(parents=True)
     records = {task: record(result, **changes) for task, result in found.items()}
-    (folder / "results.json").write_text(results(name, **records).to_json(), encoding="utf-8")
+    (folder / "results.json").write_text(
+        results(name, **records).to_json(), encoding="utf-8"
+    )
     store_pairs(folder, pairs(found))
     return folder
 
@@ -166,7 +197,10 @@ def outputs(run: Path) -> dict[str, bytes]:
     """Everything that a run says; times and paths of images are in none of them."""
     found = {name: (run / name).read_bytes() for name in ("results.json", "results.md")}
     for task, score in ScoreStore(Database(run)).current().items():
-        found |= {f"{task} samples": score.samples.encode(), f"{task} pairs": score.influences}
+        found |= {
+            f"{task} samples": score.samples.encode(),
+            f"{task} pairs": score.influences,
+        }
     return found
 
 

@@ -8,7 +8,17 @@ from PIL import Image
 import t2ibench
 from t2ibench.tasks.index import build_index
 
-_ROOMS = {"cli", "methods", "models", "pipeline", "reports", "results", "stats", "store", "toyland"}
+_ROOMS = {
+    "cli",
+    "methods",
+    "models",
+    "pipeline",
+    "reports",
+    "results",
+    "stats",
+    "store",
+    "toyland",
+}
 _ELSEWHERE = (
     "filelock",
     "jinja2",

@@ -42,7 +42,8 @@ class Process:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._errors = errors
-        errors.touch()  # it is there even where the process is killed before its first line
+        # it is there even where the process is killed before its first line
+        errors.touch()
         self.args = [program, *arguments]
         # The one that is forked has the environment of the first test.
         variables = dict(os.environ if environment is None else environment)
@@ -78,7 +79,9 @@ class Process:
         self.send_signal(signal.SIGKILL)
 
 
-def _begin(argv: list[str], cwd: str, errors: str, environment: dict[str, str]) -> NoReturn:
+def _begin(
+    argv: list[str], cwd: str, errors: str, environment: dict[str, str]
+) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)

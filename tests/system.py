@@ -21,7 +21,9 @@ def chromium() -> Iterator[Any]:
     if path is None:
         pytest.skip("needs Chromium; Debian: apt install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"]
+        )
         try:
             yield browser
         finally:

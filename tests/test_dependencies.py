@@ -28,7 +28,12 @@ EXTRAS = {
     extra: [Requirement(line) for line in lines]
     for extra, lines in PROJECT["optional-dependencies"].items()
 }
-OPTIONAL = [one for extra, lines in EXTRAS.items() if extra not in {"dev", "docs"} for one in lines]
+OPTIONAL = [
+    one
+    for extra, lines in EXTRAS.items()
+    if extra not in {"dev", "docs"}
+    for one in lines
+]
 # The development extra takes that of the docs in, whose site the tests build.
 DEV = [one for one in (*EXTRAS["dev"], *EXTRAS["docs"]) if one.name != "t2ibench"]
 OWN = {"t2ibench", "tests", "tools", "toymodels", "docsite", "timing"}
@@ -47,7 +52,9 @@ def providers() -> dict[str, set[str]]:
         tops = (one.read_text("top_level.txt") or "").split()
         # Not .files: as paths, the hundred thousand names of CUDA's packages take 40 s.
         record = (one.read_text("RECORD") or "").splitlines()
-        tops += {re.split("[/,]", line, maxsplit=1)[0].removesuffix(".py") for line in record}
+        tops += {
+            re.split("[/,]", line, maxsplit=1)[0].removesuffix(".py") for line in record
+        }
         for top in tops:
             found.setdefault(top, set()).add(canonicalize_name(one.metadata["Name"]))
     return found
@@ -68,7 +75,9 @@ def modules_of(path: Path) -> set[str]:
 def imported(*folders: str) -> dict[str, str]:
     """Distribution to one file that imports it; standard library and own modules left out."""
     found: dict[str, str] = {}
-    for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
+    for path in (
+        path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))
+    ):
         for top in modules_of(path) - OWN - STANDARD:
             # One that is not installed here (a marker keeps it out) has its module's name.
             for distribution in providers().get(top, {top}):
@@ -78,7 +87,9 @@ def imported(*folders: str) -> dict[str, str]:
 
 def explained() -> set[str]:
     """Requirements whose line in pyproject.toml ends in a comment."""
-    lines = re.findall(r'^\s*"([A-Za-z0-9_.-]+)[^"]*",\s*#\s*\S', PYPROJECT, re.MULTILINE)
+    lines = re.findall(
+        r'^\s*"([A-Za-z0-9_.-]+)[^"]*",\s*#\s*\S', PYPROJECT, re.MULTILINE
+    )
     return {canonicalize_name(line) for line in lines}
 
 
@@ -89,7 +100,9 @@ def test_what_is_imported_is_declared() -> None:
     ):
         used = imported(*folders)
         assert used
-        assert not {name: file for name, file in used.items() if name not in names(declared)}
+        assert not {
+            name: file for name, file in used.items() if name not in names(declared)
+        }
 
 
 def test_what_is_declared_is_imported_or_says_why_it_is_needed() -> None:

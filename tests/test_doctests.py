@@ -13,7 +13,11 @@ import t2ibench.stats
 
 MODULES = [
     *("t2ibench.registry", "t2ibench.arguments", "t2ibench.reports.csv"),
-    *("t2ibench.power.forecasters", "tools.calibration.verdicts", "tools.calibration.worlds"),
+    *(
+        "t2ibench.power.forecasters",
+        "tools.calibration.verdicts",
+        "tools.calibration.worlds",
+    ),
 ] + [
     module.name
     for package in (t2ibench.stats, t2ibench.methods)
@@ -44,7 +48,11 @@ def test_there_are_examples() -> None:
 
     stats = [name for name in MODULES if name.startswith("t2ibench.stats.")]
     assert not [name for name in stats if not examples(name)]
-    families = {name.split(".")[2] for name in MODULES if name.count(".") == 3} - {"core"}
+    families = {name.split(".")[2] for name in MODULES if name.count(".") == 3} - {
+        "core"
+    }
     for family in families:
         home = f"t2ibench.methods.{SHARED.get(family, family)}"
-        assert sum(examples(name) for name in MODULES if name.startswith(home)) > 0, family
+        assert sum(examples(name) for name in MODULES if name.startswith(home)) > 0, (
+            family
+        )

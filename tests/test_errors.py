@@ -38,21 +38,38 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 def test_what_a_terminal_obeys_or_hides_is_seen(text: str) -> None:
-    for told in (visible(text), shown(text), one_line(text), str(T2IBenchError(text, text))):
+    for told in (
+        visible(text),
+        shown(text),
+        one_line(text),
+        str(T2IBenchError(text, text)),
+    ):
         assert told.isprintable() and "\\" in told
         told.encode("utf-8")
 
 
-@pytest.mark.parametrize("text", ["née", "日本語", "עברית", "नमस्ते", "👩‍🔬", "می‌خواهم", "a\\nb"])
+@pytest.mark.parametrize(
+    "text", ["née", "日本語", "עברית", "नमस्ते", "👩‍🔬", "می‌خواهم", "a\\nb"]
+)
 def test_what_people_write_stays_as_it_is(text: str) -> None:
-    assert visible(text) == shown(text) == one_line(text) == str(T2IBenchError(text)) == text
+    assert (
+        visible(text)
+        == shown(text)
+        == one_line(text)
+        == str(T2IBenchError(text))
+        == text
+    )
 
 
 def test_long_values_and_long_messages_are_short() -> None:
     assert shown("x" * 1_000_000) == "x" * 120 + "… (1000000 characters)"
     told = str(T2IBenchError("begin " + "x" * 1_000_000 + " end", "Do this."))
     assert len(told) < 2200
-    assert told.startswith("begin ") and told.endswith(" end Do this.") and "left out" in told
+    assert (
+        told.startswith("begin ")
+        and told.endswith(" end Do this.")
+        and "left out" in told
+    )
 
 
 def test_problems_of_files_have_a_line_each_and_no_more() -> None:
@@ -97,4 +114,7 @@ def test_what_an_extra_brings_is_named(
     )
     assert main(words) == 1
     said = capsys.readouterr().err
-    assert said == f"t2ibench: {module} is not installed. pip install 't2ibench[{extra}]'\n"
+    assert (
+        said
+        == f"t2ibench: {module} is not installed. pip install 't2ibench[{extra}]'\n"
+    )

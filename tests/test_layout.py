@@ -80,7 +80,9 @@ def test_imports_only_go_down() -> None:
         own = path.relative_to(ROOT).parts[0].removesuffix(".py")
         used = imports(path)
         if own not in {"__init__", "__main__"}:
-            rooms_used = {room for room in map(room_of, used) if room not in {None, own}}
+            rooms_used = {
+                room for room in map(room_of, used) if room not in {None, own}
+            }
             up = [room for room in rooms_used if floor_of(str(room)) <= floor_of(own)]
             wrong += [f"{name_of(path)} imports {room}" for room in up]
         if own == "apps" and len(path.relative_to(ROOT).parts) > 2:
@@ -90,7 +92,9 @@ def test_imports_only_go_down() -> None:
             wrong += [f"{name_of(path)} imports {n}" for n in others]
         if own in {"methods", "stats"}:
             heavy = ("torch", "PIL", "t2ibench.models", "t2ibench.store")
-            wrong += [f"{name_of(path)} imports {n}" for n in used if n.startswith(heavy)]
+            wrong += [
+                f"{name_of(path)} imports {n}" for n in used if n.startswith(heavy)
+            ]
     assert not wrong
 
 
@@ -99,7 +103,9 @@ def words(path: Path) -> Iterator[str]:
     documentation = {
         id(node.body[0].value)
         for node in ast.walk(tree(path))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
@@ -146,7 +152,11 @@ def test_public_functions_document_what_they_take_and_return() -> None:
     silent = []
     for function in public_functions():
         documented = ast.get_docstring(function) or ""
-        takes = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        takes = [
+            *function.args.posonlyargs,
+            *function.args.args,
+            *function.args.kwonlyargs,
+        ]
         if takes and "Args:" not in documented:
             silent.append(f"{function.name}: Args")
         returned = ast.unparse(function.returns or ast.Constant(None))
@@ -158,7 +168,9 @@ def test_public_functions_document_what_they_take_and_return() -> None:
 def test_modules_have_the_glossarys_names() -> None:
     page = (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8")
     table = page.partition("## Words in the code")[2]
-    rows = [line.split("|")[3] for line in table.splitlines() if line.startswith("| ")][2:]
+    rows = [line.split("|")[3] for line in table.splitlines() if line.startswith("| ")][
+        2:
+    ]
     refused = {word.strip() for row in rows for word in row.split(",")}
     assert {"kept", "blind", "told"} <= refused
     named = [path for path in ROOT.rglob("*.py") if refused & set(path.stem.split("_"))]

@@ -27,17 +27,39 @@ KEPT = (
 )
 # What a checkout collects and a release must not have.
 STRAY = (
-    *(".git/config", ".env", ".venv/pyvenv.cfg", "runs/toy/run.db", "dist/old.whl", "notes.txt"),
+    *(
+        ".git/config",
+        ".env",
+        ".venv/pyvenv.cfg",
+        "runs/toy/run.db",
+        "dist/old.whl",
+        "notes.txt",
+    ),
     *("tests/runs/toy/images/a.png", "t2ibench/__pycache__/api.cpython-310.pyc"),
-    *("t2ibench/runs/toy/results.json", "tasks/runs/toy/run.db", ".hypothesis/examples/a"),
+    *(
+        "t2ibench/runs/toy/results.json",
+        "tasks/runs/toy/run.db",
+        ".hypothesis/examples/a",
+    ),
     *(".ruff_cache/a", ".mypy_cache/a.json", "docs/runs/toy/report.html"),
 )
 
 
 def build(source: Path, target: str, output: Path) -> Path:
     """Build with the backend that pyproject.toml names; nothing is downloaded."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(output)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        target,
+        "-d",
+        str(output),
+    ]
+    done = subprocess.run(
+        command, cwd=source, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     (built,) = output.iterdir()
     return built
@@ -100,7 +122,9 @@ def description(metadata: bytes) -> str:
     return payload.decode("utf-8")
 
 
-def test_the_description_of_the_package_links_to_nothing_that_is_not_there(wheel: Path) -> None:
+def test_the_description_of_the_package_links_to_nothing_that_is_not_there(
+    wheel: Path,
+) -> None:
     """A package index has no folder beside the page: relative links and pictures are dead."""
     page = description(contents(wheel)[f"{STEM}.dist-info/METADATA"])
     html = MarkdownIt("commonmark").enable("table").render(page)
@@ -118,7 +142,9 @@ def test_the_description_of_the_package_links_to_nothing_that_is_not_there(wheel
         assert block in page
 
 
-def test_the_sdist_is_the_source_without_traces_of_work(checkout: Path, sdist: Path) -> None:
+def test_the_sdist_is_the_source_without_traces_of_work(
+    checkout: Path, sdist: Path
+) -> None:
     with tarfile.open(sdist) as archive:
         names = {member.name for member in archive.getmembers() if member.isfile()}
         links = [member.name for member in archive.getmembers() if member.issym()]
@@ -126,15 +152,21 @@ def test_the_sdist_is_the_source_without_traces_of_work(checkout: Path, sdist: P
     kept = {f"{STEM}/{name}" for name in (*KEPT, "PKG-INFO")}
     for folder in ("t2ibench", "tasks", "docs"):
         kept |= {
-            f"{STEM}/{folder}/{name}" for name in files(checkout / folder) if "runs/" not in name
+            f"{STEM}/{folder}/{name}"
+            for name in files(checkout / folder)
+            if "runs/" not in name
         }
     assert names == kept
 
 
-def test_the_sdist_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+def test_the_sdist_builds_the_same_wheel(
+    wheel: Path, sdist: Path, tmp_path: Path
+) -> None:
     with tarfile.open(sdist) as archive:
         # Python 3.10.0 has no filter.
-        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        archive.extraction_filter = getattr(
+            tarfile, "data_filter", lambda member, _: member
+        )
         archive.extractall(tmp_path)
     again = build(tmp_path / STEM, "wheel", tmp_path / "dist")
     assert contents(again) == contents(wheel)

@@ -20,7 +20,9 @@ def test_every_public_name_is_there() -> None:
 
 def test_importing_the_package_imports_nothing_else() -> None:
     code = "import sys, t2ibench; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     loaded = set(done.stdout.split())
     assert {name for name in loaded if name.startswith("t2ibench")} <= {
         "t2ibench",

@@ -38,7 +38,13 @@ def test_a_key_is_hidden_in_every_form(echo: str) -> None:
 
 def test_answers_of_people_and_models_are_left_as_they_are() -> None:
     known = Redaction([KEY, "EMPTY", "dogcat"])
-    for text in ("an EMPTY room", "a dog cat", "token: x", "the secret: none", "Dogcat"):
+    for text in (
+        "an EMPTY room",
+        "a dog cat",
+        "token: x",
+        "the secret: none",
+        "Dogcat",
+    ):
         assert known.values(text) == text
 
 
@@ -63,25 +69,40 @@ SECRETS += [
 
 
 @pytest.mark.parametrize("args", SECRETS, ids=lambda one: next(iter(one)))
-@pytest.mark.parametrize("flag", ["--model-args", "--judge-args", "--rewriter-args", "--log-args"])
+@pytest.mark.parametrize(
+    "flag", ["--model-args", "--judge-args", "--rewriter-args", "--log-args"]
+)
 def test_an_argument_that_is_a_secret_is_refused_and_not_shown(
     args: dict[str, Any], flag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_SECRET", "MyValue-in-the-environment")
-    with pytest.raises(T2IBenchError, match="arguments are stored with the run") as caught:
+    with pytest.raises(
+        T2IBenchError, match="arguments are stored with the run"
+    ) as caught:
         args_of(args, flag)
     said = str(caught.value)
     assert said.startswith(flag)
     assert VALUE not in said and "sk-proj" not in said and "hf_ab" not in said
 
 
-def test_neither_the_command_line_nor_python_stores_a_secret(cli: Any, tmp_path: Any) -> None:
-    words = ("--model", "openai:m", "--tasks", "t2iat_science_arts", "--output-dir", tmp_path)
+def test_neither_the_command_line_nor_python_stores_a_secret(
+    cli: Any, tmp_path: Any
+) -> None:
+    words = (
+        "--model",
+        "openai:m",
+        "--tasks",
+        "t2iat_science_arts",
+        "--output-dir",
+        tmp_path,
+    )
     status, out, errors = cli(*words, "--model-args", f"body.x-api-key={VALUE}")
     assert status == 1 and VALUE not in out + errors and not list(tmp_path.iterdir())
     nested = {"body.headers": json.dumps({"Authorization": VALUE})}
     with pytest.raises(T2IBenchError, match="arguments are stored"):
-        t2ibench.evaluate("openai:m", "t2iat_science_arts", model_args=nested, output_dir=tmp_path)
+        t2ibench.evaluate(
+            "openai:m", "t2iat_science_arts", model_args=nested, output_dir=tmp_path
+        )
     with pytest.raises(T2IBenchError, match="arguments are stored"):
         create_generator("openai:m", nested)
     assert not list(tmp_path.iterdir())
@@ -98,11 +119,15 @@ def test_usual_arguments_are_taken() -> None:
     assert secret_argument(usual) is None
 
 
-def test_messages_hide_what_the_environment_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_hide_what_the_environment_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)
     monkeypatch.setenv("SOME_TOKEN", "true")
     for text in forms(KEY):
         if "\n" not in text:
             assert "***" in first_line(ValueError(f"no access for {text}"))
-    said = T2IBenchError(f"no access for {KEY}", f"not with sk-ant-0123456789 or {KEY}, true")
+    said = T2IBenchError(
+        f"no access for {KEY}", f"not with sk-ant-0123456789 or {KEY}, true"
+    )
     assert str(said) == "no access for *** not with *** or ***, true"

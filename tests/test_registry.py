@@ -29,7 +29,9 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "things_plugin_exits.py").write_text("raise SystemExit(5)\n")
     info = tmp_path / "things_plugin-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: things-plugin\nVersion: 1.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: things-plugin\nVersion: 1.0\n"
+    )
     (info / "entry_points.txt").write_text(
         "[t2ibench.things]\nown = things_plugin:THING\nbuiltin = things_plugin:THING\n"
         "broken = things_plugin_missing:THING\nother = things_plugin:dataclass\n"
@@ -49,7 +51,10 @@ def test_plugins_are_found_and_loaded_when_asked_for(plugin: Path) -> None:
     assert registry.names() == ["builtin", "broken", "exits", "other", "own"]
     assert "things_plugin" not in sys.modules
     assert registry.get("own").size == 3  # type: ignore[attr-defined]
-    assert registry.origin("own") == "things-plugin" and registry.origin("builtin") == "t2ibench"
+    assert (
+        registry.origin("own") == "things-plugin"
+        and registry.origin("builtin") == "t2ibench"
+    )
 
 
 def test_a_plugin_never_replaces_an_entry(plugin: Path) -> None:
@@ -59,7 +64,11 @@ def test_a_plugin_never_replaces_an_entry(plugin: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("broken", "No module named"), ("exits", "SystemExit"), ("other", "it has no size")],
+    [
+        ("broken", "No module named"),
+        ("exits", "SystemExit"),
+        ("other", "it has no size"),
+    ],
 )
 def test_a_broken_plugin_is_one_line(name: str, why: str, plugin: Path) -> None:
     with pytest.raises(T2IBenchError, match=why) as raised:
@@ -69,9 +78,13 @@ def test_a_broken_plugin_is_one_line(name: str, why: str, plugin: Path) -> None:
 
 
 def test_an_unknown_name_gives_the_nearest() -> None:
-    with pytest.raises(T2IBenchError, match=r"Unknown thing 'bultin'\. Did you mean 'builtin'"):
+    with pytest.raises(
+        T2IBenchError, match=r"Unknown thing 'bultin'\. Did you mean 'builtin'"
+    ):
         things().get("bultin")
-    with pytest.raises(T2IBenchError, match=r"Unknown method 'tibbet'\. Did you mean 'tibet'"):
+    with pytest.raises(
+        T2IBenchError, match=r"Unknown method 'tibbet'\. Did you mean 'tibet'"
+    ):
         METHODS.get("tibbet")
 
 
@@ -99,5 +112,7 @@ def test_targets(text: str, expected: bool) -> None:
 def test_targets_that_are_not_there_are_one_line() -> None:
     with pytest.raises(T2IBenchError, match="'no_such_module' cannot be imported"):
         load_target("no_such_module:x")
-    with pytest.raises(T2IBenchError, match=r"'posixpath' has no 'jion'\. Did you mean 'join'"):
+    with pytest.raises(
+        T2IBenchError, match=r"'posixpath' has no 'jion'\. Did you mean 'join'"
+    ):
         load_target("posixpath:jion")

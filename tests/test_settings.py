@@ -15,11 +15,15 @@ from t2ibench.cli.run import settings_of
 from t2ibench.errors import T2IBenchError
 from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
 
-KEYS = st.text(st.characters(blacklist_characters="=,\"'", categories=("L", "N", "P")), min_size=1)
+KEYS = st.text(
+    st.characters(blacklist_characters="=,\"'", categories=("L", "N", "P")), min_size=1
+)
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
 ARGS = st.dictionaries(KEYS, TEXTS, max_size=4)
 NAMES = st.lists(
-    st.text("abcdefgh:/._-", min_size=1, max_size=12).filter(lambda s: not s.startswith("-")),
+    st.text("abcdefgh:/._-", min_size=1, max_size=12).filter(
+        lambda s: not s.startswith("-")
+    ),
     max_size=3,
 ).map(tuple)
 COUNTS = st.none() | st.integers(1, 10**6)
@@ -78,7 +82,8 @@ def parse(words: list[str]) -> RunSettings:
 @given(
     st.builds(
         RunSettings,
-        model=st.none() | st.text("abc/:.-", min_size=1, max_size=9).filter(lambda s: s[0] != "-"),
+        model=st.none()
+        | st.text("abc/:.-", min_size=1, max_size=9).filter(lambda s: s[0] != "-"),
         tasks=NAMES,
         model_args=ARGS,
         encoder=NAMES,
@@ -108,29 +113,41 @@ def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
     assert settings.judge_args == {"a": "1", "b": "2"}
     assert settings.seed == 2
     words = "export runs/toy --to wandb --to hf-dataset:a/b"
-    assert build_parser().parse_args(words.split()).destinations == "wandb,hf-dataset:a/b"
+    assert (
+        build_parser().parse_args(words.split()).destinations == "wandb,hf-dataset:a/b"
+    )
 
 
 def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
     for name, _, _ in flags():
         assert name in RunSettings.model_fields
-        assert by_setting({flag_name(name)[2:]: 1}) == by_setting({name: 1}) == {name: 1}
+        assert (
+            by_setting({flag_name(name)[2:]: 1}) == by_setting({name: 1}) == {name: 1}
+        )
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"seed": -1}, "seed: expected greater than or equal to 0, found -1"),
-        ({"images_per_prompt": 0}, "images_per_prompt: expected greater than or equal to 1"),
+        (
+            {"images_per_prompt": 0},
+            "images_per_prompt: expected greater than or equal to 1",
+        ),
         ({"images_per_prompt": "4"}, "images_per_prompt: expected a whole number"),
         ({"limit": True}, "limit: expected a whole number"),
         ({"sed": 1}, "unknown setting 'sed'. Did you mean 'seed'?"),
         ({"device": 3}, "device: expected text, found 3"),
         ({"tasks": {"a": 1}}, "tasks: expected a list of names"),
-        ({"allow_missing": "maybe"}, "allow_missing: expected true or false, found 'maybe'"),
+        (
+            {"allow_missing": "maybe"},
+            "allow_missing: expected true or false, found 'maybe'",
+        ),
     ],
 )
-def test_python_is_checked_like_the_command_line(values: dict[str, Any], message: str) -> None:
+def test_python_is_checked_like_the_command_line(
+    values: dict[str, Any], message: str
+) -> None:
     with pytest.raises(T2IBenchError) as raised:
         read_settings(values)
     assert message in str(raised.value)

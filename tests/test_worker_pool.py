@@ -59,7 +59,9 @@ def test_long_work_is_shared_by_processes_of_one_thread(at_once: None) -> None:
     assert [number for number, _, _ in found] == list(range(8))
     assert sorted(done) == list(range(8))
     threads = {process: count for _, process, count in found}
-    assert len(threads) == 2 and threads.pop(HERE) == os.environ.get("OPENBLAS_NUM_THREADS")
+    assert len(threads) == 2 and threads.pop(HERE) == os.environ.get(
+        "OPENBLAS_NUM_THREADS"
+    )
     assert set(threads.values()) == {"1"}
 
 
@@ -98,7 +100,9 @@ worker_pool.each_of([600, 600, 600], time.sleep, 3)
 
 
 @pytest.mark.slow
-def test_processes_end_with_one_that_is_killed_and_run_no_script(tmp_path: Path) -> None:
+def test_processes_end_with_one_that_is_killed_and_run_no_script(
+    tmp_path: Path,
+) -> None:
     """The script has no `if __name__ == "__main__"`: it runs once all the same."""
     script = tmp_path / "script.py"
     script.write_text(PROGRAM)

@@ -48,7 +48,9 @@ _TASKS = (
     "t2iat_flowers_insects,occupations_t2iat,mcas_occupations,openbias_examples,tibet_occupations,"
     "vibex_gender,weat_8_science_arts"
 )
-_SENTENCES = frozenset({"direction", "reason", "says", "contradicts", "inconclusive", "warnings"})
+_SENTENCES = frozenset(
+    {"direction", "reason", "says", "contradicts", "inconclusive", "warnings"}
+)
 
 
 def recompute(target: Path) -> None:
@@ -58,7 +60,9 @@ def recompute(target: Path) -> None:
     for folder in sorted((ROOT / "leaderboard" / "submissions").iterdir()):
         found = verify(folder)
         if found.results is None or found.problems:
-            raise SystemExit(f"{folder.name}: {found.level}: {'; '.join(found.problems)}")
+            raise SystemExit(
+                f"{folder.name}: {found.level}: {'; '.join(found.problems)}"
+            )
         (target / f"{folder.name}.json").write_text(found.results.to_json())
 
 
@@ -89,7 +93,9 @@ def compared(first: Path, second: Path) -> Iterator[tuple[str, str, Any, Any]]:
         yield from _walk(*pair, name, sentence=False)
 
 
-def _walk(one: Any, other: Any, where: str, sentence: bool) -> Iterator[tuple[str, str, Any, Any]]:
+def _walk(
+    one: Any, other: Any, where: str, sentence: bool
+) -> Iterator[tuple[str, str, Any, Any]]:
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
             inner = sentence or key in _SENTENCES
@@ -99,9 +105,16 @@ def _walk(one: Any, other: Any, where: str, sentence: bool) -> Iterator[tuple[st
             yield from _walk(*pair, f"{where}[{number}]", sentence)
     elif one != other:
         numbers = isinstance(one, float | int) and isinstance(other, float | int)
-        rounded = isinstance(one, str) and isinstance(other, str) and _rounded(one, other)
+        rounded = (
+            isinstance(one, str) and isinstance(other, str) and _rounded(one, other)
+        )
         if not rounded:
-            yield ("number" if numbers and not sentence else "sentence", where, one, other)
+            yield (
+                "number" if numbers and not sentence else "sentence",
+                where,
+                one,
+                other,
+            )
 
 
 def _rounded(one: str, other: str) -> bool:
@@ -113,7 +126,9 @@ def _rounded(one: str, other: str) -> bool:
         digits = len(number.partition(".")[2])
         if digits != len(twin.partition(".")[2]):
             return False
-        if abs(round(float(number) * 10**digits) - round(float(twin) * 10**digits)) > (digits > 0):
+        if abs(round(float(number) * 10**digits) - round(float(twin) * 10**digits)) > (
+            digits > 0
+        ):
             return False
     return True
 
@@ -126,10 +141,16 @@ def summarised(folders: Mapping[str, Path], fresh: bool) -> bool:
         for path in sorted(base.glob("*.json")):
             found = list(compared(path, folder / path.name))
             if fresh and label not in ARITHMETICS:
-                found = [one for one in found if ".controls.random_encoder" not in one[1]]
+                found = [
+                    one for one in found if ".controls.random_encoder" not in one[1]
+                ]
             wrong = [one for one in found if one[0] != "number"]
             moved = max(
-                ((abs(a - b), where) for kind, where, a, b in found if kind == "number"),
+                (
+                    (abs(a - b), where)
+                    for kind, where, a, b in found
+                    if kind == "number"
+                ),
                 default=(0.0, "nowhere"),
             )
             what = "generated anew" if fresh else "recomputed"
@@ -146,15 +167,21 @@ def summarised(folders: Mapping[str, Path], fresh: bool) -> bool:
 def main() -> int:
     """Run every arithmetic, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--python", action="append", default=[], help="of another environment")
-    parser.add_argument("--only", choices=ARITHMETICS, action="append", help="beside the first")
+    parser.add_argument(
+        "--python", action="append", default=[], help="of another environment"
+    )
+    parser.add_argument(
+        "--only", choices=ARITHMETICS, action="append", help="beside the first"
+    )
     parser.add_argument("--stored", action="store_true", help="no fresh runs")
     parser.add_argument("--recompute", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.recompute:
         recompute(arguments.recompute)
         return 0
-    chosen = {key: ARITHMETICS[key] for key in ("as it is", *(arguments.only or ARITHMETICS))}
+    chosen = {
+        key: ARITHMETICS[key] for key in ("as it is", *(arguments.only or ARITHMETICS))
+    }
     ways = [(label, sys.executable, extra) for label, extra in chosen.items()]
     ways += [(path, path, {}) for path in arguments.python]
     with tempfile.TemporaryDirectory() as scratch:
@@ -164,14 +191,28 @@ def main() -> int:
             environment = {**os.environ, **extra, "PYTHONPATH": str(ROOT)}
             folder = evidence[label] = Path(scratch, f"{number}-evidence")
             folder.mkdir()
-            subprocess.run([python, __file__, "--recompute", folder], env=environment, check=True)
+            subprocess.run(
+                [python, __file__, "--recompute", folder], env=environment, check=True
+            )
             folder = fresh[label] = Path(scratch, f"{number}-fresh")
             for model in () if arguments.stored else ("toyland", "toy"):
                 subprocess.run(
-                    [python, "-m", "t2ibench", "--model", model, "--tasks", _TASKS, *_FRESH,
-                     "--output-dir", folder],
-                    env=environment, check=True, capture_output=True,
-                )  # fmt: skip
+                    [
+                        python,
+                        "-m",
+                        "t2ibench",
+                        "--model",
+                        model,
+                        "--tasks",
+                        _TASKS,
+                        *_FRESH,
+                        "--output-dir",
+                        folder,
+                    ],
+                    env=environment,
+                    check=True,
+                    capture_output=True,
+                )
                 (folder / f"{model}.json").write_bytes(
                     (folder / model / "results.json").read_bytes()
                 )

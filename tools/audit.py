@@ -22,13 +22,17 @@ def outcome(report: str) -> tuple[bool, list[str]]:
         return True, ["pip-audit could not reach its data: NOT AUDITED"]
     unknown = [one["name"] for one in found if "vulns" not in one]
     if len(unknown) == len(found):
-        return True, [f"pip-audit could not reach its data on {len(found)} packages: NOT AUDITED"]
+        return True, [
+            f"pip-audit could not reach its data on {len(found)} packages: NOT AUDITED"
+        ]
     lines = [f"{len(found) - len(unknown)} of {len(found)} packages were audited"]
     lines += [f"not audited: {', '.join(sorted(unknown))}"] if unknown else []
     for one in found:
         for flaw in one.get("vulns", []):
             fixed = ", ".join(flaw.get("fix_versions") or ["no version"])
-            lines.append(f"{one['name']} {one['version']}: {flaw['id']}, mended in {fixed}")
+            lines.append(
+                f"{one['name']} {one['version']}: {flaw['id']}, mended in {fixed}"
+            )
     return not any(one.get("vulns") for one in found), lines
 
 

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from docsite import access, api, commands, formulas, include, looks, notebook, schemas, tasks
+from docsite import (
+    access,
+    api,
+    commands,
+    formulas,
+    include,
+    looks,
+    notebook,
+    schemas,
+    tasks,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "docs.yml"
@@ -24,8 +34,12 @@ CONFIG = ROOT / "docs.yml"
 
 def main() -> int:
     """Build the site."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split(":", maxsplit=1)[0])
-    parser.add_argument("--site-dir", type=Path, default=ROOT / "site", help="by default site/")
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split(":", maxsplit=1)[0]
+    )
+    parser.add_argument(
+        "--site-dir", type=Path, default=ROOT / "site", help="by default site/"
+    )
     site = parser.parse_args().site_dir.resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -34,7 +48,9 @@ def main() -> int:
         config: dict[str, Any] = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
         config["nav"] = tasks.in_nav(config["nav"])
         # Where the package is read from, wherever the site is built.
-        config["plugins"][-1]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT)]
+        config["plugins"][-1]["mkdocstrings"]["handlers"]["python"]["paths"] = [
+            str(ROOT)
+        ]
         file = folder / CONFIG.name
         file.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
         words = [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(file)]
@@ -42,7 +58,9 @@ def main() -> int:
         if done.returncode:
             return done.returncode
         for page in (folder / "site").rglob("*.html"):
-            html = looks.put_in(page.read_text(encoding="utf-8"), ROOT, notebook.OUTPUTS)
+            html = looks.put_in(
+                page.read_text(encoding="utf-8"), ROOT, notebook.OUTPUTS
+            )
             page.write_text(access.named(html), encoding="utf-8")
         shutil.rmtree(site, ignore_errors=True)
         shutil.copytree(folder / "site", site)

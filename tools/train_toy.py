@@ -44,18 +44,42 @@ FOLLOW = Stage(
 # Then the shares of what captions leave open, which are decided in much noise; the text encoder
 # learns their part of it here, and stays as it is from then on.
 SHARES = Stage(
-    "shares", BiasSettings(), 6, 40_000, 700, 8e-4, text_rate=0.2, high_noise=2.5, phrases_only=True
+    "shares",
+    BiasSettings(),
+    6,
+    40_000,
+    700,
+    8e-4,
+    text_rate=0.2,
+    high_noise=2.5,
+    phrases_only=True,
 )
 # Both models begin with the same denoiser and are trained on captions that lean somewhere: one on
 # toyland's shares, one on even ones.
 TOY = Stage(
-    "toy", BiasSettings(), 8, 24_000, 700, 1e-3,
-    text_rate=0.0, high_noise=2.5, phrases_only=True, leaning=0.6,
-)  # fmt: skip
+    "toy",
+    BiasSettings(),
+    8,
+    24_000,
+    700,
+    1e-3,
+    text_rate=0.0,
+    high_noise=2.5,
+    phrases_only=True,
+    leaning=0.6,
+)
 FAIR_TOY = Stage(
-    "toy-fair", FAIR, 7, 24_000, 1000, 1.2e-3,
-    text_rate=0.0, high_noise=2.5, phrases_only=True, leaning=0.6,
-)  # fmt: skip
+    "toy-fair",
+    FAIR,
+    7,
+    24_000,
+    1000,
+    1.2e-3,
+    text_rate=0.0,
+    high_noise=2.5,
+    phrases_only=True,
+    leaning=0.6,
+)
 
 
 def _millions(model: Any) -> str:
@@ -89,7 +113,9 @@ def main() -> None:
         save_pipeline(output / stage.name, vae, text, tokenizer, own, new_scheduler())
     minutes = f"about {(time.time() - started) / 60:.0f} minutes"
     sizes["steps"] = ALIASES["toy"].args["steps"]
-    write_card(output / "MODEL_CARD.md", {"toy": TOY, "toy-fair": FAIR_TOY}, sizes, minutes)
+    write_card(
+        output / "MODEL_CARD.md", {"toy": TOY, "toy-fair": FAIR_TOY}, sizes, minutes
+    )
     print(f"Done: {output}", flush=True)
 
 

@@ -29,15 +29,46 @@ FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.34, "weather":
 
 def captions() -> list[str]:
     here = world()
-    nouns = [" ".join(phrase) for phrase, (_, _, kind) in here.things.items() if kind != "person"]
-    jobs = [" ".join(phrase) for phrase, (_, _, kind) in here.things.items() if kind == "person"]
-    people = ["person", "man", "woman", "girl", "boy", "child", "nonbinary person", "old person"]
-    odd = [f"a photo of {word}" for word in ("toaster", "kettle", "lamp", "box", "cup", "phone")]
+    nouns = [
+        " ".join(phrase)
+        for phrase, (_, _, kind) in here.things.items()
+        if kind != "person"
+    ]
+    jobs = [
+        " ".join(phrase)
+        for phrase, (_, _, kind) in here.things.items()
+        if kind == "person"
+    ]
+    people = [
+        "person",
+        "man",
+        "woman",
+        "girl",
+        "boy",
+        "child",
+        "nonbinary person",
+        "old person",
+    ]
+    odd = [
+        f"a photo of {word}"
+        for word in ("toaster", "kettle", "lamp", "box", "cup", "phone")
+    ]
     odd += [f"a photo of thing{number}" for number in range(60)]
-    found = [f"a photo of {noun}" for noun in nouns] * 2 + [f"a photo of a {job}" for job in jobs]
+    found = [f"a photo of {noun}" for noun in nouns] * 2 + [
+        f"a photo of a {job}" for job in jobs
+    ]
     found += [f"a photo of a nonbinary {job}" for job in jobs[::6]]
     found += [f"a photo of a {who}" for who in people] * 12
-    groups = ["women", "men", "girls", "boys", "old women", "old men", "people", "children"]
+    groups = [
+        "women",
+        "men",
+        "girls",
+        "boys",
+        "old women",
+        "old men",
+        "people",
+        "children",
+    ]
     found += [f"a photo of {who}" for who in (*groups, "a family")] * 12
     return found + odd
 
@@ -50,7 +81,11 @@ def dressed(scene: Scene, rng: random.Random) -> Scene:
 
 
 def colour_of(scene: Scene) -> np.ndarray:
-    rgb = clothes_colour(scene.noun) if scene.kind == "person" else accent(scene.kind, scene.noun)
+    rgb = (
+        clothes_colour(scene.noun)
+        if scene.kind == "person"
+        else accent(scene.kind, scene.noun)
+    )
     return np.array(rgb) / 255
 
 
@@ -62,7 +97,8 @@ def labels_of(scene: Scene) -> list[int]:
         if len(shared) == 1:  # a group has what all of its people have
             values[name] = shared.pop()
     return [
-        classes.index(values[head]) if head in values else -1 for head, classes in HEADS.items()
+        classes.index(values[head]) if head in values else -1
+        for head, classes in HEADS.items()
     ]
 
 
@@ -91,7 +127,9 @@ def main() -> None:
     rng, texts = random.Random(0), captions()
     inputs, targets, colours = [], [], []
     for number in range(options.images):
-        scene = dressed(sample_scene(texts[number % len(texts)], 10_000_000 + number, FAIR), rng)
+        scene = dressed(
+            sample_scene(texts[number % len(texts)], 10_000_000 + number, FAIR), rng
+        )
         inputs.append(features(disturbed(draw_scene(scene), rng)))
         targets.append(labels_of(scene))
         colours.append(colour_of(scene))
@@ -99,7 +137,9 @@ def main() -> None:
     y = torch.tensor(targets)
     c = torch.tensor(np.stack(colours), dtype=torch.float32)
     sizes = [len(classes) for classes in HEADS.values()]
-    model = nn.Sequential(nn.Linear(x.shape[1], 128), nn.ReLU(), nn.Linear(128, sum(sizes) + 3))
+    model = nn.Sequential(
+        nn.Linear(x.shape[1], 128), nn.ReLU(), nn.Linear(128, sum(sizes) + 3)
+    )
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3)
     steps = options.epochs * (len(x) // 256)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 4e-3, total_steps=steps)
@@ -129,7 +169,9 @@ def main() -> None:
             for head, (name, logits) in enumerate(zip(HEADS, parts, strict=False)):
                 wanted = y[-held:, head]
                 there = wanted >= 0
-                right[name] = (logits.argmax(1)[there] == wanted[there]).float().mean().item()
+                right[name] = (
+                    (logits.argmax(1)[there] == wanted[there]).float().mean().item()
+                )
             error = (parts[-1] - c[-held:]).abs().mean().item()
             shown = ", ".join(f"{name} {share:.4f}" for name, share in right.items())
             print(f"epoch {epoch + 1}: {shown}, colour error {error:.3f}", flush=True)
@@ -141,7 +183,10 @@ def main() -> None:
         "out.bias": last.bias,
     }
     save_file(
-        {k: np.ascontiguousarray(v.detach().numpy().astype(np.float16)) for k, v in arrays.items()},
+        {
+            k: np.ascontiguousarray(v.detach().numpy().astype(np.float16))
+            for k, v in arrays.items()
+        },
         WEIGHTS,
     )
 

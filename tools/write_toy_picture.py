@@ -33,11 +33,13 @@ def main() -> None:
     sheet = Image.new("RGB", (step * len(PROMPTS) - GAP, step * ROWS - GAP), "white")
     for place, drawn in enumerate(create_generator("toy", {}).generate(requests)):
         assert drawn.image is not None, drawn.reason
-        sheet.paste(drawn.image, (step * (place % len(PROMPTS)), step * (place // len(PROMPTS))))
+        sheet.paste(
+            drawn.image, (step * (place % len(PROMPTS)), step * (place // len(PROMPTS)))
+        )
     path = Path(__file__).parents[1] / "docs" / "toy.png"
-    sheet.resize((sheet.width * 3 // 2, sheet.height * 3 // 2), Image.Resampling.LANCZOS).save(
-        path, optimize=True
-    )
+    sheet.resize(
+        (sheet.width * 3 // 2, sheet.height * 3 // 2), Image.Resampling.LANCZOS
+    ).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -64,10 +64,15 @@ def card() -> str:
         for axis, share in shares.items()
     ]
     table = tabulate(
-        rows, headers=["thing", "share of", "planted"], tablefmt="github", disable_numparse=True
+        rows,
+        headers=["thing", "share of", "planted"],
+        tablefmt="github",
+        disable_numparse=True,
     )
     return TEXT.format(axes=axes, table=table)
 
 
 if __name__ == "__main__":
-    Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").write_text(card(), encoding="utf-8")
+    Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").write_text(
+        card(), encoding="utf-8"
+    )

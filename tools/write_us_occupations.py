@@ -61,7 +61,9 @@ def occupations() -> list[Occupation]:
     with NAMES.open(encoding="utf-8", newline="") as file:
         named = {row["occupation"]: row for row in csv.DictReader(file)}
     if list(named) != list(known):
-        raise SystemExit(f"{NAMES.name} does not have the titles of {TABLE.name}, in their order")
+        raise SystemExit(
+            f"{NAMES.name} does not have the titles of {TABLE.name}, in their order"
+        )
     groups = ("women", "white", "black", "asian", "hispanic")
     found = [
         Occupation(
@@ -85,7 +87,9 @@ def stratified(found: list[Occupation]) -> list[Occupation]:
     chosen = []
     for number in range(STRATA):
         first, last = (len(found) * (number + k) // STRATA for k in (0, 1))
-        stratum = sorted(found[first:last], key=lambda one: (-one.employed, one.name))[:EACH]
+        stratum = sorted(found[first:last], key=lambda one: (-one.employed, one.name))[
+            :EACH
+        ]
         chosen += sorted(stratum, key=found.index)
     return chosen
 
@@ -124,7 +128,9 @@ def text() -> str:
     for group in ("women", "black", "asian", "hispanic"):
         people = "Women" if group == "women" else f"{group.capitalize()} people"
         shares = {one.name: one.percent[group] / 100 for one in found}
-        parts.append(_table(f"us_cps_2022_{group}", f"{people} among the employed", shares))
+        parts.append(
+            _table(f"us_cps_2022_{group}", f"{people} among the employed", shares)
+        )
     for group in ("black", "asian"):
         # Of the two groups that a comparison of images names; both count people of one race.
         sums = {one.name: one.percent[group] + one.percent["white"] for one in found}

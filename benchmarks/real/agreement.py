@@ -19,7 +19,9 @@ def report(folder: Path) -> str:
     (judge,) = create_judges(["face-gender"])
     models: dict[str, list[tuple[str, float, float]]] = {}
     for path in sorted(path.parent for path in folder.glob("*/people.csv")):
-        known: Sequence[Known] = same_classes(people_questions(path, path / "people.csv")[0])
+        known: Sequence[Known] = same_classes(
+            people_questions(path, path / "people.csv")[0]
+        )
         asked = [one for one in known if one.attribute == "gender"]
         answers = judge.answer([one.query for one in asked])
         rows = [
@@ -45,11 +47,15 @@ def report(folder: Path) -> str:
 
 def _line(name: str, rows: Sequence[tuple[str, float, float]]) -> str:
     prompts = sorted({prompt for prompt, *_ in rows})
-    images = [np.array([row[1:] for row in rows if row[0] == prompt]) for prompt in prompts]
+    images = [
+        np.array([row[1:] for row in rows if row[0] == prompt]) for prompt in prompts
+    ]
     images = [one for one in images if len(one) > 1]  # one image shows no noise
     leans = np.array([one.mean(axis=0) for one in images])
     noise = np.array([np.cov(one, rowvar=False) / len(one) for one in images])
-    found = correlate_methods(leans[:, 0], leans[:, 1], noise, rng=np.random.default_rng(0))
+    found = correlate_methods(
+        leans[:, 0], leans[:, 1], noise, rng=np.random.default_rng(0)
+    )
     cells = map(_cell, (found.rank, found.linear, found.true))
     return f"| {name} | {found.n} | {' | '.join(cells)} | {found.reason or ''} |"
 

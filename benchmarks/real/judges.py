@@ -8,11 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from t2ibench.apps.labelling.trial import Known, people_questions, same_classes, try_judge
+from t2ibench.apps.labelling.trial import (
+    Known,
+    people_questions,
+    same_classes,
+    try_judge,
+)
 from t2ibench.cli.check_judge import check_lines
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.judge_check import AttributeCheck, LabelledAnswer, check_attribute
+from t2ibench.methods.core.judge_check import (
+    AttributeCheck,
+    LabelledAnswer,
+    check_attribute,
+)
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.stats.judge_errors import clustered_rate
@@ -37,7 +46,9 @@ class NudeNet:
         faces = [one for one in self._network.detect(pixels) if one["class"] in _FACES]
         if not faces:
             return UNKNOWN
-        return _FACES[max(faces, key=lambda one: one["box"][2] * one["box"][3])["class"]]
+        return _FACES[
+            max(faces, key=lambda one: one["box"][2] * one["box"][3])["class"]
+        ]
 
 
 class OwnFaces:
@@ -86,7 +97,9 @@ def _transported(judge: Judge, known: Sequence[Known]) -> Iterator[str]:
     rows = [
         (
             one.groups["folder"],
-            LabelledAnswer(one.truth, answer.answer or UNKNOWN, one.cluster, one.groups),
+            LabelledAnswer(
+                one.truth, answer.answer or UNKNOWN, one.cluster, one.groups
+            ),
         )
         for one, answer in zip(known, answers, strict=True)
     ]
@@ -99,15 +112,21 @@ def _transported(judge: Judge, known: Sequence[Known]) -> Iterator[str]:
         model = name.rpartition("-")[0]
         others = [row for folder, row in rows if folder.rpartition("-")[0] != model]
         own = [row for folder, row in rows if folder == name]
-        check: AttributeCheck = check_attribute("gender", "", ("female", "male"), others)
+        check: AttributeCheck = check_attribute(
+            "gender", "", ("female", "male"), others
+        )
         said = [row.truth for row in own if row.truth != UNKNOWN]
         judged = [row for row in own if row.answer != UNKNOWN]
         # These very prompts: images are what varies.
-        read = clustered_rate([row.answer == "female" for row in judged], [1] * len(judged))
+        read = clustered_rate(
+            [row.answer == "female" for row in judged], [1] * len(judged)
+        )
         true = check.classes[0].errors.corrected(read.value, read.low, read.high)
         people = said.count("female") / len(said)
         gaps.append((abs(read.value - people), abs(true.value - people)))
-        cells = [f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in (read, true)]
+        cells = [
+            f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in (read, true)
+        ]
         yield f"| {name} | {people:.2f} | {' | '.join(cells)} |"
     far = np.mean(gaps, axis=0)
     yield ""

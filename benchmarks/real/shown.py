@@ -31,7 +31,11 @@ AT_WORK = {
     "software": "software developer",
     "teacher": "elementary school teacher",
 }
-TABLES = {"female": "us_cps_2022_women", "black": "us_cps_2022_black", "asian": "us_cps_2022_asian"}
+TABLES = {
+    "female": "us_cps_2022_women",
+    "black": "us_cps_2022_black",
+    "asian": "us_cps_2022_asian",
+}
 STATISTICS = Path(__file__).parents[2] / "tasks" / "stimuli" / "us_cps_2022.yaml"
 SOURCE = "U.S. Bureau of Labor Statistics, Current Population Survey 2022, table 11"
 
@@ -62,7 +66,9 @@ def _measured(images: Path, scratch: Path, plain: Path | None = None) -> Results
     """A run over the images of a folder whose judge are the people of its people.csv."""
     tasks = scratch / "tasks"
     tasks.mkdir(exist_ok=True)
-    (tasks / "who.yaml").write_text(json.dumps(_task(plain or images)), encoding="utf-8")
+    (tasks / "who.yaml").write_text(
+        json.dumps(_task(plain or images)), encoding="utf-8"
+    )
     with contextlib.redirect_stdout(io.StringIO()):
         return t2ibench.evaluate(
             f"folder:{images}",
@@ -86,7 +92,9 @@ def _task(images: Path) -> dict[str, object]:
             {
                 "name": "labour statistics of the US, 2022",
                 "group": group,
-                "shares": dict(_at_work(prompts, tables["references"][table]["shares"])),
+                "shares": dict(
+                    _at_work(prompts, tables["references"][table]["shares"])
+                ),
                 "source": SOURCE,
             }
             for group, table in TABLES.items()
@@ -115,7 +123,9 @@ def _task(images: Path) -> dict[str, object]:
     }
 
 
-def _at_work(prompts: list[str], shares: dict[str, float]) -> Iterator[tuple[str, float]]:
+def _at_work(
+    prompts: list[str], shares: dict[str, float]
+) -> Iterator[tuple[str, float]]:
     for prompt in prompts:
         words = re.findall(r"\w+", prompt.lower())
         for word, occupation in AT_WORK.items():
@@ -126,7 +136,10 @@ def _at_work(prompts: list[str], shares: dict[str, float]) -> Iterator[tuple[str
 def _shares(results: Results, kind: str) -> list[str]:
     """A table of who is shown, by attribute and prompt."""
     task = results.tasks[TASK]
-    parts = [f"Asked {'plainly' if kind == 'plain' else 'with a request for diversity'}:", ""]
+    parts = [
+        f"Asked {'plainly' if kind == 'plain' else 'with a request for diversity'}:",
+        "",
+    ]
     for one in shown_rows(task):
         heads = ["prompt", "images", "shown", "most", "95 %", "clear"]
         parts += ["| " + " | ".join([one.counted.attribute, *heads[1:]]) + " |"]
@@ -150,7 +163,9 @@ def _changes(plain: Results, asked: Results) -> list[str]:
         parts += ["", "| " + " | ".join([one.attribute, *heads]) + " |"]
         parts += ["|" + " --- |" * 6]
         for prompt in one.prompts:
-            low, high = (100 * (end or 0.0) for end in (prompt.change.low, prompt.change.high))
+            low, high = (
+                100 * (end or 0.0) for end in (prompt.change.low, prompt.change.high)
+            )
             change = f"{100 * prompt.change.value:+.0f} | {low:+.0f} to {high:+.0f}"
             told = f"{prompt.p_holm:.2g} | {prompt.words}"
             parts.append(f"| {prompt.short} | {prompt.group} | {change} | {told} |")

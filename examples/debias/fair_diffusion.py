@@ -15,17 +15,86 @@ from typing import Any
 
 # Fair Diffusion looks prompts up in a list: others stay as they are.
 CONCEPTS = (
-    *("person", "accountant", "analyst", "announcer", "architect", "assistant", "attendant"),
-    *("auditor", "baker", "carpenter", "cashier", "ceo", "chef", "chemist", "chief", "cleaner"),
-    *("clerk", "computer programmer", "construction worker", "cook", "counselor", "designer"),
-    *("developer", "driver", "editor", "elementary school teacher", "engineer", "farmer"),
-    *("guard", "hairdresser", "housekeeper", "janitor", "laborer", "lawyer", "librarian"),
-    *("manager", "mechanic", "mover", "nurse", "pharmacist", "physician", "police officer"),
-    *("receptionist", "salesperson", "secretary", "sheriff", "supervisor", "tailor", "teacher"),
+    *(
+        "person",
+        "accountant",
+        "analyst",
+        "announcer",
+        "architect",
+        "assistant",
+        "attendant",
+    ),
+    *(
+        "auditor",
+        "baker",
+        "carpenter",
+        "cashier",
+        "ceo",
+        "chef",
+        "chemist",
+        "chief",
+        "cleaner",
+    ),
+    *(
+        "clerk",
+        "computer programmer",
+        "construction worker",
+        "cook",
+        "counselor",
+        "designer",
+    ),
+    *(
+        "developer",
+        "driver",
+        "editor",
+        "elementary school teacher",
+        "engineer",
+        "farmer",
+    ),
+    *(
+        "guard",
+        "hairdresser",
+        "housekeeper",
+        "janitor",
+        "laborer",
+        "lawyer",
+        "librarian",
+    ),
+    *(
+        "manager",
+        "mechanic",
+        "mover",
+        "nurse",
+        "pharmacist",
+        "physician",
+        "police officer",
+    ),
+    *(
+        "receptionist",
+        "salesperson",
+        "secretary",
+        "sheriff",
+        "supervisor",
+        "tailor",
+        "teacher",
+    ),
     *("worker", "writer"),
 )
 GENDERED = (
-    *("male", "female", "man", "woman", "men", "women", "boy", "girl", "he", "she", "his", "her"),
+    *(
+        "male",
+        "female",
+        "man",
+        "woman",
+        "men",
+        "women",
+        "boy",
+        "girl",
+        "he",
+        "she",
+        "his",
+        "her",
+    ),
     *("father", "mother", "son", "daughter", "brother", "sister", "husband", "wife"),
 )
 
@@ -66,11 +135,14 @@ def fair_diffusion(
     from diffusers import SemanticStableDiffusionPipeline
 
     if float(arguments.get("guidance", 7.5)) <= 1:
-        raise ValueError("semantic guidance needs guidance above 1, such as guidance=1.5")
+        raise ValueError(
+            "semantic guidance needs guidance above 1, such as guidance=1.5"
+        )
     taken = ("vae", "text_encoder", "tokenizer", "unet", "scheduler")
     parts = {name: pipeline.components[name] for name in taken}
     parts |= {
-        name: pipeline.components.get(name) for name in ("safety_checker", "feature_extractor")
+        name: pipeline.components.get(name)
+        for name in ("safety_checker", "feature_extractor")
     }
     checked = parts["safety_checker"] is not None
     steered = SemanticStableDiffusionPipeline(**parts, requires_safety_checker=checked)

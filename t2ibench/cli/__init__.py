@@ -21,7 +21,11 @@ VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 def _normalise(argv: Sequence[str]) -> list[str]:
     """Put in the default verb."""
     words = list(argv)
-    if words and words[0] not in VERBS and words[0] not in {"-h", "--help", "--version"}:
+    if (
+        words
+        and words[0] not in VERBS
+        and words[0] not in {"-h", "--help", "--version"}
+    ):
         if words[0].startswith("-"):
             return ["run", *words]
         from t2ibench.cli.failure import say

@@ -29,10 +29,14 @@ def add(verbs: Any) -> None:
         "what it violates, one line each; exit 1 if anything.",
     )
     add_flag(action, "spec SPEC", "as --model, --encoder, … takes it")
-    add_flag(action, "--kind", "by default that of the name", choices=check_adapter.KINDS)
+    add_flag(
+        action, "--kind", "by default that of the name", choices=check_adapter.KINDS
+    )
     add_flag(action, "--model-args k=v,…", "its arguments")
     add_flag(action, "--other-args k=v,…", "arguments that must change the fingerprint")
-    add_flag(action, "--prompt P", "try these prompts or texts; repeatable", action="append")
+    add_flag(
+        action, "--prompt P", "try these prompts or texts; repeatable", action="append"
+    )
     add_device(action)
     action.set_defaults(handler=check_adapter.run)
     action = actions.add_parser(
@@ -45,14 +49,20 @@ def add(verbs: Any) -> None:
     add_flag(action, "spec SPEC", "as --judge takes it")
     add_flag(action, "--judge-args k=v,…", "its arguments", default="")
     add_flag(
-        action, "--images DIR", "folders of images, as folder: reads them", nargs="+", required=True
+        action,
+        "--images DIR",
+        "folders of images, as folder: reads them",
+        nargs="+",
+        required=True,
     )
     add_flag(
         action,
         "--labels FILE",
         "people's labels, in each folder: a table of 'file' and a column an attribute (people.csv)",
     )
-    add_flag(action, "--columns k=NAME,…", "headings of the labels: image=Name", default="")
+    add_flag(
+        action, "--columns k=NAME,…", "headings of the labels: image=Name", default=""
+    )
     add_flag(action, "--sheet NAME", "the sheet of a workbook (the first)")
     add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
     add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
@@ -93,5 +103,8 @@ def run_agreement(arguments: argparse.Namespace) -> int:
             "Give runs of one model, read in several ways; `t2ibench compare` is for two models.",
         )
     pairs = agreements(found)
-    print(render(arguments.format, agreement_table(pairs)) if pairs else f"{NOTHING}\n", end="")
+    print(
+        render(arguments.format, agreement_table(pairs)) if pairs else f"{NOTHING}\n",
+        end="",
+    )
     return 0

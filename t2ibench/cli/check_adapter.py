@@ -27,7 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
         count = len(lines)
         print(f"{count} problem{'s' if count != 1 else ''} found in the {kind}.")
         return 1
-    print(f"{arguments.spec}: meets the contract of a{'n' if kind[0] in 'aeiou' else ''} {kind}.")
+    print(
+        f"{arguments.spec}: meets the contract of a{'n' if kind[0] in 'aeiou' else ''} {kind}."
+    )
     return 0
 
 
@@ -38,13 +40,18 @@ def _kind_of(spec: str) -> str:
     from t2ibench.registry import is_target, load_target
 
     for kind in KINDS:
-        if find_registered(load_target(f"t2ibench.models.{kind}s:{kind.upper()}S"), spec):
+        if find_registered(
+            load_target(f"t2ibench.models.{kind}s:{kind.upper()}S"), spec
+        ):
             return kind
     if is_target(spec) and spec.partition(":")[0] not in GENERATORS:
         # A class tells by its members; a function is taken for one that makes a generator.
         value = load_target(spec)
         members = {"encode_images": "encoder", "answer": "judge"}
-        return next((kind for name, kind in members.items() if hasattr(value, name)), "generator")
+        return next(
+            (kind for name, kind in members.items() if hasattr(value, name)),
+            "generator",
+        )
     return "generator"
 
 

@@ -21,7 +21,8 @@ _CLASS_WIDTH = 18
 _NOTES = 10
 _LABELS = "people.csv"
 _ALIKE = (
-    "These errors hold for images like these: of other models, prompts or styles they may differ."
+    "These errors hold for images like these: of other models, prompts or styles "
+    "they may differ."
 )
 
 
@@ -86,13 +87,19 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
 def _progress(done: int, total: int) -> None:
     """On a terminal, how far it is."""
     if sys.stderr.isatty():
-        print(f"\r{done} of {total} answers", end="" if done < total else "\n", file=sys.stderr)
+        print(
+            f"\r{done} of {total} answers",
+            end="" if done < total else "\n",
+            file=sys.stderr,
+        )
 
 
 def check_lines(check: JudgeCheck) -> list[str]:
     """A check as text of 80 columns."""
     source = ", ".join(check.source)
-    lines = textwrap.wrap(f"{check.judge} on {check.images} labelled images of {source}", _WIDTH)
+    lines = textwrap.wrap(
+        f"{check.judge} on {check.images} labelled images of {source}", _WIDTH
+    )
     for one in check.attributes:
         lines += ["", *textwrap.wrap(f"{one.attribute}: {one.question}", _WIDTH)]
         if any(found.sensitivity.images for found in one.classes):
@@ -115,7 +122,9 @@ def _table(one: AttributeCheck) -> list[str]:
         for found in one.classes
     ]
     headers = ["shown as", "images", "answered", "sensitivity", "specificity"]
-    lines = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True).splitlines()
+    lines = tabulate(
+        rows, headers=headers, tablefmt="simple", disable_numparse=True
+    ).splitlines()
     if one.no_class:
         lines.append(
             f"none of these, or several: {one.no_class} images, answered {one.no_class_answered}"
@@ -156,5 +165,8 @@ def _summary(trial: Trial) -> list[str]:
         "Asked again, one by one and backwards: "
         f"{trial.same_again} of {trial.asked_again} the same."
     ]
-    lines += [f"{count} without an answer: {reason}" for reason, count in trial.reasons.items()]
+    lines += [
+        f"{count} without an answer: {reason}"
+        for reason, count in trial.reasons.items()
+    ]
     return [part for line in lines for part in textwrap.wrap(line, _WIDTH)]

@@ -27,7 +27,8 @@ _NOTE = (
     "whether both lean alike; Holm's correction is over the headlines, and over the rows of each "
     "task. A verdict is one task at a time, without it."
 )
-_READ = ("md", "latex")  # formats that people read: prompts come first, in a table of their own
+# formats that people read: prompts come first, in a table of their own
+_READ = ("md", "latex")
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
     "measures it where the prompts are embedded, and the run's command where they are not."
@@ -73,14 +74,26 @@ def run(arguments: argparse.Namespace) -> int:
     for path, results in zip(paths, both, strict=True):
         if results.partial:
             why = results.what_is_missing
-            print(f"{path}: {why[0].lower()}{why[1:]}; not a result to report.", file=sys.stderr)
+            print(
+                f"{path}: {why[0].lower()}{why[1:]}; not a result to report.",
+                file=sys.stderr,
+            )
     if not found:
-        raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
+        raise T2IBenchError(
+            "The two runs have no task in common.", "Run both on the same tasks."
+        )
     # What tells the runs apart: their names, their folders', or where they are.
-    titles, folders = [one.title for one in both], [path.resolve().name for path in paths]
+    titles, folders = (
+        [one.title for one in both],
+        [path.resolve().name for path in paths],
+    )
     choices = (titles, folders, [arguments.first, arguments.second])
     names = next((one for one in choices if len(set(one)) == 2), choices[-1])
-    shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
+    shown = [
+        one
+        for one in found
+        if not one.row or (arguments.rows and one.value is not None)
+    ]
     rewriting = rewriting_line(first, second)
     further = [*unread_lines(first, second, names), *([rewriting] if rewriting else [])]
     table = comparison_table(shown, names, level_of(first), agreement, further)
@@ -88,7 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
     table = replace(table, records=[*table.records, *asked])
     if prompts and arguments.format in _READ:
         print(render(arguments.format, prompts_table(prompts, names, (first, second))))
-    measured = [any(task.text_image_alignment for task in one.tasks.values()) for one in both]
+    measured = [
+        any(task.text_image_alignment for task in one.tasks.values()) for one in both
+    ]
     if not agreement and any(measured):
         print(_NOT_MEASURED, file=sys.stderr)
     print(render(arguments.format, table), end="")
@@ -139,7 +154,15 @@ def comparison_table(
         "squares, after Holm's correction."
     )
     headers = [
-        *("Task", "Row", *names, "Items, p (Holm)", "Change", interval_name, "p (Holm)"),
+        *(
+            "Task",
+            "Row",
+            *names,
+            "Items, p (Holm)",
+            "Change",
+            interval_name,
+            "p (Holm)",
+        ),
         *("Verdict", "Note"),
     ]
     records += [_agreement_record(one) for one in agreement]
@@ -150,7 +173,9 @@ def comparison_table(
 
 
 def prompts_table(
-    changes: Sequence[AttributeChange], names: Sequence[str], both: tuple[Results, Results]
+    changes: Sequence[AttributeChange],
+    names: Sequence[str],
+    both: tuple[Results, Results],
 ) -> Table:
     """Who is shown as what in both runs, prompt by prompt, and what changed in words."""
     from t2ibench.methods.core.describe import counts_text, people
@@ -161,7 +186,9 @@ def prompts_table(
     rows = []
     for one in changes:
         for prompt in one.prompts:
-            low, high = (100 * (end or 0.0) for end in (prompt.change.low, prompt.change.high))
+            low, high = (
+                100 * (end or 0.0) for end in (prompt.change.low, prompt.change.high)
+            )
             rows.append(
                 [
                     one.task,
@@ -203,7 +230,11 @@ def _distances(prompt: PromptChange, reference: float) -> str:
 
 _COLUMNS = (
     *("task", "row", "score", "scale"),
-    *(f"{name}{end}" for name in ("old", "new", "change") for end in ("", "_low", "_high")),
+    *(
+        f"{name}{end}"
+        for name in ("old", "new", "change")
+        for end in ("", "_low", "_high")
+    ),
     *("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired"),
     *("comparable", "verdict", "leans_less", "notes"),
 )
@@ -223,7 +254,11 @@ def _prompt_record(one: AttributeChange, prompt: PromptChange) -> Mapping[str, A
         task=one.task,
         row=f"{one.attribute}: {prompt.first.counted.name}",
         score=f"share:{prompt.group}",
-        **{"old": old, "new": new, **_ends("change", change.value, change.low, change.high)},
+        **{
+            "old": old,
+            "new": new,
+            **_ends("change", change.value, change.low, change.high),
+        },
         **{"p_holm": prompt.p_holm, "paired": False, "notes": prompt.words},
         comparable=True,
     )
@@ -250,7 +285,15 @@ def _difference_record(one: Difference) -> Mapping[str, Any]:
     from t2ibench.results.comparison import told_in_words
 
     scale = getattr(one.first, "scale", None)
-    same = ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired", "comparable")
+    same = (
+        "p",
+        "p_holm",
+        "p_items",
+        "p_items_holm",
+        "detectable",
+        "paired",
+        "comparable",
+    )
     change = (one.change.value, one.change.low, one.change.high) if one.change else ()
     return _record(
         **{"task": one.task, "row": one.row, "score": one.name},
@@ -259,7 +302,9 @@ def _difference_record(one: Difference) -> Mapping[str, Any]:
         **_ends("change", *change),
         scale=_SCALES.get(str(scale), scale),
         verdict=told_in_words(one, "old", "new"),
-        leans_less={"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
+        leans_less={"first": "old", "second": "new"}.get(
+            one.verdict or "", one.verdict
+        ),
         notes="; ".join(one.notes),
     )
 

@@ -66,16 +66,22 @@ def show(prepared: Prepared, verbose: bool = False) -> None:
     )
     lines += _estimate(prepared, todo)
     for line in lines:
-        print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
+        print(
+            textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        )
 
 
 def _prompts(prepared: Prepared, left: Sequence[ImageRequest]) -> None:
     waiting = Counter(request.prompt for request in left)
     print("Prompts (images, to generate):")
     for prompt, count in sorted(prepared.plan.prompts.items()):
-        print(f"  {count:5d} {waiting[prompt]:5d}  {json.dumps(prompt, ensure_ascii=False)}")
+        print(
+            f"  {count:5d} {waiting[prompt]:5d}  {json.dumps(prompt, ensure_ascii=False)}"
+        )
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
-        print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
+        print(
+            f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}"
+        )
     print()
 
 
@@ -89,9 +95,12 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     for name, needed in tasks.items():
         counts: Counter[str] = Counter()
         for one in needed:
-            counts |= Counter(one.images_by_prompt)  # an image that several ask for is made once
+            # an image that several ask for is made once
+            counts |= Counter(one.images_by_prompt)
         todo = sum(request.index < counts[request.prompt] for request in left)
-        answers = sum(need.images for one in needed for need in (*one.questions, *one.checks))
+        answers = sum(
+            need.images for one in needed for need in (*one.questions, *one.checks)
+        )
         rows.append([name, len(needed), len(counts), counts.total(), todo, answers])
     headers = ["", "Tasks", "Prompts", "Images", "To make", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple", intfmt=","))
@@ -104,7 +113,11 @@ def _heading(prepared: Prepared) -> list[str]:
     if (rewriter := prepared.rewriter) is not None:
         left = len(to_rewrite(prepared))
         unit = "an image" if rewriter.per == "image" else "a prompt"
-        calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
+        calls = (
+            f"{left} rewritings have to be made"
+            if left
+            else "nothing has to be rewritten"
+        )
         one = f"{rewriter.name}, one rewriting {unit}"
         lines.append(f"Rewriter: {one}; {calls} before the first image")
     if plan.needs_encoder:
@@ -112,7 +125,9 @@ def _heading(prepared: Prepared) -> list[str]:
     if plan.questions:
         lines.append(f"Judges: {', '.join(prepared.settings.judge)}")
     if absent := _not_here(prepared):
-        lines.append(f"Not on this machine yet: {absent}; `t2ibench prefetch` downloads them.")
+        lines.append(
+            f"Not on this machine yet: {absent}; `t2ibench prefetch` downloads them."
+        )
     try:  # workers may be on other machines
         choose_device(prepared.settings.device)
     except T2IBenchError as error:
@@ -125,7 +140,9 @@ def _not_here(prepared: Prepared) -> str:
     generate_only = prepared.settings.generate_only
     models = needed_models(prepared, generate_only=generate_only)
     states = [local_state(state) for model in models for state in model.states()]
-    return ", ".join(dict.fromkeys(state.download.repository for state in states if not state.here))
+    return ", ".join(
+        dict.fromkeys(state.download.repository for state in states if not state.here)
+    )
 
 
 def _estimate(prepared: Prepared, todo: int) -> list[str]:
@@ -142,14 +159,19 @@ def _estimate(prepared: Prepared, todo: int) -> list[str]:
         )
         ways = fitting or "--tasks core, a short suite, or --model-args steps=…"
         lines.append(f"{most:,} images fit into 2 hours: {ways}.")
-    return [*lines, "Leave --dry-run out to run it; --verbose lists every task and prompt."]
+    return [
+        *lines,
+        "Leave --dry-run out to run it; --verbose lists every task and prompt.",
+    ]
 
 
 def _budget(prepared: Prepared, todo: int) -> list[str]:
     """Whether --max-cost suffices for the missing images, and what fits into it."""
     most = prepared.settings.max_cost
     price = (
-        prepared.generator.price_per_image() if isinstance(prepared.generator, HasPrice) else None
+        prepared.generator.price_per_image()
+        if isinstance(prepared.generator, HasPrice)
+        else None
     )
     if most is None or not price or not todo:
         return []
@@ -157,7 +179,9 @@ def _budget(prepared: Prepared, todo: int) -> list[str]:
     total = before + todo * price
     paid = f", {before:,.2f} of them spent before," if before else ""
     if total <= most * (1 + 1e-9):
-        return [f"--max-cost {most:g} suffices: the run costs {total:,.2f}{paid} at most."]
+        return [
+            f"--max-cost {most:g} suffices: the run costs {total:,.2f}{paid} at most."
+        ]
     affordable = max(0, int((most - before) / price + 1e-9))
     lines = [
         f"--max-cost {most:g} does not suffice: the run costs {total:,.2f}{paid} and would end "
@@ -172,7 +196,9 @@ def _budget(prepared: Prepared, todo: int) -> list[str]:
     elif prepared.settings.shard is None:
         least = smallest_run(prepared)
         cost = f"{before + least * price:,.2f}"
-        lines.append(f"No smaller run fits: one image of each prompt ({least:,}) costs {cost}.")
+        lines.append(
+            f"No smaller run fits: one image of each prompt ({least:,}) costs {cost}."
+        )
     return lines
 
 
@@ -180,7 +206,10 @@ def _speed(prepared: Prepared) -> tuple[float | None, str]:
     """Seconds an image, None where nobody has measured it, and in words where that is from."""
     rate = prepared.folder.record.speed()
     if rate is not None:
-        return 1 / rate, f"at the {rate:.1f} images a second of the last run, all included."
+        return (
+            1 / rate,
+            f"at the {rate:.1f} images a second of the last run, all included.",
+        )
     measure = "`--limit 1` makes a short run to measure it."
     published = PUBLISHED.get(str(prepared.settings.model))
     if published is None:
@@ -189,4 +218,7 @@ def _speed(prepared: Prepared) -> tuple[float | None, str]:
     steps = int(given) if given.isdecimal() else published.steps
     seconds = published.at(steps)
     source = f"published for one {published.gpu} ({published.source})"
-    return seconds, f"at {seconds:.1f} seconds an image of {steps} steps, {source}. {measure}"
+    return (
+        seconds,
+        f"at {seconds:.1f} seconds an image of {steps} steps, {source}. {measure}",
+    )

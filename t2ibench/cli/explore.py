@@ -47,18 +47,23 @@ def run(arguments: argparse.Namespace) -> int:
     if not paths:
         runs = list(Path("runs").glob("*/run.db"))
         if not runs:
-            raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
+            raise T2IBenchError(
+                "No runs in ./runs.", "Give a run folder, or a folder of images."
+            )
         paths = [max(runs, key=lambda path: path.stat().st_mtime).parent]
     for path in paths:
         if not path.is_dir():
             raise T2IBenchError(
-                f"No such folder: '{path}'.", "Give a run folder, or a folder of images."
+                f"No such folder: '{path}'.",
+                "Give a run folder, or a folder of images.",
             )
     listener = _listener(arguments.port)  # before anything takes its time
     collection = open_collection(paths, arguments.encoder, reporter, arguments.device)
     start = first_state(collection, arguments.anchors)
     source = collection.sources[0]
-    session = source.folder / ("explorer" if source.run else ".t2ibench") / "session.json"
+    session = (
+        source.folder / ("explorer" if source.run else ".t2ibench") / "session.json"
+    )
     explorer = Explorer(collection, start, session)
     port = int(listener.getsockname()[1])
     address = f"http://127.0.0.1:{port}/"
@@ -66,7 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.open:
         webbrowser.open(address)
     server = uvicorn.Server(
-        uvicorn.Config(create_app(explorer, port), log_level="warning", access_log=False)
+        uvicorn.Config(
+            create_app(explorer, port), log_level="warning", access_log=False
+        )
     )
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listener])

@@ -47,7 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Write or send what was asked for."""
     if arguments.log_args and not arguments.destinations:
         raise T2IBenchError("--log-args needs --to.", "Name a destination: --to wandb")
-    return _export_results(arguments) if arguments.destinations else _export_images(arguments)
+    return (
+        _export_results(arguments)
+        if arguments.destinations
+        else _export_images(arguments)
+    )
 
 
 def _export_results(arguments: argparse.Namespace) -> int:
@@ -63,7 +67,11 @@ def _export_results(arguments: argparse.Namespace) -> int:
     )
     path = Path(arguments.run)
     results = read_results(path)
-    return 0 if send_results(destinations, results, folder_of(path), ConsoleReporter()) else 1
+    return (
+        0
+        if send_results(destinations, results, folder_of(path), ConsoleReporter())
+        else 1
+    )
 
 
 def _export_images(arguments: argparse.Namespace) -> int:

@@ -47,7 +47,8 @@ def flush_output(last: str = "") -> OSError | None:
         sys.stdout.write(last)
         sys.stdout.flush()
     except OSError as error:
-        with contextlib.suppress(OSError, ValueError):  # or Python would say it again at the end
+        # or Python would say it again at the end
+        with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.stdout.flush()
         return error
@@ -108,13 +109,23 @@ def explain(error: BaseException) -> int:
         say(str(error))
         return 1
     if isinstance(error, OSError):
-        lost = flush_output("\n") if error.errno in _STREAM and error.filename is None else None
+        lost = (
+            flush_output("\n")
+            if error.errno in _STREAM and error.filename is None
+            else None
+        )
         if lost is not None:
             return output_lost(lost, 0)
         if error.filename is not None:
             path = Path(os.fsdecode(error.filename))
             reason, advice = why(error, path)
-            say(one_line(f"{shown(path, 400)}: {reason}. {advice or ''} {KEPT}".replace("  ", " ")))
+            say(
+                one_line(
+                    f"{shown(path, 400)}: {reason}. {advice or ''} {KEPT}".replace(
+                        "  ", " "
+                    )
+                )
+            )
             return 1
     what = f"{type(error).__name__}: {first_line(error)}"
     if _out_of_memory(error):
@@ -135,4 +146,6 @@ def print_traceback(error: BaseException) -> None:
 def _out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in _MEMORY)
+    return isinstance(error, RuntimeError) and any(
+        words in str(error) for words in _MEMORY
+    )

@@ -37,15 +37,21 @@ def add(verbs: Any) -> None:
         epilog=_EXAMPLES,
     )
     actions = label.add_subparsers(title="actions", metavar="ACTION", required=True)
-    export = actions.add_parser("export", help="draw a sample; write a sheet and a page")
+    export = actions.add_parser(
+        "export", help="draw a sample; write a sheet and a page"
+    )
     add_flag(export, "run RUN", "a run folder, such as runs/toy")
-    add_flag(export, "--images N", "images a question (200)", type=positive, default=200)
+    add_flag(
+        export, "--images N", "images a question (200)", type=positive, default=200
+    )
     add_flag(export, "--question Q", "only this question; repeatable", action="append")
     add_flag(export, "--unknown", "only images that a judge could name no class for")
     add_flag(export, "--seed N", "of the sample", type=not_negative, default=0)
     add_flag(export, "--output DIR", "by default RUN/labels")
     export.set_defaults(handler=run_export)
-    take = actions.add_parser("import", help="store the answers of a filled sheet with the run")
+    take = actions.add_parser(
+        "import", help="store the answers of a filled sheet with the run"
+    )
     add_flag(take, "run RUN", "the run that the sheet was exported from")
     add_flag(take, "file FILE", "the filled sheet, CSV or XLSX")
     add_flag(
@@ -54,14 +60,20 @@ def add(verbs: Any) -> None:
         "who filled it; several may label (default: what a column 'labeller' says, else 1)",
     )
     add_flag(
-        take, "--columns k=NAME,…", "headings of the sheet: id=Nummer,answer=Antwort", default=""
+        take,
+        "--columns k=NAME,…",
+        "headings of the sheet: id=Nummer,answer=Antwort",
+        default="",
     )
     add_flag(take, "--sheet NAME", "the sheet of a workbook (the first)")
     take.set_defaults(handler=run_import)
     agree = actions.add_parser(
-        "agree", help="show how far people agree, which images they dispute, and judges with them"
+        "agree",
+        help="show how far people agree, which images they dispute, and judges with them",
     )
-    add_flag(agree, "run RUN", "a run with imported labels, or answers of several people")
+    add_flag(
+        agree, "run RUN", "a run with imported labels, or answers of several people"
+    )
     add_flag(
         agree,
         "--format F",
@@ -81,7 +93,9 @@ def run_export(arguments: argparse.Namespace) -> int:
 
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
-    known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
+    known = sorted(
+        {q for asked in plan.questions.values() for q, classes in asked if classes}
+    )
     wanted = arguments.question or []
     for question in wanted:
         if question not in known:
@@ -94,7 +108,9 @@ def run_export(arguments: argparse.Namespace) -> int:
         judges = open_stores(folder.database, {}, folder.record.judges).judges.values()
     items = draw_sample(plan, images, arguments.images, arguments.seed, wanted, judges)
     if arguments.unknown and not items:
-        raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
+        raise T2IBenchError(
+            f"The judges of {arguments.run} named a class for every image."
+        )
     if not items:
         raise T2IBenchError(
             f"{arguments.run} has no answered question with classes.",
@@ -105,7 +121,9 @@ def run_export(arguments: argparse.Namespace) -> int:
     questions = len({(item.question, item.classes) for item in items})
     plural = "s" if questions != 1 else ""
     print(f"{len(items)} images of {questions} question{plural}: {output / SHEET}")
-    print(f"Open {output / PAGE} in a browser to answer, or fill the column 'answer'. Then:")
+    print(
+        f"Open {output / PAGE} in a browser to answer, or fill the column 'answer'. Then:"
+    )
     print(f"  t2ibench label import {arguments.run} {output / SHEET} --labeller NAME")
     return 0
 
@@ -136,7 +154,9 @@ def run_import(arguments: argparse.Namespace) -> int:
     for line in filled.notes:
         print(line)
     if not labels:
-        raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
+        raise T2IBenchError(
+            f"{arguments.file} holds no answer.", "Fill its column 'answer'."
+        )
     store = LabelStore(folder.database)
     before = len(store)
     if damage := folder.database.damage():
@@ -144,7 +164,9 @@ def run_import(arguments: argparse.Namespace) -> int:
     store.add(labels)
     people = ", ".join(sorted({label.labeller for label in labels}))
     print(f"{len(labels)} answers of {people}, {len(store) - before} of them new.")
-    print("They correct the judge, and stand alone where no judge has named a class. Now:")
+    print(
+        "They correct the judge, and stand alone where no judge has named a class. Now:"
+    )
     print(f"  t2ibench score {arguments.run}")
     return 0
 
@@ -178,7 +200,10 @@ def run_agree(arguments: argparse.Namespace) -> int:
         return 0
     tables: list[Table] = []
     if agreement.people:
-        tables = [agreement_table(agreement.people), *([disputed] if disputed.rows else [])]
+        tables = [
+            agreement_table(agreement.people),
+            *([disputed] if disputed.rows else []),
+        ]
     if agreement.judges:
         tables.append(_of_judges(agreement.judges))
     print("\n".join(render(arguments.format, table) for table in tables), end="")
@@ -188,7 +213,9 @@ def run_agree(arguments: argparse.Namespace) -> int:
 def _as_json(agreement: RunAgreement) -> str:
     people = [question.model_dump(mode="json") for question in agreement.people]
     judges = [asdict(judge) for judge in agreement.judges]
-    return json.dumps({"people": people, "judges": judges}, ensure_ascii=False, indent=1)
+    return json.dumps(
+        {"people": people, "judges": judges}, ensure_ascii=False, indent=1
+    )
 
 
 def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
@@ -196,11 +223,29 @@ def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
     from t2ibench.reports.cells import number
     from t2ibench.reports.writers import Table
 
-    heads = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
+    heads = [
+        "Question",
+        "Judge",
+        "Images",
+        "Accuracy",
+        "Macro-F1",
+        "Kappa",
+        "Alpha",
+        "People",
+    ]
     rows = [
         [
             *(judge.question, judge.judge, str(judge.n)),
-            *map(number, (judge.accuracy, judge.macro_f1, judge.kappa, judge.alpha, judge.people)),
+            *map(
+                number,
+                (
+                    judge.accuracy,
+                    judge.macro_f1,
+                    judge.kappa,
+                    judge.alpha,
+                    judge.people,
+                ),
+            ),
         ]
         for judge in judges
     ]

@@ -34,7 +34,9 @@ def add(verbs: Any) -> None:
     actions = board.add_subparsers(metavar="ACTION", required=True)
 
     def action(name: str, handler: Any, text: str, more: str) -> Any:
-        added = actions.add_parser(name, help=text, description=f"{text.capitalize()}. {more}")
+        added = actions.add_parser(
+            name, help=text, description=f"{text.capitalize()}. {more}"
+        )
         added.set_defaults(handler=handler)
         return added
 
@@ -52,7 +54,9 @@ def add(verbs: Any) -> None:
     card = of.add_argument_group("the model's card", "shown as stated by the submitter")
     add_flag(card, "--licence NAME", "of the weights, such as apache-2.0")
     add_flag(card, "--parameters N", "their number, such as 0.9B")
-    add_flag(card, "--released DATE", "when the model came out: 2026-05-01, 2026-05 or 2026")
+    add_flag(
+        card, "--released DATE", "when the model came out: 2026-05-01, 2026-05 or 2026"
+    )
     add_flag(card, "--submitter NAME", "who submits it")
     add_flag(card, "--submitted DATE", "when")
     add_flag(card, "--url URL", "a page about the model")
@@ -60,13 +64,24 @@ def add(verbs: Any) -> None:
     add_flag(card, "--weights", weights, choices=("open", "hosted"))
     says = "Says reproduced, partly reproduced, recomputed or refused, and why."
     of = action("verify", check, "recompute every score of submissions", says)
-    add_flag(of, "folders DIR", f"submissions, or folders of them (default: {_HOME})", nargs="*")
+    add_flag(
+        of,
+        "folders DIR",
+        f"submissions, or folders of them (default: {_HOME})",
+        nargs="*",
+    )
     seed = "choose the images of an earlier check, which said its seed (random)"
     add_flag(of, "--seed N", seed, type=not_negative)
     _add_checks(of)
-    left_out = "One that is refused is left out, and one without evidence is not ranked."
-    of = action("build", build, "verify every submission and write the static site", left_out)
-    add_flag(of, "folder DIR", f"the folder of all submissions (default: {_HOME})", nargs="?")
+    left_out = (
+        "One that is refused is left out, and one without evidence is not ranked."
+    )
+    of = action(
+        "build", build, "verify every submission and write the static site", left_out
+    )
+    add_flag(
+        of, "folder DIR", f"the folder of all submissions (default: {_HOME})", nargs="?"
+    )
     add_flag(of, "--output DIR", "the site's folder (site)", default="site")
     add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
     add_flag(of, "--submissions DIR", "the same as DIR")
@@ -77,7 +92,9 @@ def _add_checks(action: Any) -> None:
     """Add the flags of verification."""
     draw = "make N images of each again, embed them and all texts, ask the judges (0)"
     add_flag(action, "--draw N", draw, type=not_negative, default=0)
-    add_flag(action, "--minutes N", "how long each may take (60)", type=positive, default=60)
+    add_flag(
+        action, "--minutes N", "how long each may take (60)", type=positive, default=60
+    )
     keep = "keep verdicts there and recall them; outside of the checkout, where no pull request can"
     add_flag(action, "--verdicts DIR", f"{keep} write")
 
@@ -112,7 +129,9 @@ def submit(arguments: argparse.Namespace) -> int:
         packed.replace(folder)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
-    reporter.say(f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder.")
+    reporter.say(
+        f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder."
+    )
     return 0
 
 
@@ -128,7 +147,9 @@ def _card(arguments: argparse.Namespace) -> Card:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         said = first["msg"].removeprefix("Value error, ")
-        raise T2IBenchError(f"--{first['loc'][0]} {given[str(first['loc'][0])]}: {said}.") from None
+        raise T2IBenchError(
+            f"--{first['loc'][0]} {given[str(first['loc'][0])]}: {said}."
+        ) from None
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -174,7 +195,8 @@ def build(arguments: argparse.Namespace) -> int:
     from t2ibench.store.file_errors import disk_errors
 
     output = Path(arguments.output)
-    with disk_errors(output):  # before the submissions are verified, which takes a while
+    # before the submissions are verified, which takes a while
+    with disk_errors(output):
         output.mkdir(parents=True, exist_ok=True)
     root = Path(_folder_of_all(arguments))
     tell = functools.partial(print, file=sys.stderr, flush=True)
@@ -193,7 +215,9 @@ def build(arguments: argparse.Namespace) -> int:
 
 def _folder_of_all(arguments: argparse.Namespace) -> str:
     """The folder of all submissions, which is given as an argument, as to verify, or as a flag."""
-    given = [path for path in (arguments.folder, arguments.submissions) if path is not None]
+    given = [
+        path for path in (arguments.folder, arguments.submissions) if path is not None
+    ]
     if len(set(given)) > 1:
         raise T2IBenchError(
             f"Two folders of submissions are given: {shown(given[0])}, --submissions "

@@ -65,7 +65,9 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "methods": ("t2ibench.methods:METHODS", _described),
     "models": (
         "t2ibench.models.generators:GENERATORS",
-        partial(_adapters, aliases="t2ibench.models.generators:ALIASES", behind="toyland"),
+        partial(
+            _adapters, aliases="t2ibench.models.generators:ALIASES", behind="toyland"
+        ),
     ),
     "encoders": ("t2ibench.models.encoders:ENCODERS", _adapters),
     "judges": (
@@ -177,7 +179,15 @@ def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
     table = [shown_row(row) for row in rows]
     widths = _widths(table, shutil.get_terminal_size((_WIDTH, 24)).columns)
     align = ("left", "left", "right", "left")
-    print(tabulate(table, headers="keys", tablefmt="simple", maxcolwidths=widths, colalign=align))
+    print(
+        tabulate(
+            table,
+            headers="keys",
+            tablefmt="simple",
+            maxcolwidths=widths,
+            colalign=align,
+        )
+    )
 
 
 def _print_task(task: LoadedTask, arguments: argparse.Namespace) -> None:
@@ -202,11 +212,20 @@ def _print_rows(rows: list[Row], as_json: bool) -> None:
         origin = row.pop("from", _OWN)
         if foreign:
             row["from"] = "" if origin == _OWN else origin
-        texts = (", ".join(cell) if isinstance(cell, list) else cell for cell in row.values())
+        texts = (
+            ", ".join(cell) if isinstance(cell, list) else cell for cell in row.values()
+        )
         table.append(dict(zip(row, texts, strict=True)))
     # Into a pipe none is cut.
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print(tabulate(table, headers="keys", tablefmt="simple", maxcolwidths=_widths(table, columns)))
+    print(
+        tabulate(
+            table,
+            headers="keys",
+            tablefmt="simple",
+            maxcolwidths=_widths(table, columns),
+        )
+    )
 
 
 def _widths(rows: list[Row], columns: int | None) -> list[int | None]:

@@ -144,7 +144,9 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
         yield from _labelled("Prompts", prompts, most, "prompts")
         if not prompts:
             yield from _labelled("Texts", list(asked.texts), most, "texts")
-        questions = [_question_text(text, classes) for text, classes in _questions(asked)]
+        questions = [
+            _question_text(text, classes) for text, classes in _questions(asked)
+        ]
         yield from _labelled("Questions", questions, most, "questions to the judge")
     published = [
         f"{entry.model}: {name} {value:g} ({entry.source})"
@@ -154,7 +156,10 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
     yield from _labelled("Published", published, most, "values")
     yield from _labelled("Limits", list(spec.notes), None, "notes")
     yield "Source", spec.citation
-    yield "Version", f"{spec.version}, SHA-256 {task.hash[:16]}… over all that decides a score"
+    yield (
+        "Version",
+        f"{spec.version}, SHA-256 {task.hash[:16]}… over all that decides a score",
+    )
     yield "File", str(task.path)
 
 
@@ -170,15 +175,23 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
     """How many images a task takes, and who reads them."""
     if asked is None:
         pool = task.spec.awaits
-        return "?" if pool is None else f"as many as its captions give; it needs {pool.flag}"
+        return (
+            "?"
+            if pool is None
+            else f"as many as its captions give; it needs {pool.flag}"
+        )
     if not asked.n_images:
-        return f"none: {len(asked.texts):,} texts, which describe the text encoder alone"
+        return (
+            f"none: {len(asked.texts):,} texts, which describe the text encoder alone"
+        )
     readers = ["an encoder"] if asked.embeds else []
     answers = sum(need.images for need in asked.questions)
     if answers:
         readers.append(f"a judge ({answers:,} answers)")
     by = " and ".join(readers)
-    return f"{asked.n_images:,} of {len(asked.images_by_prompt):,} prompts, read by {by}"
+    return (
+        f"{asked.n_images:,} of {len(asked.images_by_prompt):,} prompts, read by {by}"
+    )
 
 
 def _labelled(
@@ -272,7 +285,11 @@ def _sets_in(value: object, key: str) -> Iterator[NamedSet]:
 def _members(part: BaseModel) -> tuple[str, ...]:
     for key in _MEMBERS:
         words = getattr(part, key, None)
-        if isinstance(words, tuple) and words and all(isinstance(word, str) for word in words):
+        if (
+            isinstance(words, tuple)
+            and words
+            and all(isinstance(word, str) for word in words)
+        ):
             return words
     return ()
 

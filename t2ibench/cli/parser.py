@@ -30,7 +30,9 @@ def build_parser() -> Parser:
         description="Measure social bias in text-to-image models: standard tests, "
         "with intervals, controls and provenance.",
     )
-    parser.add_argument("--version", action="version", version=f"t2ibench {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"t2ibench {__version__}"
+    )
     verbs = Commands(parser)
     for name in VERBS:
         if name != "merge":  # `score` adds it

@@ -52,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.power.designs import Goal, plan
     from t2ibench.power.pilots import run_pilots
 
-    names = [name.strip() for name in (arguments.tasks or "").split(",") if name.strip()]
+    names = [
+        name.strip() for name in (arguments.tasks or "").split(",") if name.strip()
+    ]
     pilots = run_pilots(Path(arguments.run), names)
     goal = Goal(arguments.effect, arguments.width, arguments.power)
     shown = 0

@@ -37,7 +37,9 @@ def add(verbs: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_flag(verb, "named MODEL", "model of the run, as for --model", nargs="?")
-    what, *_ = add_settings(verb, dry_run="list what is needed and what is here; download nothing")
+    what, *_ = add_settings(
+        verb, dry_run="list what is needed and what is here; download nothing"
+    )
     add_flag(what, "--preset PAPER", PRESET)
     verb.set_defaults(handler=run)
 
@@ -91,8 +93,12 @@ def look_up(states: Sequence[DownloadState]) -> str:
             continue
         try:
             hub_state(state)
-        except Exception as error:  # the client's own classes change with the library below it
-            state.problem = refusal_of(state.download.repository, state.download.revision, error)
+        except (
+            Exception
+        ) as error:  # the client's own classes change with the library below it
+            state.problem = refusal_of(
+                state.download.repository, state.download.revision, error
+            )
     return unreachable
 
 
@@ -108,8 +114,13 @@ def _fetched(state: DownloadState, reporter: Any) -> bool:
     try:
         fetch(state)
         hub_state(state)
-    except (Exception, T2IBenchError) as error:  # one that fails does not lose the others
-        reporter.warn(f"{download.repository} could not be downloaded: {first_line(error)}")
+    except (
+        Exception,
+        T2IBenchError,
+    ) as error:  # one that fails does not lose the others
+        reporter.warn(
+            f"{download.repository} could not be downloaded: {first_line(error)}"
+        )
         return False
     if not state.here:
         names = ", ".join(state.missing[:3]) or state.problem
@@ -139,13 +150,17 @@ def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) 
         print()
     for model in models:
         if model.downloads is None:
-            print(f"{model.role} {model.name}: code of your own; what it downloads is not known.")
+            print(
+                f"{model.role} {model.name}: code of your own; what it downloads is not known."
+            )
         elif not model.downloads:
             print(f"{model.role} {model.name}: nothing to download.")
     sizes = [state.size for state in states if state.size is not None]
     if len(sizes) == len(states) and states:
         waiting = sum(state.to_fetch for state in states)
-        print(f"In all {size_text(sum(sizes))}, of which {size_text(waiting)} are not here.")
+        print(
+            f"In all {size_text(sum(sizes))}, of which {size_text(waiting)} are not here."
+        )
 
 
 def _here_text(state: DownloadState) -> str:
@@ -185,5 +200,7 @@ def size_text(size: float) -> str:
         size /= _STEP
         unit += 1
     return (
-        f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
+        f"{size:.0f} {_UNITS[unit]}"
+        if unit == 0 or size >= 100
+        else f"{size:.1f} {_UNITS[unit]}"
     )

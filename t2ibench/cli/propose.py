@@ -33,7 +33,9 @@ _EXAMPLES = """examples:
 Replies are kept beside the task (NAME.replies.jsonl); running the command again asks only what was
 not answered yet. Read the YAML before you run it: it is meant to be corrected by hand.
 """
-_LICENCE = "Nobody has checked it: read, correct and cite it before you publish a score."
+_LICENCE = (
+    "Nobody has checked it: read, correct and cite it before you publish a score."
+)
 _MOST_PROBLEMS = 10
 
 
@@ -76,7 +78,11 @@ def add(verbs: Any) -> None:
         default="",
     )
     add_flag(captions, "--sheet NAME", "the sheet of a workbook (the first)")
-    add_flag(captions, "--pattern P", "how names of images give prompts: '{prompt}_{index}.png'")
+    add_flag(
+        captions,
+        "--pattern P",
+        "how names of images give prompts: '{prompt}_{index}.png'",
+    )
     add_flag(captions, "--split NAME", "split of a datasets id (train)")
     add_flag(captions, "--people", "captions of one person only")
     add_flag(
@@ -112,12 +118,18 @@ def run(arguments: argparse.Namespace) -> int:
     of_captions = proposal.subjects == "captions" and arguments.captions
     # Captions that are the prompts of a folder of images all count by default.
     layout = TableLayout(
-        columns=columns_of(arguments.columns), sheet=arguments.sheet, pattern=arguments.pattern
+        columns=columns_of(arguments.columns),
+        sheet=arguments.sheet,
+        pattern=arguments.pattern,
     )
-    images: Mapping[str, int] = images_in(arguments.captions, layout) or {} if of_captions else {}
+    images: Mapping[str, int] = (
+        images_in(arguments.captions, layout) or {} if of_captions else {}
+    )
     given: dict[str, Any] = {"support": 1, "per_bias": len(images)} if images else {}
     given |= parse_args(arguments.method_args, "--method-args")
-    settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
+    settings: Arguments = read_args(
+        proposal.Args, given, arguments.method, "--method-args"
+    )
     subjects = _subjects(arguments, proposal, layout)
     sheet = _sheet(arguments, proposal)
     proposer = create_proposer(
@@ -135,7 +147,12 @@ def run(arguments: argparse.Namespace) -> int:
     unit = proposal.subjects
     with reporter.stage(f"Asking about {unit}", len(subjects), unit) as ticker:
         proposed, asked = propose(
-            proposal, subjects, proposer, settings, replies=replies, advance=ticker.advance
+            proposal,
+            subjects,
+            proposer,
+            settings,
+            replies=replies,
+            advance=ticker.advance,
         )
     proposed = sheet.applied(proposed, usable(subjects))
     rest = "and {} more; the replies have them all."
@@ -146,7 +163,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise proposed.error
     notes = {"notes": list(proposed.notes)} if proposed.notes else {}
     size = {"images_per_prompt": max(images.values())} if images else {}
-    task = _head(arguments, output, proposer, proposal) | size | dict(proposed.body) | notes
+    task = (
+        _head(arguments, output, proposer, proposal)
+        | size
+        | dict(proposed.body)
+        | notes
+    )
     _write(output, task)
     for line in sheet.lines(proposed, _again(arguments)):
         reporter.say(line)
@@ -222,12 +244,19 @@ class _Sheet:
 
 def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
     from t2ibench.models.proposers.word_lists import ATTRIBUTES
-    from t2ibench.proposals.attributes import answered_columns, attributes_of, plain, sheet_of
+    from t2ibench.proposals.attributes import (
+        answered_columns,
+        attributes_of,
+        plain,
+        sheet_of,
+    )
 
     if proposal.subjects != "captions":
         for flag in ("attributes", "answers"):
             if getattr(arguments, flag):
-                raise T2IBenchError(f"--{flag} is for methods that start from captions.")
+                raise T2IBenchError(
+                    f"--{flag} is for methods that start from captions."
+                )
         return _Sheet()
     path = sheet_of(arguments.captions, arguments.answers)
     named = columns_of(arguments.columns)
@@ -283,7 +312,10 @@ def _prompts(arguments: argparse.Namespace) -> list[str]:
 
 
 def _head(
-    arguments: argparse.Namespace, output: Path, proposer: Proposer, proposal: Proposal[Any]
+    arguments: argparse.Namespace,
+    output: Path,
+    proposer: Proposer,
+    proposal: Proposal[Any],
 ) -> dict[str, Any]:
     """What every task file begins with."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
@@ -313,4 +345,6 @@ def _write(output: Path, task: dict[str, Any]) -> None:
     _, problems = load_file(output, output.parent, library_for([output.parent]))
     errors = [str(problem) for problem in problems if not problem.warning]
     if errors:
-        raise TaskFileError([*errors, f"{output}: correct it by hand; the replies are kept"])
+        raise TaskFileError(
+            [*errors, f"{output}: correct it by hand; the replies are kept"]
+        )

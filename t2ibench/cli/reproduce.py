@@ -76,7 +76,9 @@ def _one(arguments: argparse.Namespace, paper: Paper) -> int:
     return _show(of_run(paper, chosen, arguments.run, further))
 
 
-def _measured(arguments: argparse.Namespace, paper: Paper, chosen: list[str] | None) -> int:
+def _measured(
+    arguments: argparse.Namespace, paper: Paper, chosen: list[str] | None
+) -> int:
     from t2ibench.apps.papers.call import measured, prepared_paper
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stop_request import on_sigterm

@@ -53,7 +53,9 @@ def _number_or_auto(text: str) -> int | None:
 
 # Types of flags that are not text; pydantic checks the values again, for every way in.
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("images_per_prompt", "guided_images_per_prompt", "limit"), positive),
+    **dict.fromkeys(
+        ("images_per_prompt", "guided_images_per_prompt", "limit"), positive
+    ),
     **dict.fromkeys(("n_permutations", "n_bootstrap"), positive),
     **dict.fromkeys(("batch_size", "workers"), _number_or_auto),
     **{"seed": not_negative, "level": float, "times": float},
@@ -92,7 +94,9 @@ def add_settings(
             kind = {"metavar": flag.metavar, "action": Listed}
         elif name == "include_path":
             kind = {"metavar": flag.metavar, "action": "append"}
-        groups[flag.group].add_argument(flag_name(name), dest=name, help=flag.help, **kind)
+        groups[flag.group].add_argument(
+            flag_name(name), dest=name, help=flag.help, **kind
+        )
     where = groups["where and how"]
     add_flag(where, "--config FILE", "YAML with any of these flags as keys")
     add_flag(where, "--dry-run", dry_run)
@@ -124,13 +128,17 @@ def run(arguments: argparse.Namespace) -> int:
         with on_sigterm():
             rounds = _until_precise(arguments, prepared, reporter)
             outcome = execute(prepared, reporter) if rounds is None else rounds.outcome
-            status = finish(outcome, prepared, reporter, rounds, verbose=arguments.verbose)
+            status = finish(
+                outcome, prepared, reporter, rounds, verbose=arguments.verbose
+            )
             results = outcome.results
             if results is None:
                 return status
             if rounds is not None:
                 saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
-                fewer = f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
+                fewer = (
+                    f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
+                )
                 for line in (*rounds.lines, f"{rounds.images} images, {fewer}"):
                     reporter.say(line)
                 if not rounds.precise:
@@ -162,7 +170,9 @@ def finish(
     specs = {task.id: task.spec for task in prepared.plan.tasks}
     print_results(results, specs, folder=outcome.folder, verbose=verbose)
     if not outcome.complete:
-        reporter.warn("some evidence is missing; the lines above and results.md say what.")
+        reporter.warn(
+            "some evidence is missing; the lines above and results.md say what."
+        )
     return 0 if outcome.complete else 3
 
 
@@ -186,7 +196,9 @@ def _until_precise(
     return until_precise(prepared, arguments.until_precise, reporter, most_images=most)
 
 
-def send_results(destinations: list[Chosen], results: Results, folder: Path, reporter: Any) -> bool:
+def send_results(
+    destinations: list[Chosen], results: Results, folder: Path, reporter: Any
+) -> bool:
     """Send results where the user wants them; what fails is a line, and loses nothing."""
     from t2ibench.cli.failure import print_traceback
     from t2ibench.reports.destinations.payload import send_all
@@ -249,13 +261,17 @@ def announce(prepared: Prepared, reporter: Any) -> None:
         ("no image:", none),
     ):
         if lines:
-            subject = "1 prompt has" if len(lines) == 1 else f"{len(lines)} prompts have"
+            subject = (
+                "1 prompt has" if len(lines) == 1 else f"{len(lines)} prompts have"
+            )
             reporter.warn(f"{subject} {title}")
         rest = "  and {} more (--dry-run --verbose lists them all)"
         tell_some(lines, reporter.say, _SHOWN, rest)
 
 
-def _tell(outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision | None) -> None:
+def _tell(
+    outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision | None
+) -> None:
     """Say what became of the images."""
     damaged = [f"{line}." for line in outcome.damaged]
     tell_some(damaged, reporter.warn, _SHOWN, "and {} more images cannot be used.")
@@ -267,7 +283,9 @@ def _tell(outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision
         if outcome.attempts:
             reporter.say(_counted(outcome, prepared, total))
         elif not outcome.observed:
-            reporter.say(f"Nothing to do: all {total} images have all of their evidence.")
+            reporter.say(
+                f"Nothing to do: all {total} images have all of their evidence."
+            )
         else:
             reporter.say(f"All {total} images were stored already.")
 
@@ -299,4 +317,6 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         rest = sum(count for _, count in lost[_REASONS:])
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
-        reporter.say("Replace these files, or take them out, and run the same command again.")
+        reporter.say(
+            "Replace these files, or take them out, and run the same command again."
+        )

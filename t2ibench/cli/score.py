@@ -38,13 +38,20 @@ def add(verbs: Any) -> None:
         "common disk. The result is that of one machine. Parts that are missing or not finished "
         "are named, with the command that makes them, and nothing is scored.",
     )
-    add_flag(verb, "runs RUN", "run folders of the parts, such as runs/shard-*/toy", nargs="+")
+    add_flag(
+        verb,
+        "runs RUN",
+        "run folders of the parts, such as runs/shard-*/toy",
+        nargs="+",
+    )
     add_flag(
         verb,
         "--output-dir DIR",
         "write the run into DIR (default: the folder of the parts' folders)",
     )
-    add_flag(verb, "--allow-missing", "score without the parts that are missing, and say so")
+    add_flag(
+        verb, "--allow-missing", "score without the parts that are missing, and say so"
+    )
     add_flag(verb, "--verbose", "print results.md too")
     verb.set_defaults(handler=run_merge)
 
@@ -74,7 +81,9 @@ def _score_stored(path: Path, reporter: Any, arguments: argparse.Namespace) -> i
     if lacks_observations(open_run(path)):
         call = visible(shlex.join(arguments.argv))
         allow_missing = arguments.allow_missing
-        return _observe_and_score(path, reporter, call, allow_missing, arguments.verbose)
+        return _observe_and_score(
+            path, reporter, call, allow_missing, arguments.verbose
+        )
     return _score(path, reporter, verbose=arguments.verbose)
 
 

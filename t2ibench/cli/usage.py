@@ -24,7 +24,9 @@ class Help(argparse.RawDescriptionHelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text:
             return super()._fill_text(text, width, indent)
-        return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
+        return textwrap.fill(
+            text, width, initial_indent=indent, subsequent_indent=indent
+        )
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,7 +36,9 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", Help)
         super().__init__(allow_abbrev=False, **options)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+    def parse_known_args(
+        self, args: Any = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
         """Parse, and refuse what is left: each subparser knows the flags that it would take."""
         found, left = super().parse_known_args(args, namespace)
         if left:
@@ -66,7 +70,9 @@ class Parser(argparse.ArgumentParser):
 class Listed(argparse.Action):
     """A flag of several values, 'A,B'; given again, it adds to them."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: Any = None
+    ) -> None:
         """Add the values."""
         before = getattr(namespace, self.dest)
         setattr(namespace, self.dest, f"{before},{values}" if before else values)
@@ -90,7 +96,9 @@ def add_device(parser: Any, of: str = "") -> None:
     add_flag(parser, "--dtype T", f"float32, float16 or bfloat16{of}")
 
 
-def tell_some(lines: Sequence[str], tell: Callable[[str], Any], most: int, rest: str) -> None:
+def tell_some(
+    lines: Sequence[str], tell: Callable[[str], Any], most: int, rest: str
+) -> None:
     """Tell the first lines one by one, and how many more there are."""
     for line in lines[:most]:
         tell(line)
@@ -116,7 +124,12 @@ class Commands:
         """The commands in groups, one line each."""
         width = max(map(len, self._lines))
         return "\n\n".join(
-            "\n".join([f"{title}:", *(f"  {one:{width}}  {self._lines[one]}" for one in names)])
+            "\n".join(
+                [
+                    f"{title}:",
+                    *(f"  {one:{width}}  {self._lines[one]}" for one in names),
+                ]
+            )
             for title, names in groups.items()
         )
 
@@ -146,5 +159,7 @@ def share(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a number between 0 and 1")
+        raise argparse.ArgumentTypeError(
+            f"'{shown(text)}' is not a number between 0 and 1"
+        )
     return value

@@ -76,7 +76,9 @@ def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
 
     shipped = shipped_tasks([task.path for task in ids.values()]).resolve()
     outside = {
-        name: task for name, task in ids.items() if not task.path.resolve().is_relative_to(shipped)
+        name: task
+        for name, task in ids.items()
+        if not task.path.resolve().is_relative_to(shipped)
     }
     if not outside:
         return []

@@ -5,7 +5,14 @@ nothing here imports a model, a store or torch.
 """
 
 from t2ibench.methods.core.method import MainScore, Method
-from t2ibench.methods.registry import METHODS, combine, method_named, method_of, needs, score
+from t2ibench.methods.registry import (
+    METHODS,
+    combine,
+    method_named,
+    method_of,
+    needs,
+    score,
+)
 
 __all__ = [
     "METHODS",

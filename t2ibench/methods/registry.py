@@ -64,7 +64,9 @@ def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResul
     return method_of(task).score(task, evidence, settings)
 
 
-def combine(task: BaseTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+def combine(
+    task: BaseTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
     """The scores of a task over all encoders or judges, from one result of each."""
     return method_of(task).combine(task, results, settings)
 

@@ -20,7 +20,9 @@ class ApiKey:
     of a variable, or that the key cannot be sent.
     """
 
-    def __init__(self, variable: str, value: str | None = None, also: Iterable[str] = ()) -> None:
+    def __init__(
+        self, variable: str, value: str | None = None, also: Iterable[str] = ()
+    ) -> None:
         if not _NAME.fullmatch(variable):
             # Not shown: it may be the key itself.
             raise T2IBenchError(

@@ -48,7 +48,9 @@ class ChatFields:
                 taken[self._limit_name] = max(value, room or 0, self.room or 0)
             else:
                 taken[name] = value
-        return {name: value for name, value in taken.items() if name not in self._left_out}
+        return {
+            name: value for name, value in taken.items() if name not in self._left_out
+        }
 
     def wider(self, fields: Mapping[str, Any]) -> int:
         """The tokens that a reply gets that was cut off."""
@@ -116,7 +118,9 @@ class ChatFields:
             self._limit_name = _NEWER_LIMIT
             return True
         self._left_out.add(_NEWER_LIMIT)
-        self.tell(f"The server {self._where} takes no limit of tokens: it is left out from now on.")
+        self.tell(
+            f"The server {self._where} takes no limit of tokens: it is left out from now on."
+        )
         return True
 
 
@@ -125,7 +129,9 @@ def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
     if not _UNKNOWN.search(text):
         return None
     names = set(re.findall(r"\w+", text))
-    return next((name for name in sent if name in names and name != _OF_THE_CALLER), None)
+    return next(
+        (name for name in sent if name in names and name != _OF_THE_CALLER), None
+    )
 
 
 def _names_limit(text: str) -> bool:

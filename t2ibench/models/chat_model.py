@@ -39,9 +39,15 @@ class ChatModel:
         local = ask_hub(source, "config.json")
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        with loading(source, "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder."):
+        with loading(
+            source, "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder."
+        ):
             self._tokenizer = load_part(AutoTokenizer, source, **local)
-            options = {"use_safetensors": True, "dtype": torch_dtype(self.dtype), **local}
+            options = {
+                "use_safetensors": True,
+                "dtype": torch_dtype(self.dtype),
+                **local,
+            }
             model = load_part(AutoModelForCausalLM, source, **options)
         if not self._tokenizer.chat_template:
             raise T2IBenchError(
@@ -54,7 +60,9 @@ class ChatModel:
         self._model = None
         free_memory()
 
-    def reply(self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0) -> str:
+    def reply(
+        self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0
+    ) -> str:
         """Continue a conversation; the reply is without the model's thoughts.
 
         Raises:
@@ -72,11 +80,20 @@ class ChatModel:
         sampling: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
             # Without the model's own top-k and top-p: what is measured is the temperature named.
-            sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
-        cards = range(torch.cuda.device_count()) if self._device.startswith("cuda") else ()
+            sampling = {
+                "do_sample": True,
+                "temperature": temperature,
+                "top_k": 0,
+                "top_p": 1.0,
+            }
+        cards = (
+            range(torch.cuda.device_count()) if self._device.startswith("cuda") else ()
+        )
         with torch.inference_mode(), torch.random.fork_rng(cards):
             torch.manual_seed(seed)
-            out = self._model.generate(**inputs, **sampling, max_new_tokens=self._max_tokens)
+            out = self._model.generate(
+                **inputs, **sampling, max_new_tokens=self._max_tokens
+            )
         written: str = self._tokenizer.decode(
             out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )

@@ -55,7 +55,11 @@ class ChatServer:
             else LitellmServer(model, args)
         )
         url, limit = self._server.address, args.max_tokens
-        self.settings: dict[str, Any] = {"model": model, "url": url, "max_tokens": limit}
+        self.settings: dict[str, Any] = {
+            "model": model,
+            "url": url,
+            "max_tokens": limit,
+        }
         if library != "openai":
             self.settings["library"] = library
         self.where = self._server.where
@@ -101,7 +105,11 @@ class ChatServer:
 
         `asked_for` are the fields that the user gave: they are never left out.
         """
-        fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
+        fields = {
+            "temperature": 0,
+            "max_tokens": self.settings["max_tokens"],
+            **(extra or {}),
+        }
         return submit(self._chat(_Question(list(messages), fields, asked_for)))
 
     async def _chat(self, question: _Question) -> ChatReply:
@@ -115,7 +123,9 @@ class ChatServer:
         self._answered = True
         return answer
 
-    async def _read_again(self, question: _Question, error: IncompleteReplyError) -> ChatReply:
+    async def _read_again(
+        self, question: _Question, error: IncompleteReplyError
+    ) -> ChatReply:
         """The reply with more room for it, once."""
         limit = max(int(question.fields["max_tokens"]), self._fields.room or 0)
         room = self._fields.wider(question.fields)
@@ -143,8 +153,11 @@ class ChatServer:
             if reply.status == 200:
                 self._fields.note(sent)
                 return read_completion(reply)
-            changed = sent != self._fields.of(question.fields, room)  # by another request
-            if changed or self._fields.adapt(reply, sent, question.texts(), question.asked_for):
+            # by another request
+            changed = sent != self._fields.of(question.fields, room)
+            if changed or self._fields.adapt(
+                reply, sent, question.texts(), question.asked_for
+            ):
                 continue
             raise self._declined(reply, question, sent)
 
@@ -170,7 +183,9 @@ class ChatServer:
                 "Check base_url=… and the name after the colon.",
             )
         reply.check_access(self.where, names)
-        return DeclinedError(words) if reply.status in {400, 422} else BadReplyError(words)
+        return (
+            DeclinedError(words) if reply.status in {400, 422} else BadReplyError(words)
+        )
 
     async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
         server = self._server
@@ -201,7 +216,9 @@ class _Question:
         for message in self.messages:
             content = message.get("content")
             parts = content if isinstance(content, list) else [{"text": content}]
-            texts += [part["text"] for part in parts if isinstance(part.get("text"), str)]
+            texts += [
+                part["text"] for part in parts if isinstance(part.get("text"), str)
+            ]
         return [text for text in texts if len(text) <= _LONGEST_TEXT]
 
     @property
@@ -223,7 +240,9 @@ def chat_adapter(
     """
 
     def create(request: Request[ChatArguments]) -> T:
-        server = ChatServer(request.source, request.args, library, takes.partition(" ")[0])
+        server = ChatServer(
+            request.source, request.args, library, takes.partition(" ")[0]
+        )
         return make(request.spec, server, request.args)
 
     return Adapter(

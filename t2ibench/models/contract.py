@@ -36,7 +36,12 @@ from t2ibench.store.pixels import read_image
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-PROMPTS = ("a photo of a nurse", "a photo of a rose", "a person", "a photo of an ant, war")
+PROMPTS = (
+    "a photo of a nurse",
+    "a photo of a rose",
+    "a person",
+    "a photo of an ant, war",
+)
 TEXTS = (*PROMPTS, "man", "woman", "flower", "qzxv")
 _QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("What is the gender of the person in the image?", ("male", "female")),
@@ -88,13 +93,15 @@ def check_generator(
             for index in range(trial.available(generator, prompt, 2))
         ][:_MOST]
         trial.insist(
-            bool(requests), "no image can be tried: it has none of the prompts (--prompt gives)"
+            bool(requests),
+            "no image can be tried: it has none of the prompts (--prompt gives)",
         )
         images = trial.in_batches(
             requests, partial(trial.images_of, generator), "images", pixel_tolerance
         )
         trial.require(
-            any(image is not None for image in images), "none of the prompts gives an image"
+            any(image is not None for image in images),
+            "none of the prompts gives an image",
         )
         for what, text in _ODD_TEXTS.items():
             with suppress(_BrokenError):
@@ -127,7 +134,8 @@ def check_encoder(
         if not encoder.embeds_images:
             return trial.lines
         prepared = trial.attempt(
-            "prepare()", lambda: [encoder.prepare(image) for image in sample_images(_MOST)]
+            "prepare()",
+            lambda: [encoder.prepare(image) for image in sample_images(_MOST)],
         )
         look = partial(trial.rows_of, encoder, "encode_images")
         seen = trial.in_batches(prepared, look, "embeddings", _CLOSE)
@@ -151,7 +159,9 @@ def check_judge(
     for number, image in enumerate(sample_images(_MOST)):
         question, classes = _QUESTIONS[number % len(_QUESTIONS)]
         digest = hashlib.sha256(image.tobytes()).hexdigest()
-        queries.append(Query(image, "a photo of a person", number, digest, question, classes))
+        queries.append(
+            Query(image, "a photo of a person", number, digest, question, classes)
+        )
     with suppress(_BrokenError):
         judge, _ = trial.made(Judge, make, make_other)
 
@@ -159,7 +169,9 @@ def check_judge(
             answers = trial.results("answer", judge.answer, part, how, Answer)
             for query, one in zip(part, answers, strict=True):
                 if one.answer is None:
-                    trial.require(bool(one.reason), "there is neither an answer nor a reason")
+                    trial.require(
+                        bool(one.reason), "there is neither an answer nor a reason"
+                    )
                 elif query.classes:
                     trial.require(
                         one.answer in (*query.classes, UNKNOWN),
@@ -167,7 +179,9 @@ def check_judge(
                         f"{', '.join(query.classes)} and not '{UNKNOWN}'",
                     )
                 else:
-                    fits = free_text and isinstance(one.answer, str) and bool(one.answer)
+                    fits = (
+                        free_text and isinstance(one.answer, str) and bool(one.answer)
+                    )
                     trial.require(
                         fits,
                         f"the answer {one.answer!r} in free text is no text, or its adapter "
@@ -201,9 +215,13 @@ class _Trial:
         try:
             return call()
         except Exception as error:
-            self.insist(False, f"{what} raises {type(error).__name__}: {first_line(error)}")
+            self.insist(
+                False, f"{what} raises {type(error).__name__}: {first_line(error)}"
+            )
 
-    def made(self, protocol: type, make: _Make, make_other: _Make | None) -> tuple[Any, Any]:
+    def made(
+        self, protocol: type, make: _Make, make_other: _Make | None
+    ) -> tuple[Any, Any]:
         """A model, and a second one made in the same way; None where that fails."""
         model, second = self.attempt("making it", make), None
         self.check_members(model, protocol)
@@ -224,7 +242,11 @@ class _Trial:
             self.require(False, f"{name} is missing; {where}")
         if missing:
             raise _BrokenError
-        name, fingerprint, size = model.name, model.fingerprint, getattr(model, "batch_size", 1)
+        name, fingerprint, size = (
+            model.name,
+            model.fingerprint,
+            getattr(model, "batch_size", 1),
+        )
         is_text = isinstance(name, str) and bool(name)
         self.require(is_text, f"name is {name!r}; expected a text")
         is_hex = isinstance(fingerprint, str) and bool(_HEX.fullmatch(fingerprint))
@@ -243,10 +265,17 @@ class _Trial:
         self.require(fits, f"{what} is {value!r}; expected a mapping of JSON values")
 
     def results(
-        self, name: str, call: Callable[[Any], Any], items: list[Any], how: str, kind: type
+        self,
+        name: str,
+        call: Callable[[Any], Any],
+        items: list[Any],
+        how: str,
+        kind: type,
     ) -> list[Any]:
         """What a method gives: one thing of the right type for each item."""
-        found = self.attempt(f"{name}() of {len(items)} requests {how}", lambda: call(items))
+        found = self.attempt(
+            f"{name}() of {len(items)} requests {how}", lambda: call(items)
+        )
         typed = isinstance(found, list) and all(isinstance(one, kind) for one in found)
         self.insist(typed, f"{name}() must return a list of {kind.__name__}")
         count = f"{name}() returns {len(found)} results for {len(items)} requests"
@@ -270,7 +299,12 @@ class _Trial:
         return alone
 
     def compare(
-        self, alone: list[Any], found: list[Any], where: str, given: str, tolerance: float = 0
+        self,
+        alone: list[Any],
+        found: list[Any],
+        where: str,
+        given: str,
+        tolerance: float = 0,
     ) -> None:
         """Note where things are not those that their items gave alone."""
         worst = max(_apart(one, other) for one, other in zip(alone, found, strict=True))
@@ -287,14 +321,20 @@ class _Trial:
 
     def available(self, generator: Generator, prompt: str, most: int) -> int:
         """How many images of a prompt there can be, at most so many."""
-        number = self.attempt(f"available({prompt[:40]!r})", lambda: generator.available(prompt))
+        number = self.attempt(
+            f"available({prompt[:40]!r})", lambda: generator.available(prompt)
+        )
         fits = number is None or (isinstance(number, int) and number >= 0)
         self.require(fits, f"available() is {number!r}; expected None or a number")
         return 0 if not fits else most if number is None else min(most, number)
 
-    def images_of(self, generator: Generator, requests: list[Any], how: str) -> list[Any]:
+    def images_of(
+        self, generator: Generator, requests: list[Any], how: str
+    ) -> list[Any]:
         """Pixels of the images of a call, shape (h, w, 3); None where there is no image."""
-        results = self.results("generate", generator.generate, requests, how, GeneratedImage)
+        results = self.results(
+            "generate", generator.generate, requests, how, GeneratedImage
+        )
         for one in results:
             self.require(
                 one.status == "ok" or bool(one.reason),
@@ -313,16 +353,25 @@ class _Trial:
             isinstance(image, Image.Image),
             f"a result is 'ok' and its image is a {kind}; expected a PIL image or a path",
         )
-        self.require(image.mode == "RGB", f"an image has the mode {image.mode}; expected RGB")
+        self.require(
+            image.mode == "RGB", f"an image has the mode {image.mode}; expected RGB"
+        )
         return np.asarray(image.convert("RGB"), dtype=np.int16)
 
     def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any]:
         """Rows of one call, where they are as promised."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
         is_array = isinstance(rows, np.ndarray)
-        said = f"{rows.dtype} of shape {rows.shape}" if is_array else f"a {type(rows).__name__}"
+        said = (
+            f"{rows.dtype} of shape {rows.shape}"
+            if is_array
+            else f"a {type(rows).__name__}"
+        )
         self.insist(
-            is_array and rows.dtype == np.float32 and rows.ndim == 2 and len(rows) == len(items),
+            is_array
+            and rows.dtype == np.float32
+            and rows.ndim == 2
+            and len(rows) == len(items),
             f"{name}() gives {said}; expected a float32 array of shape ({len(items)}, d)",
         )
         known = rows[~np.isnan(rows).all(axis=1)].astype(np.float64)

@@ -26,7 +26,9 @@ def declined_field(message: ServerMessage, sent: Collection[str]) -> str | None:
     if message.fields:
         return None
     named = [
-        name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message.text)
+        name
+        for name in sent
+        if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message.text)
     ]
     return named[0] if len(named) == 1 else None
 

@@ -43,7 +43,9 @@ def check_device(device: str | None) -> None:
     if device is None or device == "auto":
         return
     kind, colon, number = device.partition(":")
-    numbered = not colon or (number.isascii() and number.isdecimal() and len(number) <= _DIGITS)
+    numbered = not colon or (
+        number.isascii() and number.isdecimal() and len(number) <= _DIGITS
+    )
     if kind not in DEVICES or not numbered:
         raise T2IBenchError(
             f"--device {shown(device)}: expected cpu, cuda, cuda:N or mps."
@@ -64,9 +66,17 @@ def choose_device(device: str | None) -> str:
         return "mps" if torch.backends.mps.is_available() else "cpu"
     assert device is not None
     kind, _, number = device.partition(":")
-    count = torch.cuda.device_count() if kind == "cuda" else int(torch.backends.mps.is_available())
+    count = (
+        torch.cuda.device_count()
+        if kind == "cuda"
+        else int(torch.backends.mps.is_available())
+    )
     if int(number or 0) >= count:
-        which = f"no {device}; it has {count}, from {kind}:0" if count else f"no {kind} device"
+        which = (
+            f"no {device}; it has {count}, from {kind}:0"
+            if count
+            else f"no {kind} device"
+        )
         raise T2IBenchError(
             f"--device {device}: this machine has {which} that torch can use.",
             "Omit --device to use the best available one.",

@@ -25,17 +25,45 @@ Read = Callable[[str], str]
 INDEX = "model_index.json"
 _SHARD = r"-\d{5}-of-\d{5}"
 _WEIGHTS = ("model", "diffusion_pytorch_model")
-_OTHER_FORMATS = ("*.bin*", "*.msgpack*", "*.h5*", "*.onnx*", "*.ckpt", "*.pt", "*.pth", "*.gguf")
+_OTHER_FORMATS = (
+    "*.bin*",
+    "*.msgpack*",
+    "*.h5*",
+    "*.onnx*",
+    "*.ckpt",
+    "*.pt",
+    "*.pth",
+    "*.gguf",
+)
 # Of a repository whose files lie at its top, what tokenizers and processors are read from.
-_TEXT_FILES = ("*.json", "*.txt", "*.jinja", "*.model", "*.tiktoken", "additional_chat_templates/*")
-_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt")
+_TEXT_FILES = (
+    "*.json",
+    "*.txt",
+    "*.jinja",
+    "*.model",
+    "*.tiktoken",
+    "additional_chat_templates/*",
+)
+_TOKENIZERS = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "spiece.model",
+    "vocab.json",
+    "vocab.txt",
+)
 # What a pipeline reads at the top of its repository, beside its folders.
 _AT_THE_TOP = (
     *(INDEX, "config.json", "scheduler_config.json", "chat_template.jinja"),
     *("generation_config.json", "preprocessor_config.json", "processor_config.json"),
     *("tokenizer.json", "tokenizer_config.json"),
 )
-_WITHOUT_WEIGHTS = ("tokenizer", "scheduler", "feature_extractor", "image_processor", "processor")
+_WITHOUT_WEIGHTS = (
+    "tokenizer",
+    "scheduler",
+    "feature_extractor",
+    "image_processor",
+    "processor",
+)
 _LORA = "pytorch_lora_weights.safetensors"
 _NO_LORA = ("scheduler", "optimizer", "checkpoint")
 
@@ -148,7 +176,11 @@ class NamedFiles:
 
     def lacking(self, folder: Path) -> list[str]:
         """The first name, where none of them is there."""
-        return [] if any((folder / name).is_file() for name in self.names) else [self.names[0]]
+        return (
+            []
+            if any((folder / name).is_file() for name in self.names)
+            else [self.names[0]]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +272,11 @@ class PipelineFiles:
     def excluded(self) -> Sequence[str]:
         """Weights in other formats, other variants, and parts that are not loaded."""
         variants = () if self.variant else ("*.fp16*", "*.non_ema*")
-        return (*_OTHER_FORMATS, *variants, *(f"{name}/*" for name in sorted(self.without)))
+        return (
+            *_OTHER_FORMATS,
+            *variants,
+            *(f"{name}/*" for name in sorted(self.without)),
+        )
 
     def _parts(self, index: str) -> list[str]:
         """The names of the parts that are loaded."""
@@ -269,7 +305,9 @@ class PipelineFiles:
         variant = self.variant
         if variant is None and not all(_plain(listing, folder) for folder in loaded):
             variant = "fp16"  # as the run, which loads these where there are no others
-        files = [INDEX] if self.only else [name for name in _AT_THE_TOP if name in listing]
+        files = (
+            [INDEX] if self.only else [name for name in _AT_THE_TOP if name in listing]
+        )
         for folder in parts:
             if folder in weighed:
                 files += [name for name in listing if name == f"{folder}/config.json"]
@@ -291,7 +329,9 @@ class PipelineFiles:
             part = folder / name
             if not part.is_dir() or not any(part.iterdir()):
                 lacking.append(f"{name}/")
-            elif (part / "config.json").is_file() and not name.startswith(_WITHOUT_WEIGHTS):
+            elif (part / "config.json").is_file() and not name.startswith(
+                _WITHOUT_WEIGHTS
+            ):
                 lacking += [f"{name}/{file}" for file in lacking_weights(part)]
         return lacking
 
@@ -301,12 +341,16 @@ def lacking_weights(folder: Path) -> list[str]:
     indexes = sorted(folder.glob("*.safetensors.index*.json"))
     for index in indexes:
         with suppress(ValueError, OSError, AttributeError):
-            shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+            shards = set(
+                json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+            )
             missing = sorted(name for name in shards if not (folder / name).is_file())
             if not missing:
                 return []
             return missing
-    weights = [path for path in folder.glob("*.safetensors") if path.name.startswith(_WEIGHTS)]
+    weights = [
+        path for path in folder.glob("*.safetensors") if path.name.startswith(_WEIGHTS)
+    ]
     return [] if weights else ["model.safetensors"]
 
 
@@ -357,11 +401,15 @@ def _weights(
             return [*weights, *_matching(listing, folder, index)]
     weights = _plain(listing, folder)
     whole = [
-        name for name in weights if re.search(rf"/?({'|'.join(_WEIGHTS)})\.safetensors$", name)
+        name
+        for name in weights
+        if re.search(rf"/?({'|'.join(_WEIGHTS)})\.safetensors$", name)
     ]
     if not weights and required:
         where = f"in {shown(folder)} " if folder else ""
-        raise T2IBenchError(f"it has no weights {where}as safetensors, and no others are loaded")
+        raise T2IBenchError(
+            f"it has no weights {where}as safetensors, and no others are loaded"
+        )
     return whole if whole and not folder else weights
 
 
@@ -434,7 +482,9 @@ def hub_state(state: DownloadState) -> DownloadState:
         return state
 
     def is_here(name: str) -> bool:
-        cached: Any = try_to_load_from_cache(download.repository, name, revision=info.sha)
+        cached: Any = try_to_load_from_cache(
+            download.repository, name, revision=info.sha
+        )
         return isinstance(cached, str)
 
     state.files, state.size = len(wanted), sum(sizes[name] for name in wanted)
@@ -452,4 +502,6 @@ def fetch(state: DownloadState) -> None:
         download.fetch()
         return
     names = [re.sub(r"([*?[])", r"[\1]", name) for name in state.missing]
-    snapshot_download(download.repository, revision=download.revision, allow_patterns=names)
+    snapshot_download(
+        download.repository, revision=download.revision, allow_patterns=names
+    )

@@ -23,7 +23,8 @@ _DETECTOR, _MESH = "face_detection_full_range.tflite", "face_landmark.tflite"
 
 _INPUT = 192  # the side of what both networks see, in pixels
 _CELLS = 48  # rows and columns of the detector's anchors
-_LIGHTER = 0.5  # the exponent of brightness that the detector sees: it misses darker faces less
+# the exponent of brightness that the detector sees: it misses darker faces less
+_LIGHTER = 0.5
 _SCORE = 0.4  # of a detection
 _SAME = 0.4  # intersection over union above which two boxes are one face
 _FLAG = 0.5  # the mesh's own probability that it lies on a face
@@ -53,7 +54,9 @@ class FaceMeshes:
         """The points of each face of an RGB image, shape (468, 2), in pixels; the tallest first."""
         levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
         lighter = image.point(levels * 3)
-        boxes = [one for square in _squares(image) for one in self._detected(lighter, square)]
+        boxes = [
+            one for square in _squares(image) for one in self._detected(lighter, square)
+        ]
         meshes: list[Float64Array] = []
         for _, box, angle in _distinct(sorted(boxes, reverse=True), lambda one: one[1]):
             mesh = self._laid(image, box, angle)
@@ -62,7 +65,9 @@ class FaceMeshes:
         meshes.sort(key=lambda mesh: -float(np.ptp(mesh, axis=0).max()))
         return _distinct(meshes, box_of)
 
-    def _detected(self, image: Image, square: _BOX) -> Iterator[tuple[float, _BOX, float]]:
+    def _detected(
+        self, image: Image, square: _BOX
+    ) -> Iterator[tuple[float, _BOX, float]]:
         """Score, box and turn of each face in a square of the image."""
         pixels = _crop(image, square, 0.0) / 127.5 - 1.0
         regressors, scores = _run(self._detector, pixels)
@@ -111,7 +116,12 @@ def box_of(mesh: Float64Array) -> _BOX:
 def _squares(image: Image) -> Iterator[_BOX]:
     width, height = image.size
     short, long = sorted(image.size)
-    yield (width - long) / 2, (height - long) / 2, (width + long) / 2, (height + long) / 2
+    yield (
+        (width - long) / 2,
+        (height - long) / 2,
+        (width + long) / 2,
+        (height + long) / 2,
+    )
     if short == long:
         return
     steps = int(np.ceil((long - short) / (short / 2)))
@@ -159,8 +169,12 @@ def _overlap(one: _BOX, other: _BOX) -> float:
     return both / max(sum(areas) - both, 1e-12)
 
 
-def _run(network: Any, pixels: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
-    network.set_tensor(network.get_input_details()[0]["index"], pixels[None].astype(np.float32))
+def _run(
+    network: Any, pixels: npt.NDArray[np.float32]
+) -> list[npt.NDArray[np.float32]]:
+    network.set_tensor(
+        network.get_input_details()[0]["index"], pixels[None].astype(np.float32)
+    )
     network.invoke()
     outputs = [network.get_tensor(one["index"]) for one in network.get_output_details()]
     return sorted(outputs, key=lambda output: -output.size)

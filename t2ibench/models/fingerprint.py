@@ -55,7 +55,10 @@ def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
         True
     """
     text = json.dumps(
-        {**(parts or {}), **more}, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        {**(parts or {}), **more},
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
     )
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -80,7 +83,9 @@ def hub_revision(repo_id: str, revision: str | None) -> str:
             sha = HfApi().model_info(repo_id, revision=revision, timeout=5).sha
             if sha:
                 return sha
-        except Exception:  # unreachable, private or gone: loading will say so in its own words
+        except (
+            Exception
+        ):  # unreachable, private or gone: loading will say so in its own words
             pass
     snapshot = snapshot_of(repo_id, revision)
     return snapshot.name if snapshot is not None else revision or "main"

@@ -17,7 +17,14 @@ CONNECT = 20.0  # seconds to a connection; a server that is there answers at onc
 USER_AGENT = f"t2ibench/{__version__}"
 _LARGEST_ERROR = 64_000
 _SENT = {
-    *("accept", "accept-encoding", "connection", "content-length", "content-type", "host"),
+    *(
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+    ),
     *("idempotency-key", "user-agent"),
 }
 _OF_THE_BODY = {"content-encoding", "content-length", "transfer-encoding"}
@@ -38,7 +45,9 @@ class BoundedClient(httpx.AsyncClient):
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
                 headers={"Accept-Encoding": "gzip", "User-Agent": USER_AGENT},
             )
-        except Exception as error:  # what the environment says of proxies and certificates
+        except (
+            Exception
+        ) as error:  # what the environment says of proxies and certificates
             proxies = ", ".join(proxy_variables()) or "the system's proxies"
             raise ServerAwayError(
                 f"No connection can be made: {type(error).__name__}.",
@@ -52,7 +61,9 @@ class BoundedClient(httpx.AsyncClient):
         """Send a request and read the reply; of an error's, as much as a message needs."""
         sent = request
         if self._key is not None:
-            ours = {name: value for name, value in request.headers.items() if name in _SENT}
+            ours = {
+                name: value for name, value in request.headers.items() if name in _SENT
+            }
             sent = httpx.Request(
                 request.method,
                 request.url,
@@ -65,8 +76,12 @@ class BoundedClient(httpx.AsyncClient):
             body = await self._body(response)
         finally:
             await response.aclose()
-        headers = [(k, v) for k, v in response.headers.multi_items() if k not in _OF_THE_BODY]
-        return httpx.Response(response.status_code, headers=headers, content=body, request=request)
+        headers = [
+            (k, v) for k, v in response.headers.multi_items() if k not in _OF_THE_BODY
+        ]
+        return httpx.Response(
+            response.status_code, headers=headers, content=body, request=request
+        )
 
     async def _body(self, response: httpx.Response) -> bytes:
         good = response.status_code == 200
@@ -75,7 +90,9 @@ class BoundedClient(httpx.AsyncClient):
         if encoding not in {"", "identity", "gzip", "x-gzip"}:
             if not good:
                 return b""
-            raise BadReplyError(f"the server's reply has the encoding '{one_line(encoding, 40)}'")
+            raise BadReplyError(
+                f"the server's reply has the encoding '{one_line(encoding, 40)}'"
+            )
         unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
         data = bytearray()
         async for chunk in response.aiter_raw():
@@ -89,7 +106,9 @@ class BoundedClient(httpx.AsyncClient):
             if len(data) > largest and not good:
                 return bytes(data[:largest])
             if len(data) > largest:
-                raise BadReplyError(f"the server's reply is larger than {largest:,} bytes")
+                raise BadReplyError(
+                    f"the server's reply is larger than {largest:,} bytes"
+                )
         if good and unpacker and not unpacker.eof:
             raise ConnectionResetError("the packed reply ends early")
         return bytes(data)

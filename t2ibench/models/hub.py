@@ -44,7 +44,9 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
         return {}
     if here:
         return {"local_files_only": True}
-    raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {problem}.", hint)
+    raise NotDownloadedError(
+        f"'{shown(source)}' cannot be downloaded: {problem}.", hint
+    )
 
 
 def offline_folder(source: str, *, away: bool = False) -> Path | None:
@@ -103,16 +105,23 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
 
     where = constants.ENDPOINT
     try:
-        found = get_hf_file_metadata(hf_hub_url(source, file, revision=revision), timeout=5.0)
+        found = get_hf_file_metadata(
+            hf_hub_url(source, file, revision=revision), timeout=5.0
+        )
     except HfHubHTTPError as error:
         status = error.response.status_code
         if status not in _BUSY:
             raise
         hint = "Try again later; `hf auth login` raises limits."
         return f"{where} is busy at the moment ({status})", hint
-    except Exception as error:  # the client's own classes change with the library below it
+    except (
+        Exception
+    ) as error:  # the client's own classes change with the library below it
         hint = "Check the connection, proxies and HF_ENDPOINT, or give a local folder."
-        return f"{where} does not answer ({type(error).__name__}: {first_line(error)})", hint
+        return (
+            f"{where} does not answer ({type(error).__name__}: {first_line(error)})",
+            hint,
+        )
     if found.commit_hash:
         return "", ""
     return f"{where} is not a hub of models (it names no commit)", "Check HF_ENDPOINT."
@@ -125,7 +134,9 @@ def refusal_of(source: str, revision: str | None, error: Exception) -> str:
     return str(_refused(source, ".gitattributes", revision, error))
 
 
-def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2IBenchError:
+def _refused(
+    source: str, file: str, revision: str | None, error: OSError
+) -> T2IBenchError:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     model = shown(source)
     if "GatedRepoError" in kinds:
@@ -135,7 +146,8 @@ def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2
         )
     if "RevisionNotFoundError" in kinds:
         return T2IBenchError(
-            f"'{model}' has no revision '{shown(revision)}'.", "Give a branch, a tag or a commit."
+            f"'{model}' has no revision '{shown(revision)}'.",
+            "Give a branch, a tag or a commit.",
         )
     if "EntryNotFoundError" in kinds:
         return T2IBenchError(f"'{model}' has no {file}.", _OTHERWISE.get(file))

@@ -21,7 +21,9 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _PORTS = {"http": 80, "https": 443}
 
 
-async def fetch_image(url: str, base_url: str, key: ApiKey, largest: int, timeout: float) -> bytes:
+async def fetch_image(
+    url: str, base_url: str, key: ApiKey, largest: int, timeout: float
+) -> bytes:
     """Get an image file from the address that a server named.
 
     The key goes to the server's own address alone. An address inside of a private network is
@@ -33,11 +35,15 @@ async def fetch_image(url: str, base_url: str, key: ApiKey, largest: int, timeou
         async with BoundedClient(largest) as client:
             return await asyncio.wait_for(_again(client, url, base_url, key), timeout)
     except (TimeoutError, asyncio.TimeoutError):
-        raise BadReplyError(f"the image's address does not answer within {timeout:g} s") from None
+        raise BadReplyError(
+            f"the image's address does not answer within {timeout:g} s"
+        ) from None
     except BadReplyError:
         raise
     except Exception as error:
-        raise BadReplyError(f"the image's address fails ({type(error).__name__})") from None
+        raise BadReplyError(
+            f"the image's address fails ({type(error).__name__})"
+        ) from None
 
 
 class _BusyAddressError(BadReplyError):
@@ -54,7 +60,9 @@ async def _again(client: BoundedClient, url: str, base_url: str, key: ApiKey) ->
     return await _followed(client, url, base_url, key)
 
 
-async def _followed(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
+async def _followed(
+    client: BoundedClient, url: str, base_url: str, key: ApiKey
+) -> bytes:
     base = urlsplit(base_url)
     for _ in range(_HOPS):
         url = urljoin(base_url + "/", url)
@@ -63,10 +71,14 @@ async def _followed(client: BoundedClient, url: str, base_url: str, key: ApiKey)
         address = None if own else await _public_address(parts, base)
         headers = {"Accept": "image/*", "Host": parts.netloc.rpartition("@")[2]}
         extensions: dict[str, Any] = {}
-        if address is not None:  # the very one that was checked, whatever the name means by now
+        # the very one that was checked, whatever the name means by now
+        if address is not None:
             extensions["sni_hostname"] = parts.hostname
         request = client.build_request(
-            "GET", url, headers={**headers, **(key.headers() if own else {})}, extensions=extensions
+            "GET",
+            url,
+            headers={**headers, **(key.headers() if own else {})},
+            extensions=extensions,
         )
         if address is not None:
             request.url = request.url.copy_with(host=address)
@@ -74,7 +86,9 @@ async def _followed(client: BoundedClient, url: str, base_url: str, key: ApiKey)
         if response.status_code == 200:
             return response.content
         if is_busy(response.status_code, ()):
-            raise _BusyAddressError(f"the image's address replied {response.status_code}")
+            raise _BusyAddressError(
+                f"the image's address replied {response.status_code}"
+            )
         if response.status_code not in {301, 302, 303, 307, 308}:
             raise BadReplyError(f"the image's address replied {response.status_code}")
         url = urljoin(url, response.headers.get("location", ""))
@@ -102,7 +116,9 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
         return None
     found = await _addresses(parts)
     if not found or not all(map(is_public, found)):
-        raise BadReplyError("the image's address is in a private network, and the server is not")
+        raise BadReplyError(
+            "the image's address is in a private network, and the server is not"
+        )
     return found[0]
 
 

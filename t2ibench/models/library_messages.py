@@ -82,7 +82,11 @@ RULES = (
         r"No pretrained weights loaded|initialized (randomly|partially)",
         "open_clip: the same.",
     ),
-    Rule("wrong", r"checkpoint seems? corrupted", "transformers: tied weights are all missing."),
+    Rule(
+        "wrong",
+        r"checkpoint seems? corrupted",
+        "transformers: tied weights are all missing.",
+    ),
     Rule(
         "wrong",
         r"QuickGELU mismatch.*\(quick_gelu=False\) and pretrained",
@@ -164,15 +168,31 @@ RULES = (
         "transformers: the pooling layer of a BERT was initialised at random (`_POOLER`). No "
         "adapter reads it.",
     ),
-    Rule("recorded", r"not expected|will be ignored|unused", "Arguments without an effect."),
+    Rule(
+        "recorded",
+        r"not expected|will be ignored|unused",
+        "Arguments without an effect.",
+    ),
     Rule(
         "recorded",
         r"No LoRA keys associated to",
         "diffusers: a LoRA without anything for the network that makes the image.",
     ),
-    Rule("recorded", r"truncat|sequence length is longer", "Texts that are not read to their end."),
-    Rule("recorded", r"float16|bfloat16|float32|precision|dtype", "Numbers are rounded otherwise."),
-    Rule("recorded", r"mismatch|not supported|fall(ing)? ?back", "Something else than asked for."),
+    Rule(
+        "recorded",
+        r"truncat|sequence length is longer",
+        "Texts that are not read to their end.",
+    ),
+    Rule(
+        "recorded",
+        r"float16|bfloat16|float32|precision|dtype",
+        "Numbers are rounded otherwise.",
+    ),
+    Rule(
+        "recorded",
+        r"mismatch|not supported|fall(ing)? ?back",
+        "Something else than asked for.",
+    ),
 )
 # Classes of warnings that are harmless by what they are; Python's own classes for announcements.
 _ANNOUNCEMENTS: tuple[type[Warning], ...] = (
@@ -186,10 +206,13 @@ _ANNOUNCEMENTS: tuple[type[Warning], ...] = (
 _OURS = "t2ibench"
 _WITH_BARS = ("transformers", "diffusers")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_COMPUTED = re.compile(r"^.*(position_ids|rotary_emb\.inv_freq)\s*\|\s*UNEXPECTED.*$", re.MULTILINE)
+_COMPUTED = re.compile(
+    r"^.*(position_ids|rotary_emb\.inv_freq)\s*\|\s*UNEXPECTED.*$", re.MULTILINE
+)
 _POOLER = re.compile(r"^(.*\bpooler\.dense\.\w+\s*\|\s*)MISSING", re.MULTILINE)
 _ROW = re.compile(
-    r"^(\S.*?)\s*\|\s*(MISSING|MISMATCH|UNEXPECTED|CONVERSION|UNUSED)\s*\|", re.MULTILINE
+    r"^(\S.*?)\s*\|\s*(MISSING|MISMATCH|UNEXPECTED|CONVERSION|UNUSED)\s*\|",
+    re.MULTILINE,
 )
 _REPORTED = re.compile(r"(\S+) LOAD REPORT from: (.*)")
 _WIDTH = 400  # characters of a message
@@ -274,7 +297,9 @@ JOURNAL = Journal()
 
 
 @contextmanager
-def collect_messages(about: str = "", *, expected: Sequence[str] = ()) -> Iterator[None]:
+def collect_messages(
+    about: str = "", *, expected: Sequence[str] = ()
+) -> Iterator[None]:
     """Load a model; what libraries warn of meanwhile is an error, is recorded, or is dropped.
 
     Args:

@@ -18,7 +18,9 @@ _PIP = re.compile(r"pip install (?:-[-\w]+ )*['\"`]?([A-Za-z][\w.\[\]-]*)")
 _REQUIRES = re.compile(
     r"(?:requires the|metadata was found for|No module named) '?([A-Za-z][\w-]*)"
 )
-_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
+_MEMORY = re.compile(
+    "can't allocate memory|not enough memory|out of memory", re.IGNORECASE
+)
 _NO_CODE = "no code that comes with a model is run here"
 _WEIGHTS = {".bin", ".ckpt", ".pt", ".pth"}
 
@@ -54,7 +56,9 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
     try:
         path = Path(text).expanduser()
         if path.is_file():
-            return T2IBenchError(f"'{shown(text, _WIDTH)}' is a file; a folder is needed.", hint)
+            return T2IBenchError(
+                f"'{shown(text, _WIDTH)}' is a file; a folder is needed.", hint
+            )
         if path.parent.is_dir():
             message += did_you_mean(path.name, [p.name for p in path.parent.iterdir()])
     except (OSError, ValueError, RuntimeError):
@@ -77,7 +81,12 @@ def loading(
 
 
 def cannot_load(
-    source: str, error: BaseException, hint: str, *, what: str | None = None, library: str
+    source: str,
+    error: BaseException,
+    hint: str,
+    *,
+    what: str | None = None,
+    library: str,
 ) -> T2IBenchError:
     """The error for a model that a library could not load: its files' defect, else its words."""
     model = what or repr(source)

@@ -323,7 +323,9 @@ class AnswersInParts(Protocol):
     happens to the rest.
     """
 
-    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+    def answer_in_parts(
+        self, queries: Sequence[Query]
+    ) -> Iterator[list[tuple[int, Answer]]]:
         """Answer questions about images; see `Judge.answer`.
 
         Args:

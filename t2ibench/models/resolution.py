@@ -37,7 +37,11 @@ def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | Non
     if name not in registry:
         return None
     adapter = as_adapter(registry.get(name), name)
-    return ResolvedAdapter(adapter, source) if adapter.takes(source if colon else None) else None
+    return (
+        ResolvedAdapter(adapter, source)
+        if adapter.takes(source if colon else None)
+        else None
+    )
 
 
 def find_target(
@@ -73,7 +77,9 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
     try:
         parameters = inspect.signature(value).parameters
     except (TypeError, ValueError):
-        raise T2IBenchError(f"'{form}' has no signature that Python can read.") from None
+        raise T2IBenchError(
+            f"'{form}' has no signature that Python can read."
+        ) from None
     filled = [name for name in _FILLED_IN if name in parameters]
     if "source" in parameters and ":" not in form:
         required = parameters["source"].default is inspect.Parameter.empty
@@ -81,7 +87,9 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
     lines = (inspect.getdoc(value) or "").splitlines()
 
     def create(request: Request[Any]) -> Any:
-        given = {name: getattr(request.args, name) for name in request.args.model_fields_set}
+        given = {
+            name: getattr(request.args, name) for name in request.args.model_fields_set
+        }
         return value(**given, **{name: getattr(request, name) for name in filled})
 
     return Adapter(
@@ -106,25 +114,38 @@ def _arguments_of(
         if parameter.kind not in _PLAIN or name in _FILLED_IN:
             continue
         required = parameter.default is inspect.Parameter.empty
-        usual = Any if required or parameter.default is None else type(parameter.default)
+        usual = (
+            Any if required or parameter.default is None else type(parameter.default)
+        )
         fields[name] = (hints.get(name, usual), ... if required else parameter.default)
     any_key = any(
-        parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        parameter.kind is inspect.Parameter.VAR_KEYWORD
+        for parameter in parameters.values()
     )
     config = ConfigDict(
-        extra="allow" if any_key else "forbid", frozen=True, arbitrary_types_allowed=True
+        extra="allow" if any_key else "forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
     )
-    base = type("FactoryArguments", (Arguments,), {"model_config": config, "__module__": __name__})
+    base = type(
+        "FactoryArguments",
+        (Arguments,),
+        {"model_config": config, "__module__": __name__},
+    )
     try:
         return create_model("FactoryArguments", __base__=base, **fields)
-    except Exception as error:  # pydantic's own kinds: a reserved name, an unusable annotation
+    except (
+        Exception
+    ) as error:  # pydantic's own kinds: a reserved name, an unusable annotation
         raise T2IBenchError(
             f"'{form}': its arguments cannot be read from its signature: {error}"
         ) from None
 
 
 def listed(
-    registry: Registry[Any], aliases: Mapping[str, Alias] | None = None, behind: str = ""
+    registry: Registry[Any],
+    aliases: Mapping[str, Alias] | None = None,
+    behind: str = "",
 ) -> Iterator[Listed]:
     """Every adapter of a registry, those of t2ibench first, and aliases behind one of them.
 
@@ -144,7 +165,11 @@ def listed(
 
 def members_of(protocol: type) -> list[str]:
     """Names that a Protocol asks for, in the order it declares them."""
-    methods = [name for name, value in vars(protocol).items() if callable(value) and name[0] != "_"]
+    methods = [
+        name
+        for name, value in vars(protocol).items()
+        if callable(value) and name[0] != "_"
+    ]
     return [*vars(protocol).get("__annotations__", {}), *methods]
 
 
@@ -154,10 +179,16 @@ def lacking(value: object, protocol: type) -> list[str]:
 
 
 def resolve(
-    registry: Registry[Any], spec: str, *, recorded: bool = False, others: Iterable[str] = ()
+    registry: Registry[Any],
+    spec: str,
+    *,
+    recorded: bool = False,
+    others: Iterable[str] = (),
 ) -> ResolvedAdapter:
     """The adapter that a text names; an error where there is none."""
-    resolved = find_registered(registry, spec) or find_target(registry, spec, recorded=recorded)
+    resolved = find_registered(registry, spec) or find_target(
+        registry, spec, recorded=recorded
+    )
     if resolved is None:
         kind, known = registry.kind, ", ".join(row.form for row in listed(registry))
         raise T2IBenchError(
@@ -202,7 +233,9 @@ def downloads_of(
     resolved = resolve(registry, spec)
     if resolved.adapter.downloads is None:
         return None
-    read = read_args(resolved.adapter.Args, args or {}, spec, flag=f"--{registry.kind}-args")
+    read = read_args(
+        resolved.adapter.Args, args or {}, spec, flag=f"--{registry.kind}-args"
+    )
     downloads: Sequence[Download] = resolved.adapter.downloads(
         Request(spec=spec, source=resolved.source, args=read)
     )
@@ -213,7 +246,9 @@ def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
     """An object that is a model, and takes no arguments any more."""
     name = getattr(value, "name", type(value).__name__)
     if args:
-        raise T2IBenchError(f"'{name}' is an object; it does not take {kind} arguments.")
+        raise T2IBenchError(
+            f"'{name}' is an object; it does not take {kind} arguments."
+        )
     return checked(value, protocol, kind, str(name))
 
 
@@ -252,7 +287,11 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
 
 def _origin(value: Any, spec: str) -> str:
     name = type(value).__name__
-    return f"'{name}'" if name == spec else f"'{spec}' gives an object of class {name}, which"
+    return (
+        f"'{name}'"
+        if name == spec
+        else f"'{spec}' gives an object of class {name}, which"
+    )
 
 
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
@@ -263,7 +302,9 @@ def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> s
     )
     if suggestion is None:
         return ""
-    forms = [row.form for row in listed(registry) if row.form.startswith(f"{suggestion}:")]
+    forms = [
+        row.form for row in listed(registry) if row.form.startswith(f"{suggestion}:")
+    ]
     if forms and spec == f"{suggestion}:":
         return f" Something has to follow: {forms[0]}."
     return f" Did you mean '{suggestion}{':' if forms else ''}'?"

@@ -127,7 +127,9 @@ class Rewritten:
                 found[number] = GeneratedImage("refused", reason=reason)
             else:
                 why = one.reason if one is not None else "there is no rewriting of it"
-                found[number] = GeneratedImage("failed", reason=f"{NOT_REWRITTEN}: {why}")
+                found[number] = GeneratedImage(
+                    "failed", reason=f"{NOT_REWRITTEN}: {why}"
+                )
         return found, asked
 
     def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
@@ -161,7 +163,14 @@ class _InParts(Rewritten):
             yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
 
 
-_PASSED_ON = (Charges, HasPrice, ReportsSettings, ReportsUnread, Releasable, ReportsWaits)
+_PASSED_ON = (
+    Charges,
+    HasPrice,
+    ReportsSettings,
+    ReportsUnread,
+    Releasable,
+    ReportsWaits,
+)
 
 
 def _of_inner(name: str) -> property:
@@ -174,7 +183,9 @@ def _of_inner(name: str) -> property:
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
     """A generator behind a rewriter, with the optional members that the generator has."""
     has = [protocol for protocol in _PASSED_ON if isinstance(generator, protocol)]
-    members = {name: _of_inner(name) for protocol in has for name in members_of(protocol)}
+    members = {
+        name: _of_inner(name) for protocol in has for name in members_of(protocol)
+    }
     base = _InParts if isinstance(generator, GeneratesInParts) else Rewritten
     kind = type("Rewritten", (base,), members)
     model: Generator = kind(generator, info)

@@ -42,7 +42,10 @@ _UNUSABLE = {
     **dict.fromkeys((401, 403), _NO_ACCESS),
     402: _UNPAID,
     **dict.fromkeys((404, 405, 410, 501, 505), _NOT_THERE),
-    407: ("is behind a proxy that asks for a password", "Put it into HTTP_PROXY or HTTPS_PROXY."),
+    407: (
+        "is behind a proxy that asks for a password",
+        "Put it into HTTP_PROXY or HTTPS_PROXY.",
+    ),
     429: ("asks for fewer requests", f"{_KEPT}."),
     451: ("is not available here", ""),
 }
@@ -100,7 +103,9 @@ class ServerMessage:
     stage: str | None = None
     status: int = 400
 
-    def without(self, names: Iterable[str], fields: Iterable[str] = ()) -> ServerMessage:
+    def without(
+        self, names: Iterable[str], fields: Iterable[str] = ()
+    ) -> ServerMessage:
         """The same without the names of a model and a prompt, and of a request's fields."""
         text = without_fields(without_names(self.text, names), fields)
         return replace(self, text=text)
@@ -150,16 +155,24 @@ class Reply:
         except BadReplyError:
             text = self.key.hide(self.body.decode("utf-8", errors="replace"))
             return ServerMessage(frozenset(), (), text, status=self.status)
-        if isinstance(body, list) and len(body) == 1:  # Google's, behind OpenAI's address
+        # Google's, behind OpenAI's address
+        if isinstance(body, list) and len(body) == 1:
             body = body[0]
         if not isinstance(body, Mapping):
             return ServerMessage(frozenset(), (), str(body), status=self.status)
-        error = next((body[key] for key in ("error", "detail", "errors") if body.get(key)), body)
-        if isinstance(error, list):  # FastAPI: [{"type": …, "loc": ["body", "seed"], "msg": …}]
+        error = next(
+            (body[key] for key in ("error", "detail", "errors") if body.get(key)), body
+        )
+        # FastAPI: [{"type": …, "loc": ["body", "seed"], "msg": …}]
+        if isinstance(error, list):
             items = [item for item in error if isinstance(item, Mapping)]
-            texts = [str(item.get("msg") or item.get("message") or item) for item in items]
+            texts = [
+                str(item.get("msg") or item.get("message") or item) for item in items
+            ]
             return ServerMessage(
-                frozenset(code.lower() for item in (body, *items) for code in _codes_in(item)),
+                frozenset(
+                    code.lower() for item in (body, *items) for code in _codes_in(item)
+                ),
                 tuple(str(item["loc"][-1]) for item in items if item.get("loc")),
                 "; ".join(texts) or str(error),
                 status=self.status,
@@ -168,14 +181,20 @@ class Reply:
             codes = frozenset(code.lower() for code in _codes_in(body))
             return ServerMessage(codes, (), str(error), status=self.status)
         details = error.get("moderation_details")
-        stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
+        stage = (
+            details.get("moderation_stage") if isinstance(details, Mapping) else None
+        )
         param = error.get("param")
         return ServerMessage(
             frozenset(code.lower() for code in _codes_in(error)),
             (str(param),) if param else (),
             str(
                 next(
-                    (error[name] for name in ("message", "msg") if error.get(name) is not None),
+                    (
+                        error[name]
+                        for name in ("message", "msg")
+                        if error.get(name) is not None
+                    ),
                     error,
                 )
             ),
@@ -199,7 +218,9 @@ class Reply:
         error = body.get("error")
         code = error.get("code") if isinstance(error, Mapping) else None
         digits = str(code) if isinstance(code, int | str) else ""
-        status = int(digits) if digits.isdecimal() and len(digits) == _STATUS_DIGITS else 200
+        status = (
+            int(digits) if digits.isdecimal() and len(digits) == _STATUS_DIGITS else 200
+        )
         return replace(self, status=status) if 400 <= status < 600 else self
 
     def check_access(self, where: str, names: Iterable[str] = ()) -> None:
@@ -255,11 +276,14 @@ def _has_category(error: Mapping[str, Any]) -> bool:
     details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
     if isinstance(details, Mapping) and details.get("categories"):
         return True
-    if isinstance(metadata, Mapping) and (metadata.get("flagged_input") or metadata.get("reasons")):
+    if isinstance(metadata, Mapping) and (
+        metadata.get("flagged_input") or metadata.get("reasons")
+    ):
         return True
     results = error.get("content_filter_result") or error.get("content_filter_results")
     if not isinstance(results, Mapping):
         return False
     return any(
-        isinstance(result, Mapping) and result.get("filtered") for result in results.values()
+        isinstance(result, Mapping) and result.get("filtered")
+        for result in results.values()
     )

@@ -36,7 +36,8 @@ _FILTER = frozenset(
         "modelarmor",
     }
 )
-_SENSITIVE = "sensitivecontent"  # a part of codes such as InputTextSensitiveContentDetected
+# a part of codes such as InputTextSensitiveContentDetected
+_SENSITIVE = "sensitivecontent"
 _UNPAID = frozenset(
     {
         "insufficientquota",
@@ -172,7 +173,8 @@ _NO_IMAGES_WORDS = re.compile(
 _OF_ONE_REQUEST = frozenset({200, 400, 422})
 _ASKED_LATER = frozenset({408, 409, 425, 429})
 _LONG_NAME = 6  # characters that are no other word's beginning
-_NEVER_LATER = frozenset({501, 505})  # what the server cannot do now, it cannot do later
+# what the server cannot do now, it cannot do later
+_NEVER_LATER = frozenset({501, 505})
 
 
 def _plain(codes: Iterable[str]) -> set[str]:
@@ -254,7 +256,9 @@ def without_names(text: str, names: Iterable[str]) -> str:
     for name in sorted(_forms(names), key=len, reverse=True):
         words = r"\s+".join(re.escape(word) for word in name.split())
         # Servers put dates, tags and versions behind the name of a model.
-        end = r"[\w.:-]*" if " " not in name and len(name) >= _LONG_NAME else r"(?![\w-])"
+        end = (
+            r"[\w.:-]*" if " " not in name and len(name) >= _LONG_NAME else r"(?![\w-])"
+        )
         text = re.sub(rf"(?<![\w-]){words}{end}", " ", text, flags=re.IGNORECASE)
     return text
 
@@ -275,6 +279,8 @@ def without_fields(text: str, fields: Iterable[str]) -> str:
     for field in fields:
         name = re.escape(field)
         text = re.sub(
-            rf"(['\"`]){name}\1|\b(parameter|field|argument|property|input):? {name}\b", " ", text
+            rf"(['\"`]){name}\1|\b(parameter|field|argument|property|input):? {name}\b",
+            " ",
+            text,
         )
     return text

@@ -58,7 +58,15 @@ _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 _NO_WORDS = re.compile(r"Error code: \d+")
 _WORDS = 160  # characters of a busy server's words
 # Parts of the names that libraries give to what is no answer at all.
-_AWAY = ("connect", "timeout", "network", "protocol", "readerror", "incompleteread", "proxyerror")
+_AWAY = (
+    "connect",
+    "timeout",
+    "network",
+    "protocol",
+    "readerror",
+    "incompleteread",
+    "proxyerror",
+)
 _EXAMPLE = "expected an address such as http://127.0.0.1:8000/v1"
 _ARGUMENTS = "--model-args, --judge-args, --rewriter-args or --proposer-args"
 
@@ -87,7 +95,11 @@ def checked_address(base_url: str) -> str:
 
     try:
         parts = urlsplit(base_url)
-        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        valid = (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and parts.port != 0
+        )
         httpx.URL(base_url)
     except (ValueError, httpx.InvalidURL):  # http://[::1, or a port that is no number
         parts, valid = None, False
@@ -96,7 +108,9 @@ def checked_address(base_url: str) -> str:
     if parts is None or not valid or not base_url.isprintable() or " " in base_url:
         raise T2IBenchError(f"{' '.join(shown.split())[:200]}: {_EXAMPLE}.")
     if "@" in parts.netloc or set("?#") & set(base_url):
-        what = "user name or a password" if "@" in parts.netloc else "query or a fragment"
+        what = (
+            "user name or a password" if "@" in parts.netloc else "query or a fragment"
+        )
         raise T2IBenchError(
             f"base_url has a {what} in it: {_EXAMPLE}.",
             "Addresses are stored with the run. Put a key into the environment variable that "
@@ -113,7 +127,11 @@ class Failure(Exception):
     """
 
     def __init__(
-        self, why: str, limited: bool = False, wait: float | None = None, answered: bool = False
+        self,
+        why: str,
+        limited: bool = False,
+        wait: float | None = None,
+        answered: bool = False,
     ) -> None:
         super().__init__(why)
         self.why, self.limited, self.wait, self.answered = why, limited, wait, answered
@@ -182,7 +200,9 @@ class Server:
                 answer = await self._attempt(call)
             except Failure as failure:
                 now = monotonic()
-                self._silent_since = now if self._silent_since is None else self._silent_since
+                self._silent_since = (
+                    now if self._silent_since is None else self._silent_since
+                )
                 ends = min(ends or now + _PATIENCE, self._silent_since + _PATIENCE)
                 self._answered |= failure.answered
                 failures.append(failure)
@@ -196,7 +216,10 @@ class Server:
 
         def delay(state: RetryCallState) -> float:
             asked = failures[-1].wait or 0.0
-            return min(max(backoff(state), asked + wait_random(0, 0.5)(state)), ends - monotonic())
+            return min(
+                max(backoff(state), asked + wait_random(0, 0.5)(state)),
+                ends - monotonic(),
+            )
 
         def stop(_: RetryCallState) -> bool:
             errors = sum(not failure.limited for failure in failures)
@@ -227,7 +250,9 @@ class Server:
             f"What was made is kept; run the same command again in {wait}, and it goes on.",
         )
 
-    def _given_up(self, failure: Failure, attempts: int, seconds: float) -> ServerAwayError:
+    def _given_up(
+        self, failure: Failure, attempts: int, seconds: float
+    ) -> ServerAwayError:
         """What to say of a server that was asked often enough."""
         times = "once" if attempts == 1 else f"{attempts} times"
         within = f" in {in_words(seconds)}" if seconds >= _WORTH_SAYING else ""
@@ -236,10 +261,13 @@ class Server:
             advice = "Run the same command again later; what was made is kept."
         elif advice is None and self.where.startswith("http"):
             advice = (
-                f"Check that it is running and that base_url=… (in {_ARGUMENTS}) is its address."
+                f"Check that it is running and that base_url=… (in {_ARGUMENTS}) is its "
+                f"address."
             )
         where = f"{self.where}{through_proxy(self.address)}"
-        return ServerAwayError(f"The server {where} {failure.why}; tried {times}{within}.", advice)
+        return ServerAwayError(
+            f"The server {where} {failure.why}; tried {times}{within}.", advice
+        )
 
     async def _attempt(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         task = asyncio.ensure_future(call())
@@ -249,7 +277,11 @@ class Server:
             if not done:
                 raise Failure(f"does not answer within {self._timeout:g} s")
             result = task.result()
-            return self._taken(result.as_it_says()) if isinstance(result, Reply) else result
+            return (
+                self._taken(result.as_it_says())
+                if isinstance(result, Reply)
+                else result
+            )
         except (Failure, T2IBenchError):
             raise
         except Exception as error:
@@ -260,7 +292,9 @@ class Server:
     def _read(self, error: Exception) -> Reply:
         """An exception of a library as what the server replied; raises what is no reply."""
         chain: list[BaseException] = [error]
-        while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
+        while (
+            cause := chain[-1].__cause__ or chain[-1].__context__
+        ) and cause not in chain:
             if isinstance(cause, T2IBenchError):
                 raise cause
             chain.append(cause)
@@ -269,7 +303,9 @@ class Server:
         response, status = _response_of(chain)
         if isinstance(status, int) and status >= 300 and not away:
             body = _body_of(error, response, self._code_of(error))
-            return self._taken(Reply(status, body, self.key), getattr(response, "headers", None))
+            return self._taken(
+                Reply(status, body, self.key), getattr(response, "headers", None)
+            )
         if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in chain):
             raise ServerAwayError(
                 f"The certificate of the server {self.where} cannot be verified.",
@@ -277,7 +313,9 @@ class Server:
             ) from None
         words = self.key.hide(first_line(error))
         if isinstance(error, self._hopeless):
-            raise UnusableServerError(f"{self.where}: {words.rstrip('.')} ({kinds[0]}).") from None
+            raise UnusableServerError(
+                f"{self.where}: {words.rstrip('.')} ({kinds[0]})."
+            ) from None
         if away or isinstance(error, OSError):
             kind = [*kinds[:1], *away][-1]
             # LiteLLM calls whatever goes wrong in it a connection's error of status 500.
@@ -287,7 +325,8 @@ class Server:
 
     def _taken(self, reply: Reply, headers: Any = None) -> Reply:
         """A reply that says something of the request; raises where the server is only busy."""
-        if reply.status < 300 and b'"error"' not in reply.body:  # an image is not read twice
+        # an image is not read twice
+        if reply.status < 300 and b'"error"' not in reply.body:
             return reply
         message = reply.message()
         if filter_took(message.codes) or not is_busy(reply.status, message.codes):
@@ -296,7 +335,11 @@ class Server:
         wait = seconds_to_wait(headers, _json_of(reply))
         # Google says "quota" of a limit a minute, too, but then how long to wait.
         unpaid = wait is None and is_unpaid(message.codes, message.text)
-        if unpaid_code(message.codes) or (limited and unpaid) or takes_no_images(message.text):
+        if (
+            unpaid_code(message.codes)
+            or (limited and unpaid)
+            or takes_no_images(message.text)
+        ):
             return reply
         words = one_line(message.text, _WORDS)
         raise Failure(
@@ -398,7 +441,8 @@ class OpenAiServer(Server):
                 http_client=below,
                 default_headers={"User-Agent": USER_AGENT},
             )
-            _ = self.client.chat.completions, self.client.images  # their modules take a while
+            # their modules take a while
+            _ = self.client.chat.completions, self.client.images
             weakref.finalize(self, lambda: submit(below.aclose())).atexit = False
         return await super().ask(call)
 
@@ -436,12 +480,18 @@ class LitellmServer(Server):
             address=address,
             code_of=lambda error: (
                 "content_policy_violation"
-                if isinstance(error, self.library.exceptions.ContentPolicyViolationError)
+                if isinstance(
+                    error, self.library.exceptions.ContentPolicyViolationError
+                )
                 else None
             ),
             hopeless=(ImportError, NotImplementedError),
         )
-        self._given = {"model": model, "api_base": self.address, "timeout": float(args.timeout)}
+        self._given = {
+            "model": model,
+            "api_base": self.address,
+            "timeout": float(args.timeout),
+        }
 
     def given(self) -> dict[str, Any]:
         """What every call is given."""
@@ -498,9 +548,16 @@ def as_they_end(
                     ended.append((key, future.result()))
                 except T2IBenchError as error:
                     ended.append((key, error))
-                except Exception as error:  # whatever a reply does, it costs its own answer only
+                except (
+                    Exception
+                ) as error:  # whatever a reply does, it costs its own answer only
                     ended.append(
-                        (key, BadReplyError(f"{type(error).__name__}: {first_line(error)}"))
+                        (
+                            key,
+                            BadReplyError(
+                                f"{type(error).__name__}: {first_line(error)}"
+                            ),
+                        )
                     )
             yield ended
     finally:

@@ -20,7 +20,9 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
-def seconds_to_wait(headers: Mapping[str, str] | None, body: Any = None) -> float | None:
+def seconds_to_wait(
+    headers: Mapping[str, str] | None, body: Any = None
+) -> float | None:
     """The seconds that a reply asks to wait before the next request; None where it does not.
 
     `retry-after-ms` comes before `Retry-After`, as in the openai client, and both before the

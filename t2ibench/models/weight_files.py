@@ -20,7 +20,17 @@ _PAGES = (b"<!doctype html", b"<html", b"<?xml")
 _START = 512
 _SAFETENSORS = ".safetensors"
 _PICKLED = {".bin", ".pt", ".pth", ".ckpt"}
-_READ = {_SAFETENSORS, *_PICKLED, ".json", ".txt", ".model", ".npz", ".npy", ".gguf", ".task"}
+_READ = {
+    _SAFETENSORS,
+    *_PICKLED,
+    ".json",
+    ".txt",
+    ".model",
+    ".npz",
+    ".npy",
+    ".gguf",
+    ".task",
+}
 _INDEX = ".safetensors.index.json"
 _LENGTH = 8  # bytes at the start of a safetensors file that say how long its header is
 _LONGEST_HEADER = 100_000_000
@@ -46,7 +56,9 @@ def find_file_defect(source: Path) -> FileDefect | None:
     try:
         for path in _files_of(source):
             name = path.name if path == source else path.relative_to(source).as_posix()
-            defect = _defect_of(path, shown(name, 200), source if source.is_dir() else path.parent)
+            defect = _defect_of(
+                path, shown(name, 200), source if source.is_dir() else path.parent
+            )
             if defect is not None:
                 return defect
     except OSError:
@@ -106,7 +118,11 @@ def _safetensors_defect(path: Path, size: int) -> str | None:
         return f"is cut off: it has {size:,} bytes, fewer than its header alone"
     try:
         tensors = json.loads(header)
-        ends = [entry["data_offsets"][1] for key, entry in tensors.items() if key != "__metadata__"]
+        ends = [
+            entry["data_offsets"][1]
+            for key, entry in tensors.items()
+            if key != "__metadata__"
+        ]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return "is no safetensors file"
     wanted = _LENGTH + length + max(ends, default=0)
@@ -121,7 +137,9 @@ def _missing_shard(index: Path, name: str) -> FileDefect | None:
         shards = sorted({str(shard) for shard in mapping.values()})
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    missing = [shard for shard in shards if not (index.parent / Path(shard).name).is_file()]
+    missing = [
+        shard for shard in shards if not (index.parent / Path(shard).name).is_file()
+    ]
     if not missing:
         return None
     others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""

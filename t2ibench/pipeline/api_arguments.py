@@ -57,7 +57,9 @@ def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
     """Objects by name, and the names of all in their order."""
-    several = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    several = (
+        [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    )
     objects: dict[str, Any] = {}
     names: list[str] = []
     for item in several:

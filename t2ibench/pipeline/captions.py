@@ -6,7 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.methods.core.pools import CaptionPool, CaptionSource, same_but_for_captions
+from t2ibench.methods.core.pools import (
+    CaptionPool,
+    CaptionSource,
+    same_but_for_captions,
+)
 from t2ibench.proposals.pools import Source, fill, task_text
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
@@ -18,7 +22,10 @@ def with_captions(
     tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
 ) -> tuple[list[LoadedTask], list[str]]:
     """Tasks with their captions: those that are given, or those that the run keeps."""
-    given = {pool: Source(place, settings.columns) for pool, place in settings.captions.items()}
+    given = {
+        pool: Source(place, settings.columns)
+        for pool, place in settings.captions.items()
+    }
     _refuse_unused(tasks, given)
     lines = list[str]()
     whole, waiting = list[LoadedTask](), list[LoadedTask]()
@@ -49,7 +56,11 @@ def _filled(
     kept = kept_task(task, run)
     if kept is not None and not same_but_for_captions(kept.spec, task.spec):
         kept = None  # made for another version of the task
-    before = kept.spec.drawn_from.drawn if kept is not None and kept.spec.drawn_from else None
+    before = (
+        kept.spec.drawn_from.drawn
+        if kept is not None and kept.spec.drawn_from
+        else None
+    )
     if source is None:
         return kept, None
     if before is not None and _same(before, source, pool):

@@ -44,14 +44,21 @@ class ModelNeeds:
 
     def states(self) -> list[DownloadState]:
         """Its downloads, of which nothing is known yet."""
-        return [DownloadState(download, self.role, self.name) for download in self.downloads or ()]
+        return [
+            DownloadState(download, self.role, self.name)
+            for download in self.downloads or ()
+        ]
 
 
-def needed_models(prepared: Prepared, *, generate_only: bool = False) -> Iterator[ModelNeeds]:
+def needed_models(
+    prepared: Prepared, *, generate_only: bool = False
+) -> Iterator[ModelNeeds]:
     """Every model that the whole run needs, in the order in which it is used."""
     settings, objects, plan = prepared.settings, prepared.objects, prepared.plan
     if settings.rewriter is not None and objects.rewriter is None:
-        yield _needs("rewriter", settings.rewriter, REWRITERS, rewriter_downloads, prepared)
+        yield _needs(
+            "rewriter", settings.rewriter, REWRITERS, rewriter_downloads, prepared
+        )
     if settings.model is not None and objects.generator is None:
         yield _needs("model", settings.model, GENERATORS, generator_downloads, prepared)
     if generate_only:
@@ -75,7 +82,9 @@ def _needs(
     args = {
         "model": settings.model_args,
         "rewriter": settings.rewriter_args,
-        "judge": settings.judge_args if role == "judge" and len(settings.judge) == 1 else {},
+        "judge": settings.judge_args
+        if role == "judge" and len(settings.judge) == 1
+        else {},
     }
     downloads = ask(name, args[role]) if role in args else ask(name)
     scheme = name.partition(":")[0]
@@ -93,7 +102,9 @@ def check_downloads(prepared: Prepared, observing: bool) -> None:
     """
     if prepared.settings.engine != "local":
         return  # other machines have downloads of their own
-    missing = [state for state in _pending_states(prepared, observing) if not state.here]
+    missing = [
+        state for state in _pending_states(prepared, observing) if not state.here
+    ]
     if not missing:
         return
     first = missing[0].download
@@ -124,7 +135,8 @@ def _pending_states(prepared: Prepared, observing: bool) -> Iterator[DownloadSta
         images is not None
         and not prepared.only_stored
         and any(
-            not images.is_done(request.prompt, request.index) for request in prepared.plan.requests
+            not images.is_done(request.prompt, request.index)
+            for request in prepared.plan.requests
         )
     )
     for model in needed_models(prepared, generate_only=not observing):
@@ -142,5 +154,9 @@ def _missing_line(state: DownloadState) -> str:
     part = f" ({state.download.part})" if state.download.part else ""
     if state.problem:
         return f"the {state.role} '{repository}'{part}: {state.problem}"
-    some = "" if not state.commit else f", of which {', '.join(state.missing[:3])} is missing"
+    some = (
+        ""
+        if not state.commit
+        else f", of which {', '.join(state.missing[:3])} is missing"
+    )
     return f"the {state.role} '{repository}'{part}{some}"

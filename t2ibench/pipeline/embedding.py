@@ -26,10 +26,12 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
-ABORT_AFTER_ERRORS = 8  # of images in a row: then the encoder has failed, not the images
+# of images in a row: then the encoder has failed, not the images
+ABORT_AFTER_ERRORS = 8
 _LAST_ERRORS = 3  # the same at the end, where no other image shows that it still works
 _NO_VECTOR = "the encoder gave NaN, which says that it has none"
-PART = 256  # embeddings that are stored together: what a kill can cost, and what memory holds
+# embeddings that are stored together: what a kill can cost, and what memory holds
+PART = 256
 
 
 def missing_embeddings(
@@ -40,7 +42,9 @@ def missing_embeddings(
     missing: list[ImageToEmbed] = []
     for image in images:
         if image.sha256 not in seen:
-            names = [store.name for store in stores if not store.has("images", image.sha256)]
+            names = [
+                store.name for store in stores if not store.has("images", image.sha256)
+            ]
             if names:
                 missing.append((image, names))
         seen.add(image.sha256)
@@ -143,7 +147,9 @@ def embedded_images(
                 _encode(encoder, waiting[name], part, readings[name])
                 readings[name].flush(name, part, last=start + PART >= len(wanted))
             part.failures = {
-                name: reading.failed for name, reading in readings.items() if reading.failed
+                name: reading.failed
+                for name, reading in readings.items()
+                if reading.failed
             }
             yield part
 
@@ -165,7 +171,9 @@ def embedded_texts(
             yield Embedded("texts", 0, failures={encoder.name: str(error)})
             return
         width = rows.shape[1]
-        yield Embedded("texts", len(part), {encoder.name: (list(map(text_key, part)), rows)})
+        yield Embedded(
+            "texts", len(part), {encoder.name: (list(map(text_key, part)), rows)}
+        )
         if stopping():
             return
 
@@ -175,10 +183,16 @@ def naming(name: str) -> AbstractContextManager[None]:
     return failing(f"The encoder '{name}' failed with")
 
 
-def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -> Float32Array:
+def checked_rows(
+    encoder: Encoder, values: Any, count: int, width: int | None
+) -> Float32Array:
     """Embeddings of the shape that they must have."""
     rows = np.asarray(values)
-    if rows.ndim != 2 or len(rows) != count or (width is not None and rows.shape[1] != width):
+    if (
+        rows.ndim != 2
+        or len(rows) != count
+        or (width is not None and rows.shape[1] != width)
+    ):
         raise T2IBenchError(
             f"The encoder '{encoder.name}' gave embeddings of shape {rows.shape}; expected "
             f"({count}, {width or 'd'}).",
@@ -196,7 +210,9 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
     return rows
 
 
-def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) -> Float32Array:
+def encode(
+    encoder: Encoder, prepared: Sequence[Any], width: int | None = None
+) -> Float32Array:
     """Embeddings of prepared images, in batches of the encoder's own size.
 
     The row of an image that it cannot embed is NaN throughout.
@@ -247,7 +263,9 @@ def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> No
 
 
 def _prepare(
-    encoders: Mapping[str, Encoder], readings: Mapping[str, _Reading], wanted: ImageToEmbed
+    encoders: Mapping[str, Encoder],
+    readings: Mapping[str, _Reading],
+    wanted: ImageToEmbed,
 ) -> dict[str, Any] | str:
     """An image as each encoder takes it; why it cannot be read."""
     image, names = wanted
@@ -266,11 +284,17 @@ def _prepare(
     return inputs
 
 
-def _encode(encoder: Encoder, waiting: dict[str, Any], part: Embedded, reading: _Reading) -> None:
+def _encode(
+    encoder: Encoder, waiting: dict[str, Any], part: Embedded, reading: _Reading
+) -> None:
     """Embed a batch, by the hashes of its images; what came before a failure is kept."""
     batch = dict(waiting)
     waiting.clear()
-    readable = {key: value for key, value in batch.items() if not isinstance(value, T2IBenchError)}
+    readable = {
+        key: value
+        for key, value in batch.items()
+        if not isinstance(value, T2IBenchError)
+    }
     results: dict[str, Float32Array | T2IBenchError] = {
         key: value for key, value in batch.items() if isinstance(value, T2IBenchError)
     }
@@ -279,8 +303,11 @@ def _encode(encoder: Encoder, waiting: dict[str, Any], part: Embedded, reading: 
     try:
         results |= _by_key(encoder, readable, reading.width)
     except _RaisedError as error:
-        for key, value in readable.items():  # an image must not lose the others of its batch
-            results[key] = error if len(readable) == 1 else _alone(encoder, value, reading.width)
+        # an image must not lose the others of its batch
+        for key, value in readable.items():
+            results[key] = (
+                error if len(readable) == 1 else _alone(encoder, value, reading.width)
+            )
     except T2IBenchError as error:  # rows that no encoder may give
         reading.failed = str(error)
         return
@@ -311,7 +338,9 @@ def _by_key(
     return dict(zip(prepared, rows, strict=True))
 
 
-def _alone(encoder: Encoder, prepared: Any, width: int | None) -> Float32Array | T2IBenchError:
+def _alone(
+    encoder: Encoder, prepared: Any, width: int | None
+) -> Float32Array | T2IBenchError:
     """The embedding of one image, or why it has none."""
     try:
         row: Float32Array = encode(encoder, [prepared], width)[0]

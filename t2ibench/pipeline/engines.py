@@ -32,7 +32,9 @@ def check_engine(settings: RunSettings) -> None:
 
 
 @contextmanager
-def executor_of(prepared: Prepared, reporter: Reporter, observing: bool) -> Iterator[Executor]:
+def executor_of(
+    prepared: Prepared, reporter: Reporter, observing: bool
+) -> Iterator[Executor]:
     """Have somebody to do a run, and end them with it."""
     check_engine(prepared.settings)
     workers = _workers(prepared, reporter, observing)
@@ -50,12 +52,18 @@ def _own_process(prepared: Prepared, reporter: Reporter, observing: bool) -> InP
         (reporter.warn if line.warning else reporter.say)(line.text)
 
     order = Order.of(prepared, observing)
-    return InProcess(order.worker(prepared.generator, prepared.objects, tell, stop_request.asked))
+    return InProcess(
+        order.worker(prepared.generator, prepared.objects, tell, stop_request.asked)
+    )
 
 
-def generating_executor(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:
+def generating_executor(
+    executor: Executor, prepared: Prepared, reporter: Reporter
+) -> Executor:
     """Who generates: a model on a server is asked from here, so that one limit of cost holds."""
-    if isinstance(executor, WorkerPool) and isinstance(prepared.generator, GeneratesInParts):
+    if isinstance(executor, WorkerPool) and isinstance(
+        prepared.generator, GeneratesInParts
+    ):
         return _own_process(prepared, reporter, observing=False)
     return executor
 
@@ -63,7 +71,9 @@ def generating_executor(executor: Executor, prepared: Prepared, reporter: Report
 def check_objects(prepared: Prepared) -> None:
     """Refuse Python objects where there are workers, which make their own models."""
     local = prepared.settings.engine == "local"
-    if prepared.objects and not (local and _worker_count(prepared, _gpus(prepared)) == 1):
+    if prepared.objects and not (
+        local and _worker_count(prepared, _gpus(prepared)) == 1
+    ):
         raise T2IBenchError(
             "Workers make their own models, and cannot take Python objects.",
             "Name each as package.module:factory, or leave workers and engine out.",
@@ -96,5 +106,7 @@ def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers
         return actors(order, settings, reporter)
     threads = max(1, cores() // count)
     each = "1 thread" if threads == 1 else f"{threads} threads"
-    reporter.say(f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}.")
+    reporter.say(
+        f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}."
+    )
     return Processes(order, count, gpus, threads)

@@ -26,7 +26,9 @@ def feasible(
     lacking: dict[str, tuple[int, int]] = {}
     if generator is not None:
         for prompt, needed in plan.prompts.items():
-            with failing(f"The generator '{generator.name}' failed in available(prompt) with"):
+            with failing(
+                f"The generator '{generator.name}' failed in available(prompt) with"
+            ):
                 available = generator.available(prompt)
             if available is not None and available < needed:
                 lacking[prompt] = (available, needed)
@@ -49,11 +51,15 @@ def feasible(
             tasks.append(task)
         wanted |= prompts
     if wanted:  # what only tasks without a single image ask for, nobody looks for
-        lacking = {prompt: counts for prompt, counts in lacking.items() if prompt in wanted}
+        lacking = {
+            prompt: counts for prompt, counts in lacking.items() if prompt in wanted
+        }
     return tasks, skipped, lacking
 
 
-def without_images(tasks: Sequence[LoadedTask], plan: Plan, skipped: Mapping[str, str]) -> bool:
+def without_images(
+    tasks: Sequence[LoadedTask], plan: Plan, skipped: Mapping[str, str]
+) -> bool:
     """Whether images were asked about, and there is none for any task."""
     on_words = not any(plan.needs[task.id].prompts for task in tasks)
     return bool(skipped) and on_words and all(why == _NONE for why in skipped.values())
@@ -64,7 +70,11 @@ def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
     none = [task for task, why in skipped.items() if why == _NONE]
     if len(none) < _FEW:
         none = []
-    lines = [f"{task} is excluded: {why}." for task, why in skipped.items() if task not in none]
+    lines = [
+        f"{task} is excluded: {why}."
+        for task, why in skipped.items()
+        if task not in none
+    ]
     if none:
         here = [task.id for task in plan.tasks if plan.needs[task.id].prompts]
         here += [task for task, why in skipped.items() if why not in {_NONE, _NO_MODEL}]
@@ -78,7 +88,10 @@ def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
 
 
 def nothing_feasible(
-    model: object, plan: Plan, skipped: Mapping[str, str], lacking: Mapping[str, tuple[int, int]]
+    model: object,
+    plan: Plan,
+    skipped: Mapping[str, str],
+    lacking: Mapping[str, tuple[int, int]],
 ) -> T2IBenchError:
     """Why no task can run."""
     if not lacking:
@@ -86,7 +99,9 @@ def nothing_feasible(
             "These tasks need images: name a model with --model.",
             "An --encoder alone runs tasks on texts, such as word embedding tests.",
         )
-    absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
+    absent = [
+        prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0
+    ]
     plural = "" if len(absent) == 1 else "s"
     hint = "Add the images, choose other tasks, or score without these prompts: --allow-missing."
     if all(why == _NONE for why in skipped.values()) and str(model).startswith(_FOLDER):

@@ -22,7 +22,13 @@ from t2ibench.models.protocols import (
     Status,
 )
 from t2ibench.redaction import redacted
-from t2ibench.store.pixels import UnreadableImageError, file_suffix, is_black, look, read_image
+from t2ibench.store.pixels import (
+    UnreadableImageError,
+    file_suffix,
+    is_black,
+    look,
+    read_image,
+)
 
 _THREADS = min(4, os.cpu_count() or 1)
 _BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
@@ -63,7 +69,8 @@ def generated(
     """
     waiting: deque[list[Future[ImageFile]]] = deque()
     start = 0
-    at_once = isinstance(generator, GeneratesInParts)  # what was paid for is not kept waiting
+    # what was paid for is not kept waiting
+    at_once = isinstance(generator, GeneratesInParts)
     with ThreadPoolExecutor(_THREADS) as pool:
         try:
             while start < len(requests) and not stopping():
@@ -84,8 +91,12 @@ def generated(
                 for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
-                    most = 0 if at_once or any(one.path for _, one in part) else _BATCHES
-                    while waiting and (len(waiting) > most or all(f.done() for f in waiting[0])):
+                    most = (
+                        0 if at_once or any(one.path for _, one in part) else _BATCHES
+                    )
+                    while waiting and (
+                        len(waiting) > most or all(f.done() for f in waiting[0])
+                    ):
                         yield [future.result() for future in waiting.popleft()]
         except GeneratorExit:
             raise
@@ -100,7 +111,9 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
         yield [future.result() for future in waiting.popleft()]
 
 
-def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
+def generate_batch(
+    generator: Generator, batch: Sequence[ImageRequest]
+) -> list[GeneratedImage]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
     try:
         return _complete(generator.generate(batch), len(batch))
@@ -113,10 +126,14 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
 def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImage]:
     if isinstance(drawn, str) or not isinstance(drawn, Sequence):
         kind = type(drawn).__name__
-        raise _ContractError(f"the generator gave a {kind}, not a list of GeneratedImage")
+        raise _ContractError(
+            f"the generator gave a {kind}, not a list of GeneratedImage"
+        )
     if len(drawn) != count:
         plural = "" if count == 1 else "s"
-        raise _ContractError(f"the generator gave {len(drawn)} images for {count} request{plural}")
+        raise _ContractError(
+            f"the generator gave {len(drawn)} images for {count} request{plural}"
+        )
     return [_checked(one) for one in drawn]
 
 
@@ -125,7 +142,9 @@ def _one_by_one(
 ) -> list[GeneratedImage]:
     """What is left of a batch that failed: no failure of a model may lose the other images."""
     if len(batch) > 1:
-        return [one for request in batch for one in generate_batch(generator, [request])]
+        return [
+            one for request in batch for one in generate_batch(generator, [request])
+        ]
     kind = "" if isinstance(error, _ContractError) else f"{type(error).__name__}: "
     return [GeneratedImage("failed", reason=f"{kind}{first_line(error)}")]
 
@@ -183,7 +202,9 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
             reason = f"{outcome.file}: it is all black" if outcome.file else ALL_BLACK
     except UnreadableImageError as error:
         status, reason = "failed", f"{name}: {error}"
-    except Exception as error:  # what goes wrong with one image is the failure of that image
+    except (
+        Exception
+    ) as error:  # what goes wrong with one image is the failure of that image
         reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"
         status = "failed"
     return ImageFile(request, status, reason=reason, revised_prompt=revised)

@@ -28,15 +28,20 @@ def record_generator(
         update["effective_settings"] = dict(settings)
     now = dict(libraries)
     if not known.libraries and not from_object and not images:
-        update["libraries"] = now  # of images that are there already it is not known what made them
-    elif known.libraries and not from_object and now not in (
-        known.libraries, *known.other_libraries
-    ):  # fmt: skip
+        # of images that are there already it is not known what made them
+        update["libraries"] = now
+    elif (
+        known.libraries
+        and not from_object
+        and now not in (known.libraries, *known.other_libraries)
+    ):
         update["other_libraries"] = [*known.other_libraries, now]
     _update_generator(folder, **update)
 
 
-def record_unread(folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]]) -> None:
+def record_unread(
+    folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]]
+) -> None:
     """Note which prompts a generator did not read to their end, beside those of before."""
     known = folder.record.generator
     if known is None or not unread:
@@ -58,7 +63,9 @@ def limit_cost(
         return
     if not isinstance(generator, Charges):
         name = "a run without a model" if generator is None else generator.name
-        raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave --max-cost out.")
+        raise T2IBenchError(
+            f"--max-cost: {name} costs nothing.", "Leave --max-cost out."
+        )
     generator.limit_cost(most, spent(folder))
 
 
@@ -83,11 +90,15 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
         generator.limit_cost(most, spent(folder))
 
 
-def tell_cost(folder: RunFolder, before: float, what: str, say: Callable[[str], None]) -> None:
+def tell_cost(
+    folder: RunFolder, before: float, what: str, say: Callable[[str], None]
+) -> None:
     """Say what was spent, if anything was."""
     total = spent(folder)
     if total > before:
-        say(f"{what} now have cost {total - before:,.2f}; all of this run {total:,.2f}.")
+        say(
+            f"{what} now have cost {total - before:,.2f}; all of this run {total:,.2f}."
+        )
 
 
 def _update_generator(folder: RunFolder, **update: Any) -> None:

@@ -62,15 +62,20 @@ class Job:
             return EvidenceStore(database, one.name, one.fingerprint, one.embeds_images)
 
         self.encoders = [embeddings(encoder) for encoder in observers.encoders]
-        self.judges = [AnswerStore(database, one.name, one.fingerprint) for one in observers.judges]
+        self.judges = [
+            AnswerStore(database, one.name, one.fingerprint) for one in observers.judges
+        ]
         # By the encoder that they are held against; they embed what that one is scored on.
-        self.controls = {name: embeddings(one) for name, one in observers.controls.items()}
+        self.controls = {
+            name: embeddings(one) for name, one in observers.controls.items()
+        }
         self.attempts = Counter[str]()  # by status
         self.embedded = 0  # images and texts, now
         self.damaged: list[Damaged] = []
         self.reports: dict[str, AskReport] = {}
         self.stopped: dict[str, str] = {}  # encoder or judge to the reason
-        self.unread: dict[str, Counter[str]] = {}  # encoder to why images have no embedding
+        # encoder to why images have no embedding
+        self.unread: dict[str, Counter[str]] = {}
         self.changed = 0  # images made again whose files differ from those before
         self.lost = Counter[tuple[str, str]]()  # by status and reason
         self._black_prompts: set[str] = set()
@@ -82,7 +87,11 @@ class Job:
         if stage == "texts":
             store, texts = self._texts()[number]
             missing = [] if store.name in self.stopped else missing_texts(texts, store)
-            return TextsToEmbed(store.name, tuple(missing), store.width) if missing else None
+            return (
+                TextsToEmbed(store.name, tuple(missing), store.width)
+                if missing
+                else None
+            )
         if self.images is None:
             return None
         if stage == "ask":
@@ -116,7 +125,9 @@ class Job:
         if isinstance(part, ImageFiles):
             return self._store_images(part)
         if isinstance(part, AskReport):
-            next(store for store in self.judges if store.name == part.judge).add(part.answers)
+            next(store for store in self.judges if store.name == part.judge).add(
+                part.answers
+            )
             self.reports.setdefault(part.judge, AskReport()).add(part)
             self._note_settings(part)
             if part.stopped is not None:
@@ -137,7 +148,9 @@ class Job:
         """Write down what a judge was really asked with, as soon as it changes."""
         folder, settings = self.prepared.folder, dict(part.settings)
         if settings and folder.record.judge_settings.get(part.judge) != settings:
-            folder.update(judge_settings={**folder.record.judge_settings, part.judge: settings})
+            folder.update(
+                judge_settings={**folder.record.judge_settings, part.judge: settings}
+            )
 
     def _remove(self, damaged: Sequence[Damaged]) -> None:
         """Remove files that cannot be used: the next run makes them anew."""
@@ -151,22 +164,33 @@ class Job:
         assert self.images is not None
         places = [_place(one.request) for one in part.files]
         known = [self.images.get(*place) for place in places]
-        prepared, from_object = self.prepared, self.prepared.objects.generator is not None
+        prepared, from_object = (
+            self.prepared,
+            self.prepared.objects.generator is not None,
+        )
         record_generator(
-            prepared.folder, part.settings, part.libraries, from_object, len(self.images)
+            prepared.folder,
+            part.settings,
+            part.libraries,
+            from_object,
+            len(self.images),
         )
         record_unread(prepared.folder, part.unread)
         batch = store_images(part.files, self.images)
         self.settle()
         self._tried.update(places)
         hashes = [
-            (before.sha256, now.sha256) for before, now in zip(known, batch, strict=True) if before
+            (before.sha256, now.sha256)
+            for before, now in zip(known, batch, strict=True)
+            if before
         ]
         self.changed += sum(None not in pair and len(set(pair)) > 1 for pair in hashes)
         self.attempts.update(one.status for one in batch)
         failures = [one for one in batch if one.status != "ok"]
         self.lost.update((one.status, one.reason or "unknown") for one in failures)
-        self._black_prompts |= {one.prompt for one in failures if one.reason == ALL_BLACK}
+        self._black_prompts |= {
+            one.prompt for one in failures if one.reason == ALL_BLACK
+        }
         self._check_set_up(batch)
         return len(batch)
 
@@ -221,12 +245,17 @@ class Job:
         (_, reason), _ = self.lost.most_common(1)[0]
         what = f"All {failed} images" if failed > 1 else "The only image"
         raise T2IBenchError(
-            f"{what} failed: {reason.rstrip('.')}.", "Fix the cause and re-run the same command."
+            f"{what} failed: {reason.rstrip('.')}.",
+            "Fix the cause and re-run the same command.",
         )
 
     def settle(self) -> None:
         """Write down costs, with all that is stored."""
-        settle(self.prepared.folder, self.prepared.generator, self.prepared.settings.max_cost)
+        settle(
+            self.prepared.folder,
+            self.prepared.generator,
+            self.prepared.settings.max_cost,
+        )
 
     def _embeddings(self) -> list[EvidenceStore]:
         return [*self.encoders, *self.controls.values()]
@@ -234,17 +263,28 @@ class Job:
     def _texts(self) -> list[tuple[EvidenceStore, Sequence[str]]]:
         """What each encoder and each control has to embed of the plan's texts."""
         plan = self.plan
-        pairs = [(store, plan.texts_for(store.embeds_images)) for store in self.encoders]
-        return [*pairs, *((store, plan.controlled_texts) for store in self.controls.values())]
+        pairs = [
+            (store, plan.texts_for(store.embeds_images)) for store in self.encoders
+        ]
+        return [
+            *pairs,
+            *((store, plan.controlled_texts) for store in self.controls.values()),
+        ]
 
     def _working(self, stores: Iterable[EvidenceStore]) -> list[EvidenceStore]:
-        return [one for one in stores if one.embeds_images and one.name not in self.stopped]
+        return [
+            one for one in stores if one.embeds_images and one.name not in self.stopped
+        ]
 
     def _stored(self, shard: int) -> Iterator[StoredImage]:
         assert self.images is not None
         for request in self.plan.shard(shard):
             attempt = self.images.get(request.prompt, request.index)
-            if attempt is not None and attempt.sha256 and attempt.sha256 not in self._removed:
+            if (
+                attempt is not None
+                and attempt.sha256
+                and attempt.sha256 not in self._removed
+            ):
                 # One file may belong to several prompts: each asks its own questions.
                 yield self.images.image(attempt)
 
@@ -254,14 +294,18 @@ class Job:
         # that has not seen them yet, and by a run that only generates.
         assert self.images is not None
         images = self.images
-        requests = [one for one in self.plan.shard(shard) if not images.is_done(*_place(one))]
+        requests = [
+            one for one in self.plan.shard(shard) if not images.is_done(*_place(one))
+        ]
         known = {_place(one): images.get(*_place(one)) for one in requests}
         removed = {place for place, one in known.items() if one and one.status == "ok"}
         if not removed or not (self.encoders or self.judges):
             return requests
         needed = {_place(image) for image, _ in self._images_to_embed(shard)}
         for judge in self.judges:
-            needed |= {_place(image) for image, _ in unanswered(self.questions(shard), judge)}
+            needed |= {
+                _place(image) for image, _ in unanswered(self.questions(shard), judge)
+            }
         removed -= needed
         return [one for one in requests if _place(one) not in removed]
 
@@ -277,11 +321,16 @@ class Job:
         if self.images is None or not self.plan.requests:
             return True
         attempts = (self.images.get(*_place(one)) for one in self.plan.requests)
-        return any(attempt is not None and attempt.status == "ok" for attempt in attempts)
+        return any(
+            attempt is not None and attempt.status == "ok" for attempt in attempts
+        )
 
     def _images_to_embed(self, shard: int) -> list[ImageToEmbed]:
         """A shard's images with who has not embedded them; controls embed some of them."""
-        encoders, controls = self._working(self.encoders), self._working(self.controls.values())
+        encoders, controls = (
+            self._working(self.encoders),
+            self._working(self.controls.values()),
+        )
         parts: tuple[list[StoredImage], list[StoredImage]] = ([], [])
         for image in self._stored(shard) if encoders or controls else ():
             if image.index < self.plan.embedded.get(image.prompt, 0):
@@ -294,7 +343,9 @@ class Job:
         """What judges are asked about the images of a shard."""
         for image in self._stored(shard):
             asked = self.plan.questions.get(image.prompt, {})
-            wanted = [question for question, count in asked.items() if image.index < count]
+            wanted = [
+                question for question, count in asked.items() if image.index < count
+            ]
             if wanted:
                 yield image, wanted
 
@@ -304,7 +355,9 @@ class Job:
         shard, which = divmod(number, len(self.judges))
         name = self.judges[which].name
         stopped = name in self.stopped
-        missing = [] if stopped else unanswered(self.questions(shard), self.judges[which])
+        missing = (
+            [] if stopped else unanswered(self.questions(shard), self.judges[which])
+        )
         streak = self.reports[name].streak if name in self.reports else 0
         return QuestionsToAsk(name, tuple(missing), streak) if missing else None
 
@@ -313,7 +366,9 @@ class Job:
         for judge in self.observers.judges:
             if isinstance(judge, LooksUp) and self.images is not None:
                 shards = range(self.plan.n_shards)
-                line = judge.check_images(one for k in shards for one in self.questions(k))
+                line = judge.check_images(
+                    one for k in shards for one in self.questions(k)
+                )
                 if line is not None:
                     warn(line)
 
@@ -333,10 +388,14 @@ class Job:
         """What was not embedded or answered, one line each."""
         lines = []
         for name, report in self.reports.items():
-            if is_file_of_answers(name):  # results say what it answers, question by question
+            # results say what it answers, question by question
+            if is_file_of_answers(name):
                 continue
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
-            lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
+            lines += [
+                f"{name}: {count} questions have no answer: {why}"
+                for why, count in reasons
+            ]
             lines += _unread_lines(name, report.unread)
         controls = {store.name for store in self.controls.values()}
         for name, because in self.unread.items():
@@ -385,7 +444,9 @@ def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]
         else:
             try:
                 attempt = store.add_image(*at, one.data, one.suffix)
-            except T2IBenchError as error:  # of the disk; the others of the batch are recorded
+            except (
+                T2IBenchError
+            ) as error:  # of the disk; the others of the batch are recorded
                 failure = failure or error
                 continue
             if one.look is not None:

@@ -31,7 +31,8 @@ def unanswered(
         missing = [
             question
             for question in asked
-            if (image.sha256, question) not in seen and store.get(image.sha256, *question) is None
+            if (image.sha256, question) not in seen
+            and store.get(image.sha256, *question) is None
         ]
         seen |= {(image.sha256, question) for question in missing}
         if missing:
@@ -63,7 +64,9 @@ def answered(
                 yield AskReport(streak=streak, stopped=str(error))
                 break
         if streak >= MAX_CONSECUTIVE_FAILURES and not gaps:
-            yield AskReport(streak=streak, stopped=f"{streak} questions in a row failed.")
+            yield AskReport(
+                streak=streak, stopped=f"{streak} questions in a row failed."
+            )
             break
     unread.streak = streak
     yield unread
@@ -84,7 +87,9 @@ def _report(part: _Part, streak: int) -> AskReport:
             report.unread[answer.reason] = report.unread.get(answer.reason, 0) + 1
         # Texts are shown and compared; what was said is kept word for word in `raw`.
         text = _UNPRINTABLE.sub("\ufffd", answer.answer)
-        stored = StoredAnswer(query.sha256, query.question, query.classes, text, answer.raw)
+        stored = StoredAnswer(
+            query.sha256, query.question, query.classes, text, answer.raw
+        )
         report.answers.append(stored)
     return report
 
@@ -108,7 +113,11 @@ def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, Non
 
 def _taken(left: dict[int, Query], pairs: Iterable[tuple[int, Answer]]) -> _Part:
     """Answers with their queries, each query once."""
-    return [(left.pop(number), _checked(answer)) for number, answer in pairs if number in left]
+    return [
+        (left.pop(number), _checked(answer))
+        for number, answer in pairs
+        if number in left
+    ]
 
 
 def _checked(answer: Answer) -> Answer:
@@ -131,7 +140,11 @@ def _batches(
             report.damaged.append(Damaged(image, str(error)))
             continue
         for question, classes in questions:
-            batch.append(Query(pixels, image.prompt, image.index, image.sha256, question, classes))
+            batch.append(
+                Query(
+                    pixels, image.prompt, image.index, image.sha256, question, classes
+                )
+            )
             if len(batch) >= size:
                 yield batch
                 batch = []

@@ -42,7 +42,11 @@ _TRY, _STATUS = columns("attempts").index("try"), columns("attempts").index("sta
 
 
 def merge(
-    paths: Sequence[Path], output: Path | None, reporter: Reporter, *, allow_missing: bool = False
+    paths: Sequence[Path],
+    output: Path | None,
+    reporter: Reporter,
+    *,
+    allow_missing: bool = False,
 ) -> RunFolder:
     """Join runs of one generator into one folder; what is there already stays.
 
@@ -81,7 +85,9 @@ def merge(
         first = sources[0].record
         target.record = first
         target.update(
-            settings=first.settings.model_copy(update={"shard": None, "no_score": False}),
+            settings=first.settings.model_copy(
+                update={"shard": None, "no_score": False}
+            ),
             status="incomplete",
             generator=generator,
             merged=merged,
@@ -91,7 +97,9 @@ def merge(
     return target
 
 
-def _opened(paths: Sequence[Path], output: Path | None) -> tuple[list[RunFolder], RunFolder]:
+def _opened(
+    paths: Sequence[Path], output: Path | None
+) -> tuple[list[RunFolder], RunFolder]:
     """The runs to merge, parts in their order, and the folder that they go into."""
     distinct = {path.resolve(): path for path in map(folder_of, paths)}
     folders = [open_run(path) for path in distinct.values()]
@@ -103,7 +111,9 @@ def _opened(paths: Sequence[Path], output: Path | None) -> tuple[list[RunFolder]
     is_among_them = len(sources) < len(folders)
     target = open_run(path) if is_run(path) else RunFolder(path)
     if not sources or (is_among_them and target.record.part is not None):
-        raise T2IBenchError(f"{path} is one of the parts.", "Give another --output-dir.")
+        raise T2IBenchError(
+            f"{path} is one of the parts.", "Give another --output-dir."
+        )
     return sources, target
 
 
@@ -130,7 +140,9 @@ def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
     entries: list[HistoryEntry] = []
     for folder in folders:
         entries += [entry for entry in folder.record.history if entry not in entries]
-    return sorted(entries, key=lambda entry: (entry.started, entry.finished, entry.command))
+    return sorted(
+        entries, key=lambda entry: (entry.started, entry.finished, entry.command)
+    )
 
 
 def _copy(part: RunFolder, folder: RunFolder) -> None:
@@ -140,8 +152,12 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     _copy_attempts(part, folder)
     _copy_rewrites(part, folder)
     record = part.record
-    encoders = [(name, encoder.fingerprint) for name, encoder in record.encoders.items()]
-    encoders += [(control.name, control.fingerprint) for control in record.controls.values()]
+    encoders = [
+        (name, encoder.fingerprint) for name, encoder in record.encoders.items()
+    ]
+    encoders += [
+        (control.name, control.fingerprint) for control in record.controls.values()
+    ]
     for name, fingerprint in [*encoders, LOOKS]:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
@@ -153,7 +169,10 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     for files in ("images", TASKS):
         if (part.path / files).is_dir():
             shutil.copytree(
-                part.path / files, folder.path / files, copy_function=_copy_new, dirs_exist_ok=True
+                part.path / files,
+                folder.path / files,
+                copy_function=_copy_new,
+                dirs_exist_ok=True,
             )
 
 
@@ -173,7 +192,9 @@ def _copy_attempts(part: RunFolder, folder: RunFolder) -> None:
     folder.database.write("attempts", new)
 
 
-def _by_image(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
+def _by_image(
+    rows: Iterable[tuple[Any, ...]],
+) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
     """Rows of attempts by generator, prompt and number of the image."""
     images: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for row in rows:
@@ -207,22 +228,34 @@ def _copy_new(source: str, target: str) -> None:
         shutil.copyfile(source, target)
 
 
-def _generator(sources: Sequence[RunFolder], target: RunRecord) -> GeneratorRecord | None:
+def _generator(
+    sources: Sequence[RunFolder], target: RunRecord
+) -> GeneratorRecord | None:
     """What made the images of all parts, and what they have cost together."""
     records = [*(folder.record for folder in sources), target]
-    generators = [record.generator for record in records if record.generator is not None]
+    generators = [
+        record.generator for record in records if record.generator is not None
+    ]
     if not generators:
         return None
     first = next((record for record in generators if record.libraries), generators[0])
     others = [
-        record.libraries for record in generators if record.libraries not in ({}, first.libraries)
+        record.libraries
+        for record in generators
+        if record.libraries not in ({}, first.libraries)
     ]
-    others += [libraries for record in generators for libraries in record.other_libraries]
+    others += [
+        libraries for record in generators for libraries in record.other_libraries
+    ]
     distinct = [
-        libraries for number, libraries in enumerate(others) if libraries not in others[:number]
+        libraries
+        for number, libraries in enumerate(others)
+        if libraries not in others[:number]
     ]
     unread = {
-        text: towers for record in generators for text, towers in record.unread_prompts.items()
+        text: towers
+        for record in generators
+        for text, towers in record.unread_prompts.items()
     }
     return first.model_copy(
         update={

@@ -29,7 +29,8 @@ class MissingParts:
 
     count: int = 0  # parts of the run; 0 where no part is numbered
     absent: list[int] = field(default_factory=list)  # parts that nobody gave
-    unfinished: dict[int, str] = field(default_factory=dict)  # part to what is missing of it
+    # part to what is missing of it
+    unfinished: dict[int, str] = field(default_factory=dict)
     images: int = 0  # that no run has, where no part is numbered
 
     def __bool__(self) -> bool:
@@ -39,8 +40,12 @@ class MissingParts:
 def check_alike(first: RunFolder, other: RunFolder) -> None:
     """Refuse runs of different models, tasks or settings; the message names what differs."""
     records = (first.record, other.record)
-    made = [record.generator.fingerprint if record.generator else None for record in records]
-    alike = all(getattr(first.record, name) == getattr(other.record, name) for name in _SAME)
+    made = [
+        record.generator.fingerprint if record.generator else None for record in records
+    ]
+    alike = all(
+        getattr(first.record, name) == getattr(other.record, name) for name in _SAME
+    )
     if made[0] == made[1] and alike:
         return
     sides = (f"in {first.path}", f"in {other.path}")
@@ -60,7 +65,9 @@ def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
             continue
         counted.setdefault(count, folder)
         if len(counted) > 1:
-            first, second = [f"{folder.path} of {count}" for count, folder in counted.items()]
+            first, second = [
+                f"{folder.path} of {count}" for count, folder in counted.items()
+            ]
             raise T2IBenchError(
                 f"These are parts of different splits: {first} parts, {second}.",
                 "Merge parts I/N of one N; another N has other images in every part.",
@@ -79,11 +86,15 @@ def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
         seen[number] = folder
 
 
-def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> MissingParts:
+def missing_parts(
+    sources: Sequence[RunFolder], target: RunFolder | None
+) -> MissingParts:
     """What of the whole run neither the parts nor the folder that they go into have."""
     folders = [*sources, *([target] if target else [])]
     plan = stored_plan(folders[0])
-    counts = [count for folder in folders if (count := _count(folder.record)) is not None]
+    counts = [
+        count for folder in folders if (count := _count(folder.record)) is not None
+    ]
     missing = MissingParts(count=counts[0] if counts else 0)
     stores = {
         folder.path: ImageStore(folder.database, folder.record.generator.fingerprint)
@@ -92,14 +103,22 @@ def missing_parts(sources: Sequence[RunFolder], target: RunFolder | None) -> Mis
     }
     if not missing.count:
         accepted = _failures_are_accepted(sources)
-        missing.images = 0 if accepted else _images_missing(plan.requests, [*stores.values()])
+        missing.images = (
+            0 if accepted else _images_missing(plan.requests, [*stores.values()])
+        )
         return missing
-    by_number = {part[0]: source for source in sources if (part := source.record.part) is not None}
+    by_number = {
+        part[0]: source
+        for source in sources
+        if (part := source.record.part) is not None
+    }
     whole = any(_is_whole(folder.record) for folder in folders)
     for number, requests in sorted(requests_by_part(plan, missing.count).items()):
         folder = by_number.get(number)
         # Its own first: nearly all of its images are there.
-        own_first = [store for path, store in stores.items() if folder and path == folder.path]
+        own_first = [
+            store for path, store in stores.items() if folder and path == folder.path
+        ]
         images = _images_missing(requests, [*own_first, *stores.values()])
         covered = any(_covers(other.record, number) for other in folders)
         if folder is None and not whole and not covered:
@@ -126,7 +145,11 @@ def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:
         sentences.append(f"{missing.images} images of the run are missing.")
     command = _command(first.record, again[0] if again else None, missing.count)
     more = f" (and so for {_listed(again[1:])})" if len(again) > 1 else ""
-    hint = f"Run it: {command}{more}; then merge again." if command else "Finish them first."
+    hint = (
+        f"Run it: {command}{more}; then merge again."
+        if command
+        else "Finish them first."
+    )
     return T2IBenchError(
         f"{' '.join(sentences)} Nothing was merged.",
         f"{hint} --allow-missing merges and scores what is there, and results say what is not.",
@@ -170,7 +193,10 @@ def _covers(record: RunRecord, number: int) -> bool:
 def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
     """Whether runs that are done were asked to do without the images that fail for good."""
     records = [folder.record for folder in folders]
-    return all(record.settings.allow_missing and record.status == "complete" for record in records)
+    return all(
+        record.settings.allow_missing and record.status == "complete"
+        for record in records
+    )
 
 
 def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
@@ -178,15 +204,24 @@ def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
     if folder is not None and _failures_are_accepted([folder]):
         return ""
     if images:
-        return f"{images} of its {total} images {'is' if images == 1 else 'are'} missing"
+        return (
+            f"{images} of its {total} images {'is' if images == 1 else 'are'} missing"
+        )
     if folder is not None and folder.record.status != "complete":
-        return "some of its images are not embedded, or some of its questions not answered"
+        return (
+            "some of its images are not embedded, or some of its questions not answered"
+        )
     return ""
 
 
-def _images_missing(requests: Sequence[ImageRequest], stores: Sequence[ImageStore]) -> int:
+def _images_missing(
+    requests: Sequence[ImageRequest], stores: Sequence[ImageStore]
+) -> int:
     """Images that no store has an outcome of; a failure is none."""
-    return sum(not any(_has_outcome(store, request) for store in stores) for request in requests)
+    return sum(
+        not any(_has_outcome(store, request) for store in stores)
+        for request in requests
+    )
 
 
 def _has_outcome(store: ImageStore, request: ImageRequest) -> bool:

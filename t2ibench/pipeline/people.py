@@ -41,7 +41,9 @@ def people_agreement(
     asked: dict[tuple[str, tuple[str, ...]], _Asked] = {}
     for need in dict.fromkeys((*needs.questions, *needs.checks)):
         about = need.about or need.question
-        of_question = asked.setdefault((about, need.classes), _Asked(need.question, need.classes))
+        of_question = asked.setdefault(
+            (about, need.classes), _Asked(need.question, need.classes)
+        )
         for index, attempt in enumerate(images.first(need.prompt, need.images)):
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
@@ -58,15 +60,24 @@ def people_agreement(
                     counted=counted_answer(answers.values()),
                 )
             )
-    agreements = [_agreement(about, entry, level) for (about, _), entry in asked.items()]
+    agreements = [
+        _agreement(about, entry, level) for (about, _), entry in asked.items()
+    ]
     return [agreement for agreement in agreements if len(agreement.people) > 1]
 
 
 def asked_questions(
-    needs: Needs, images: DistinctImages, judges: Mapping[str, AnswerStore], labels: Votes | None
+    needs: Needs,
+    images: DistinctImages,
+    judges: Mapping[str, AnswerStore],
+    labels: Votes | None,
 ) -> list[AskedQuestion]:
     """What files of answers, or labels where these are the judge, answer of a task's questions."""
-    files = {person_of(name): store for name, store in judges.items() if is_file_of_answers(name)}
+    files = {
+        person_of(name): store
+        for name, store in judges.items()
+        if is_file_of_answers(name)
+    }
     sampled = not files and any(store.by_labels for store in judges.values())
     if not files and not sampled:
         return []
@@ -80,7 +91,9 @@ def asked_questions(
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
             key = (attempt.sha256, need.question, need.classes)
-            people = [name for name, store in files.items() if store.get(*key) is not None]
+            people = [
+                name for name, store in files.items() if store.get(*key) is not None
+            ]
             if sampled and labels is not None:
                 people = list(labels.votes(*key))
             question.images += 1
@@ -102,17 +115,25 @@ def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
         people=people,
         images=len(shared),
         agreement=_score(
-            exact_share(sum(len(classes) == 1 for classes in shared), len(shared), level)
+            exact_share(
+                sum(len(classes) == 1 for classes in shared), len(shared), level
+            )
         ),
         alpha=_score(alpha_interval(table, rng, level)),
         pairs=[_pair(pair, given, rng, level) for pair in combinations(people, 2)],
-        disputed=[image for image in asked.images if len(set(image.answers.values())) > 1],
+        disputed=[
+            image for image in asked.images if len(set(image.answers.values())) > 1
+        ],
     )
 
 
 def _classes(answers: Mapping[str, str], classes: Sequence[str]) -> dict[str, str]:
     """Person to class; free text is a class of its own."""
-    return {name: answer for name, answer in answers.items() if not classes or answer in classes}
+    return {
+        name: answer
+        for name, answer in answers.items()
+        if not classes or answer in classes
+    }
 
 
 def _pair(
@@ -134,5 +155,7 @@ def _pair(
 
 def _score(interval: Interval) -> AgreementScore:
     return AgreementScore(
-        value=rounded(interval.value), ci_low=rounded(interval.low), ci_high=rounded(interval.high)
+        value=rounded(interval.value),
+        ci_low=rounded(interval.low),
+        ci_high=rounded(interval.high),
     )

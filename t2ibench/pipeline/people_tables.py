@@ -44,7 +44,9 @@ def check_used(settings: RunSettings) -> None:
         )
     reads = [(settings.model, _FOLDER), (settings.rewriter, _FILE)]
     reads += [(judge, _ANSWERS) for judge in settings.judge]
-    is_read = settings.captions or any((name or "").startswith(kind) for name, kind in reads)
+    is_read = settings.captions or any(
+        (name or "").startswith(kind) for name, kind in reads
+    )
     if settings.columns and not is_read:
         raise T2IBenchError(
             "--columns names the headings of a table, and no table is read.",

@@ -16,9 +16,11 @@ from t2ibench.store.answers import StoredAnswer
 from t2ibench.store.evidence import Kind
 from t2ibench.store.images import StoredImage
 
-Question = tuple[str, tuple[str, ...]]  # what is asked, and what it can be answered with
+# what is asked, and what it can be answered with
+Question = tuple[str, tuple[str, ...]]
 ImageQuestions = tuple[StoredImage, Sequence[Question]]
-ImageToEmbed = tuple[StoredImage, Collection[str]]  # with the encoders that have not seen it
+# with the encoders that have not seen it
+ImageToEmbed = tuple[StoredImage, Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class Embedded:
     tried: int
     rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
     damaged: list[Damaged] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # encoder to why it cannot go on
+    # encoder to why it cannot go on
+    failures: dict[str, str] = field(default_factory=dict)
     # encoder to why some images have no embedding, each reason with the number of images
     unread: dict[str, Counter[str]] = field(default_factory=dict)
 

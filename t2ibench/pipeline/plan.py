@@ -32,7 +32,8 @@ class Plan:
     requests: tuple[ImageRequest, ...]  # each image once, by prompt and index
     texts: tuple[str, ...]  # each once, sorted
     embedded: dict[str, int]  # prompt to the number of its images that are embedded
-    questions: dict[str, dict[Question, int]]  # by prompt, each with its number of images
+    # by prompt, each with its number of images
+    questions: dict[str, dict[Question, int]]
 
     @cached_property
     def prompts(self) -> dict[str, int]:
@@ -51,7 +52,9 @@ class Plan:
     @cached_property
     def controlled_texts(self) -> tuple[str, ...]:
         """Texts that a control embeds too, sorted."""
-        read = [required.texts for required in self.needs.values() if not required.questions]
+        read = [
+            required.texts for required in self.needs.values() if not required.questions
+        ]
         return tuple(sorted({text for texts in read for text in texts}))
 
     @cached_property
@@ -108,7 +111,9 @@ def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
     numbers: dict[str, int] = {}
     for request in plan.requests:
         if request.prompt not in numbers:
-            digest = hashlib.sha256(request.prompt.encode("utf-8", "surrogatepass")).digest()
+            digest = hashlib.sha256(
+                request.prompt.encode("utf-8", "surrogatepass")
+            ).digest()
             numbers[request.prompt] = int.from_bytes(digest[:8], "big") % count + 1
         parts.setdefault(numbers[request.prompt], []).append(request)
     return parts
@@ -120,7 +125,9 @@ def every_prompt_first(plan: Plan) -> Plan:
     For images that cost money: a run that has to stop then has something of every prompt. Models on
     this machine keep the order by prompts, because their batches hold one prompt each.
     """
-    requests = sorted(plan.requests, key=lambda request: (request.index, request.prompt))
+    requests = sorted(
+        plan.requests, key=lambda request: (request.index, request.prompt)
+    )
     return replace(plan, requests=tuple(requests))
 
 
@@ -134,7 +141,9 @@ def images_at(plan: Plan, times: Mapping[str, float]) -> int:
 
 
 def make_plan(
-    tasks: Sequence[LoadedTask], settings: Settings, needs_of: Mapping[str, Needs] | None = None
+    tasks: Sequence[LoadedTask],
+    settings: Settings,
+    needs_of: Mapping[str, Needs] | None = None,
 ) -> Plan:
     """The union of the needs of all tasks."""
     needs_by_task = {
@@ -151,14 +160,25 @@ def make_plan(
         if required.embeds:
             embedded |= Counter(required.images_by_prompt)
         for asked in (*required.questions, *required.checks):
-            counts, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
+            counts, key = (
+                questions.setdefault(asked.prompt, {}),
+                (asked.question, asked.classes),
+            )
             counts[key] = max(asked.images, counts.get(key, 0))
     requests = tuple(
         ImageRequest(prompt, index, image_seed(settings.seed, prompt, index))
         for prompt in sorted(most)
         for index in range(most[prompt])
     )
-    ordered = {prompt: dict(sorted(questions[prompt].items())) for prompt in sorted(questions)}
+    ordered = {
+        prompt: dict(sorted(questions[prompt].items())) for prompt in sorted(questions)
+    }
     return Plan(
-        tuple(tasks), needs_by_task, settings, requests, tuple(sorted(texts)), embedded, ordered
+        tuple(tasks),
+        needs_by_task,
+        settings,
+        requests,
+        tuple(sorted(texts)),
+        embedded,
+        ordered,
     )

@@ -84,9 +84,11 @@ class Prepared:
     objects: Objects
     call: str = ""  # the command line or function that asked
     rewriter: Rewriter | None = None
-    together: Collection[str] = ()  # tasks that the same command measures in other rounds
+    # tasks that the same command measures in other rounds
+    together: Collection[str] = ()
     judge_checks: Sequence[JudgeCheck] = ()
-    only_stored: bool = False  # images that are there are observed and scored; none is generated
+    # images that are there are observed and scored; none is generated
+    only_stored: bool = False
 
     def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
         """Another round: some of the tasks, with other numbers of images."""
@@ -121,12 +123,15 @@ class Prepared:
 
 
 @mending()
-def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
+def prepare(
+    settings: RunSettings, objects: Objects | None = None, call: str = ""
+) -> Prepared:
     """Plan a run."""
     objects = objects or Objects()
     if not settings.tasks:
         raise T2IBenchError(
-            "Which tasks? Give --tasks all, a group, or task names.", "`t2ibench ls` lists them."
+            "Which tasks? Give --tasks all, a group, or task names.",
+            "`t2ibench ls` lists them.",
         )
     check_used(settings)
     generator = create_model(settings, objects)
@@ -142,13 +147,17 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     settings = with_default_observers(settings)
     measurement = _measurement(settings)
     left_out: list[str] = []
-    loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
+    loaded = load_tasks(
+        settings.tasks, settings.include_path, on_left_out=left_out.append
+    )
     raise_refused(loaded)
     folder, warnings = _folder(settings, generator)
     loaded, waiting = with_captions(loaded, settings, folder.path)
     left_out += waiting
     needs_of, defects = _needs(loaded, measurement)
-    plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
+    plan = make_plan(
+        [task for task in loaded if task.id in needs_of], measurement, needs_of
+    )
     tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
     if not tasks and defects:
         raise T2IBenchError(next(iter(defects.values())))
@@ -167,7 +176,11 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     old, lines = stored_results(folder)
     warnings = [*left_out, *warnings, *lines]
     lost = old.model if old is not None and folder.record.generator is None else None
-    if lost is not None and generator is not None and lost.fingerprint == generator.fingerprint:
+    if (
+        lost is not None
+        and generator is not None
+        and lost.fingerprint == generator.fingerprint
+    ):
         # results.json has what a lost record said of the settings that were in effect.
         found = GeneratorRecord(**dict(lost), model=generator.name)
         folder.record = folder.record.model_copy(update={"generator": found})
@@ -186,7 +199,9 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         objects,
         call,
         rewriter,
-        judge_checks=[_read_check(Path(name).expanduser()) for name in settings.judge_check],
+        judge_checks=[
+            _read_check(Path(name).expanduser()) for name in settings.judge_check
+        ],
     )
     check_rewriter(prepared)
     return prepared
@@ -207,14 +222,18 @@ def _read_check(path: Path) -> JudgeCheck:
         ) from None
 
 
-def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFolder, list[str]]:
+def _folder(
+    settings: RunSettings, generator: Generator | None
+) -> tuple[RunFolder, list[str]]:
     """The run's folder, and lines about what was set aside."""
     output = Path(settings.output_dir)
     if settings.shard is not None:
         output /= f"shard-{settings.shard.replace('/', '-of-')}"
     # A run on texts alone is called by what read them, without the way to its file.
     kinds = [name.partition(":") for name in settings.encoder]
-    texts = "-".join(["texts", *(kind + colon + Path(rest).name for kind, colon, rest in kinds)])
+    texts = "-".join(
+        ["texts", *(kind + colon + Path(rest).name for kind, colon, rest in kinds)]
+    )
     return run_folder(
         output,
         generator.name if generator else texts,
@@ -246,7 +265,9 @@ def _needs(
     for task in tasks:
         try:
             found[task.id] = needs(task.spec, measurement)
-        except Exception as error:  # a defect of one method must not lose the other tasks
+        except (
+            Exception
+        ) as error:  # a defect of one method must not lose the other tasks
             defects[task.id] = (
                 f"the method '{task.spec.method}' failed with {type(error).__name__}: "
                 f"{first_line(error)}"
@@ -258,7 +279,9 @@ def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
     """The generator of a run; its weights are loaded when it first generates."""
     if objects.generator is not None:
         if settings.model_args:
-            raise T2IBenchError("model_args go to a model that is named, not to an object.")
+            raise T2IBenchError(
+                "model_args go to a model that is named, not to an object."
+            )
         return objects.generator
     if settings.model is None:
         if settings.model_args:

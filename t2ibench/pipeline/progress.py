@@ -15,7 +15,8 @@ from rich.table import Column
 from t2ibench.errors import one_line
 from t2ibench.store.locks import Notices
 
-_WINDOW = 600.0  # seconds that the speed is measured over, without the wait for the first items
+# seconds that the speed is measured over, without the wait for the first items
+_WINDOW = 600.0
 _FIRST_LINE = 15.0  # seconds
 _LONGEST_SILENCE = 600.0
 _SILENCE = 2.0  # seconds, after which a command says that it has begun
@@ -54,8 +55,15 @@ def duration(seconds: float) -> str:
 class _Ticker:
     """A bar on a terminal; for logs a line after fifteen seconds, and less and less often."""
 
-    def __init__(self, console: Console, progress: Progress, name: str, total: int, unit: str):
-        self._console, self._progress, self._name, self._unit = console, progress, name, unit
+    def __init__(
+        self, console: Console, progress: Progress, name: str, total: int, unit: str
+    ):
+        self._console, self._progress, self._name, self._unit = (
+            console,
+            progress,
+            name,
+            unit,
+        )
         self._task = progress.add_task(name, total=total, pace="")
         self._started = time.monotonic()
         self._next = self._started + _FIRST_LINE
@@ -65,11 +73,15 @@ class _Ticker:
         (task,) = self._progress.tasks
         pace = f"{task.speed:.1f} {self._unit}/s" if task.speed else ""
         left = task.time_remaining
-        self._progress.update(self._task, pace=f"{pace}, {duration(left)} left" if left else pace)
+        self._progress.update(
+            self._task, pace=f"{pace}, {duration(left)} left" if left else pace
+        )
         now = time.monotonic()
         if self._console.is_terminal or now < self._next:
             return
-        self._next = now + min(max(_FIRST_LINE, (now - self._started) / 3), _LONGEST_SILENCE)
+        self._next = now + min(
+            max(_FIRST_LINE, (now - self._started) / 3), _LONGEST_SILENCE
+        )
         words = [f"{task.completed:,.0f} of {task.total:,.0f}", task.fields["pace"]]
         _print(self._console, f"{self._name}: {', '.join(filter(None, words))}")
 
@@ -115,7 +127,11 @@ class ConsoleReporter:
             get_time=time.monotonic,
         )
         one = unit.removesuffix("s") if total == 1 else unit
-        silence = self.opening(f"{name}: {total:,} {one}") if progress.disable else nullcontext()
+        silence = (
+            self.opening(f"{name}: {total:,} {one}")
+            if progress.disable
+            else nullcontext()
+        )
         with progress, silence:
             yield _Ticker(self.console, progress, name, total, unit)
 

@@ -36,7 +36,11 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
     with locked(folder.path, notices=reporter):
         folder.reread()
         record = folder.record
-        if not record.encoders and not record.judges and not LabelStore(folder.database).all():
+        if (
+            not record.encoders
+            and not record.judges
+            and not LabelStore(folder.database).all()
+        ):
             raise T2IBenchError(
                 f"{folder.path} holds images but no evidence yet.",
                 f"`t2ibench score {folder.path}` embeds and scores them; or let people answer: "
@@ -67,7 +71,9 @@ def score_stored(
 ) -> tuple[Results, dict[str, TaskScored], bool]:
     """Score what a run folder holds, and write it."""
     record = folder.record
-    stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
+    stores = open_stores(
+        folder.database, record.encoders, record.judges, record.controls
+    )
     stores = replace(
         stores,
         people=_people(folder.database),
@@ -79,9 +85,15 @@ def score_stored(
         reporter.warn(damage)
     scored = score_plan(plan, images, stores, reporter, kept=cache)
     used = [one.result.settings.judges for one in scored.values()]
-    judges = {name: one for name, one in record.judges.items() if not name.startswith(LABELS_BY)}
+    judges = {
+        name: one
+        for name, one in record.judges.items()
+        if not name.startswith(LABELS_BY)
+    }
     for found in used:  # whether people were the judge of a task
-        judges |= {name: one for name, one in found.items() if name.startswith(LABELS_BY)}
+        judges |= {
+            name: one for name, one in found.items() if name.startswith(LABELS_BY)
+        }
     if record.judges != judges:
         folder.update(judges=judges)
     results, kept = write_results(
@@ -104,8 +116,12 @@ def _people(database: Database) -> dict[str, AnswerStore]:
     if not every:
         return {}
     name = LABELS_BY + listed(sorted({label.labeller for label in every}))
-    store = AnswerStore(database, name, fingerprint({"labels": [asdict(one) for one in every]}))
-    asked = dict.fromkeys((label.image, label.question, label.classes) for label in every)
+    store = AnswerStore(
+        database, name, fingerprint({"labels": [asdict(one) for one in every]})
+    )
+    asked = dict.fromkeys(
+        (label.image, label.question, label.classes) for label in every
+    )
     store.add(StoredAnswer(*about, labels.majority(*about) or "") for about in asked)
     return {name: store}
 

@@ -97,23 +97,33 @@ def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
     plan = prepared.plan
-    pending = [one for one in plan.requests if not images.is_done(one.prompt, one.index)]
+    pending = [
+        one for one in plan.requests if not images.is_done(one.prompt, one.index)
+    ]
     asked = requests_of(pending, generator.info.per, plan.settings.seed)
     return [one for one in asked if not store.is_done(one.prompt, one.index)]
 
 
-def requests_of(requests: Sequence[ImageRequest], per: Per, seed: int) -> list[RewriteRequest]:
+def requests_of(
+    requests: Sequence[ImageRequest], per: Per, seed: int
+) -> list[RewriteRequest]:
     """What images need rewritten."""
     if per == "image":
         return [RewriteRequest(one.prompt, one.index, one.seed) for one in requests]
     prompts = dict.fromkeys(one.prompt for one in requests)
-    return [RewriteRequest(prompt, None, image_seed(seed, prompt, 0)) for prompt in prompts]
+    return [
+        RewriteRequest(prompt, None, image_seed(seed, prompt, 0)) for prompt in prompts
+    ]
 
 
 def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
     """Rewrite what the missing images of a run need; what is stored is not asked for again."""
     generator, rewriter = prepared.generator, prepared.rewriter
-    if not isinstance(generator, Rewritten) or rewriter is None or not to_rewrite(prepared):
+    if (
+        not isinstance(generator, Rewritten)
+        or rewriter is None
+        or not to_rewrite(prepared)
+    ):
         return
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
@@ -121,7 +131,9 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
         _rewrite(to_rewrite(prepared), rewriter, store, reporter)
     finally:
         if isinstance(rewriter, ReportsSettings) and rewriter.effective_settings():
-            prepared.folder.update(rewriter_settings=dict(rewriter.effective_settings()))
+            prepared.folder.update(
+                rewriter_settings=dict(rewriter.effective_settings())
+            )
         if isinstance(rewriter, Releasable):
             rewriter.release()
     _tell(generator, store, reporter)
@@ -136,7 +148,10 @@ def _rewrite(
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
     succeeded, failed = False, 0
-    with reporter.stage("Rewriting prompts", len(todo), "prompts") as ticker, between_batches():
+    with (
+        reporter.stage("Rewriting prompts", len(todo), "prompts") as ticker,
+        between_batches(),
+    ):
         for part in parts_of(todo, rewriter):
             rows = [row_of(todo[number], found) for number, found in part]
             store.add(rows)
@@ -173,26 +188,35 @@ def parts_of(
                 waiting -= set(range(start, start + len(batch)))
                 yield list(enumerate(given, start))
     if waiting:
-        yield [(number, Rewriting("failed", reason="none was given")) for number in waiting]
+        yield [
+            (number, Rewriting("failed", reason="none was given")) for number in waiting
+        ]
 
 
 def row_of(request: RewriteRequest, found: object) -> StoredRewriting:
     """A rewriting as it is stored."""
     row = StoredRewriting(request.prompt, request.index, "failed")
     if not isinstance(found, Rewriting):
-        return replace(row, reason=f"the rewriter gave a {type(found).__name__}, not a Rewriting")
+        return replace(
+            row, reason=f"the rewriter gave a {type(found).__name__}, not a Rewriting"
+        )
     if found.status == "ok":
         if not isinstance(found.text, str) or not found.text.strip():
             return replace(row, reason="the rewriter gave no text")
         return replace(row, status="ok", rewritten=found.text)
     if found.status not in {"refused", "failed"}:
         return replace(row, reason=f"the rewriter gave the status '{found.status}'")
-    return replace(row, status=found.status, reason=found.reason or "no reason was given")
+    return replace(
+        row, status=found.status, reason=found.reason or "no reason was given"
+    )
 
 
 def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None:
     """What a user must know of the rewritings of a run."""
-    for status, verb in (("refused", "refused to rewrite"), ("failed", "could not rewrite")):
+    for status, verb in (
+        ("refused", "refused to rewrite"),
+        ("failed", "could not rewrite"),
+    ):
         rows = [one for one in store if one.status == status]
         if rows:
             reporter.warn(

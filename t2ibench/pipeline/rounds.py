@@ -54,14 +54,20 @@ class _Task:
 
 
 def until_precise(
-    prepared: Prepared, width: float, reporter: Reporter, *, most_images: int | None = None
+    prepared: Prepared,
+    width: float,
+    reporter: Reporter,
+    *,
+    most_images: int | None = None,
 ) -> Precision:
     """Run, and run with more images, until intervals are narrow enough."""
     settings = prepared.settings
     tasks, times = {}, settings.times
     for task in prepared.plan.tasks:
         images = Size.of(prepared.plan.needs[task.id]).images
-        largest = MOST if most_images is None else max(1.0, most_images / max(images, 1))
+        largest = (
+            MOST if most_images is None else max(1.0, most_images / max(images, 1))
+        )
         tasks[task.id] = _Task(task, images, times, times * largest, times)
     found = Precision(execute(prepared, reporter))
     for _ in range(ROUNDS):
@@ -74,7 +80,9 @@ def until_precise(
         waiting = [one for one in waiting if one.said is None]
         for times in sorted({one.times for one in waiting}):
             names = tuple(one.loaded.id for one in waiting if one.times == times)
-            reporter.say(f"{', '.join(names)}: {times / settings.times:.2f} times the images.")
+            reporter.say(
+                f"{', '.join(names)}: {times / settings.times:.2f} times the images."
+            )
             later = execute(prepared.again(names, times), reporter)
             found.outcome = joined(found.outcome, later)
         if not waiting:
@@ -83,19 +91,27 @@ def until_precise(
         one.precise = one.precise and one.said is not None
         found.lines.append(f"{one.loaded.id}: {one.said or 'no more rounds'}")
     found.precise = all(one.precise for one in tasks.values())
-    found.images = images_at(prepared.plan, {name: one.times for name, one in tasks.items()})
-    found.fixed = images_at(prepared.plan, {name: one.most for name, one in tasks.items()})
+    found.images = images_at(
+        prepared.plan, {name: one.times for name, one in tasks.items()}
+    )
+    found.fixed = images_at(
+        prepared.plan, {name: one.most for name, one in tasks.items()}
+    )
     return found
 
 
 def _stop(waiting: Sequence[_Task], name: str) -> None:
     """End the rounds of tasks whose encoder or judge was stopped."""
     for task in waiting:
-        task.said = f"no more rounds, because {name} was stopped; the same command goes on"
+        task.said = (
+            f"no more rounds, because {name} was stopped; the same command goes on"
+        )
         task.precise = False
 
 
-def _judge(one: _Task, scored: TaskScored, prepared: Prepared, width: float) -> str | None:
+def _judge(
+    one: _Task, scored: TaskScored, prepared: Prepared, width: float
+) -> str | None:
     """Why a task stops; None where it is to have more images in the next round."""
     result, shown = scored.result, displayed(scored.result.headline)
     reason = result.reason or result.inconclusive or result.headline.reason
@@ -114,7 +130,10 @@ def _judge(one: _Task, scored: TaskScored, prepared: Prepared, width: float) -> 
     if one.times >= one.most:
         return f"{now}, the most that it may have"
     # How many times the images of this round the next one needs.
-    headline, effect = stored_headline(result, scored.paired.headline), abs(shown.value or 0.0)
+    headline, effect = (
+        stored_headline(result, scored.paired.headline),
+        abs(shown.value or 0.0),
+    )
     known = forecaster(headline, headline.question, prompts, result.settings.level)
     times = least(lambda times: known.width(effect, times, 1.0) <= _MARGIN * width)
     if times is None:

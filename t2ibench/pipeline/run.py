@@ -58,8 +58,10 @@ class Outcome:
     scored: Mapping[str, TaskScored] = field(
         default_factory=dict
     )  # now, whatever others wrote since
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # by status and reason
-    stopped: Mapping[str, str] = field(default_factory=dict)  # encoder or judge to the reason
+    # by status and reason
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # encoder or judge to the reason
+    stopped: Mapping[str, str] = field(default_factory=dict)
 
 
 _TITLES: dict[Stage, tuple[str, str]] = {
@@ -77,7 +79,10 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
         return
     title, unit = _TITLES[stage]
     parts = executor.run(left, partial(job.piece, stage))
-    with reporter.stage(title, sum(left.values()), unit) as ticker, stop_request.between_batches():
+    with (
+        reporter.stage(title, sum(left.values()), unit) as ticker,
+        stop_request.between_batches(),
+    ):
         try:
             for part in parts:
                 with stop_request.held():
@@ -107,7 +112,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         started = _now()
         _check_names(executor.observers)
         job = Job(prepared, executor.observers)
-        _ = prepared.images and prepared.images.looks  # read, so that what is damaged is said
+        # read, so that what is damaged is said
+        _ = prepared.images and prepared.images.looks
         mend(folder.database, reporter)
         _save_record(prepared, executor.observers if observing else None)
         _check_access(job)
@@ -143,7 +149,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             if not job.has_images():
                 outcome.complete = False
                 wanted = len(prepared.plan.requests)
-                outcome.problems.append(f"There is no image: none of {wanted} was made.")
+                outcome.problems.append(
+                    f"There is no image: none of {wanted} was made."
+                )
         entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
         entry.generated = dict(outcome.attempts)
         status = "complete" if outcome.complete else "incomplete"
@@ -177,7 +185,9 @@ def _cost_limit_explained(prepared: Prepared) -> Iterator[None]:
     try:
         yield
     except CostLimitError as error:
-        raise T2IBenchError(error.message, f"{error.hint} {_ways_on(prepared)}") from error
+        raise T2IBenchError(
+            error.message, f"{error.hint} {_ways_on(prepared)}"
+        ) from error
 
 
 def _ways_on(prepared: Prepared) -> str:
@@ -195,7 +205,9 @@ def _ways_on(prepared: Prepared) -> str:
     return f"{some}; {prompts}; {without_them}: {command} --allow-missing"
 
 
-def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
+def _observe(
+    job: Job, prepared: Prepared, executor: Executor, reporter: Reporter
+) -> None:
     """Everything between generating and scoring."""
     job.check_looked_up(reporter.warn)
     run_stage(job, "texts", executor, reporter)
@@ -214,7 +226,9 @@ def _check_access(job: Job) -> None:
                 judge.check_access()
             except T2IBenchError as error:
                 if job.pending("generate") or job.pending("ask"):
-                    raise T2IBenchError(f"{judge.name}: {error.message}", error.hint) from None
+                    raise T2IBenchError(
+                        f"{judge.name}: {error.message}", error.hint
+                    ) from None
 
 
 def _check_names(observers: Observers) -> None:
@@ -224,7 +238,8 @@ def _check_names(observers: Observers) -> None:
         for name, count in Counter(one.name for one in models).items():
             if count > 1:
                 raise T2IBenchError(
-                    f"{count} {kind}s have the name '{name}'.", "Give each its own name."
+                    f"{count} {kind}s have the name '{name}'.",
+                    "Give each its own name.",
                 )
 
 
@@ -253,18 +268,28 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
     for check in prepared.judge_checks:
         if judges.get(check.judge) != check.fingerprint:
             known = check.judge in judges
-            why = "with other settings or in another version" if known else "which did not answer"
-            reporter.warn(f"--judge-check is of {check.judge}, {why}: it corrects nothing.")
+            why = (
+                "with other settings or in another version"
+                if known
+                else "which did not answer"
+            )
+            reporter.warn(
+                f"--judge-check is of {check.judge}, {why}: it corrects nothing."
+            )
     cache = ScoreCache(folder.database)
     outcome.results, outcome.scored, lost = score_stored(
         folder, plan, prepared.images, reporter, cache, prepared.together
     )
     # What files of answers leave out, `is_complete` tells, question by question.
-    asked = [report for name, report in job.reports.items() if not is_file_of_answers(name)]
+    asked = [
+        report for name, report in job.reports.items() if not is_file_of_answers(name)
+    ]
     failed = job.stopped or any(report.failed for report in asked)
     task_results = [outcome.results.tasks[task.id] for task in plan.tasks]
     complete = is_complete(task_results, prepared.settings.allow_missing)
-    outcome.complete = complete and not (job.damaged or lost or failed or prepared.skipped)
+    outcome.complete = complete and not (
+        job.damaged or lost or failed or prepared.skipped
+    )
 
 
 def _save_record(prepared: Prepared, observing: Observers | None = None) -> None:
@@ -290,23 +315,39 @@ def _save_record(prepared: Prepared, observing: Observers | None = None) -> None
             name: ControlRecord(name=one.name, fingerprint=one.fingerprint)
             for name, one in observing.controls.items()
         }
-        observers["judges"] = {judge.name: judge.fingerprint for judge in observing.judges}
-    record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
+        observers["judges"] = {
+            judge.name: judge.fingerprint for judge in observing.judges
+        }
+    record, settings, from_objects = (
+        folder.record,
+        prepared.settings,
+        bool(prepared.objects),
+    )
     if prepared.only_stored:
         from_objects = record.from_objects
     if observing is None and (record.encoders or record.judges):
-        names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder", "columns")
+        names = (
+            "encoder",
+            "judge",
+            "judge_args",
+            "judge_check",
+            "control_encoder",
+            "columns",
+        )
         kept = {name: getattr(record.settings, name) for name in names}
         settings = settings.model_copy(update=kept)
         from_objects = from_objects or record.from_objects
     captions = carried(record.settings.captions, settings.captions)
     settings = settings.model_copy(update={"captions": captions})
-    pools = {task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)}
+    pools = {
+        task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)
+    }
     # Folders of further tasks, absolute; those of earlier calls that still exist are kept.
     include = [str(Path(path).resolve()) for path in settings.include_path]
     include += [path for path in record.include_path if Path(path).is_dir()]
     merged = record.merged
-    if merged is not None and not prepared.only_stored:  # this call makes what the parts lacked
+    # this call makes what the parts lacked
+    if merged is not None and not prepared.only_stored:
         merged = merged.model_copy(update={"missing": []})
     folder.update(
         status="running",

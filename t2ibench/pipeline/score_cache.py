@@ -49,9 +49,13 @@ def _code() -> str | None:
     except OSError:
         return None
     versions = (
-        __version__, platform.python_version(), platform.machine(), np.__version__,
-        scipy.__version__, pydantic.__version__,
-    )  # fmt: skip
+        __version__,
+        platform.python_version(),
+        platform.machine(),
+        np.__version__,
+        scipy.__version__,
+        pydantic.__version__,
+    )
     return f"{digest.hexdigest()} {versions}"
 
 
@@ -65,10 +69,17 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
     digest = hashlib.sha256()
 
     def add(*values: object) -> None:
-        digest.update(json.dumps(values, default=str, ensure_ascii=True).encode() + b"\n")
+        digest.update(
+            json.dumps(values, default=str, ensure_ascii=True).encode() + b"\n"
+        )
 
     needs, images = plan.needs[task.id], stores.images
-    add(code, task.hash, task.spec.model_dump(mode="json"), plan.settings.model_dump(mode="json"))
+    add(
+        code,
+        task.hash,
+        task.spec.model_dump(mode="json"),
+        plan.settings.model_dump(mode="json"),
+    )
     encoders = [*stores.encoders.values(), *stores.controls.values()]
     for encoder in encoders:
         add(encoder.name, encoder.fingerprint, encoder.embeds_images)
@@ -76,7 +87,12 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
             add(text, encoder.checksum("texts", text_key(text)))
     for judge in (*stores.judges.values(), *stores.people.values()):
         check = stores.check_of(judge)
-        add("judge", judge.name, judge.fingerprint, check and check.model_dump(mode="json"))
+        add(
+            "judge",
+            judge.name,
+            judge.fingerprint,
+            check and check.model_dump(mode="json"),
+        )
     if any(not question.classes for question in needs.questions):
         add(synonyms().name)  # free text is read with the dictionary that is installed
     hashes: dict[str, list[str]] = {}
@@ -84,9 +100,14 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
         known = images.first(prompt, count) if images else [None] * count
         hashes[prompt] = [(attempt and attempt.sha256) or "" for attempt in known]
         add(prompt, [a and (a.status, a.sha256, a.file, a.reason) for a in known])
-        texts = {a.revised_prompt or a.prompt for a in known if a} & stores.readings.keys()
+        texts = {
+            a.revised_prompt or a.prompt for a in known if a
+        } & stores.readings.keys()
         for text in sorted(texts):
-            add(text, [reading.model_dump(mode="json") for reading in stores.readings[text]])
+            add(
+                text,
+                [reading.model_dump(mode="json") for reading in stores.readings[text]],
+            )
         for encoder in encoders:
             add([encoder.checksum("images", image) for image in hashes[prompt]])
     for question in (*needs.questions, *needs.checks):
@@ -94,7 +115,9 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
         for image in hashes.get(question.prompt, []):
             about = image, question.question, question.classes
             found = [judge.get(*about) for judge in stores.judges.values()]
-            people = stores.labels.majority(*about) if stores.labels is not None else None
+            people = (
+                stores.labels.majority(*about) if stores.labels is not None else None
+            )
             add([*(one.answer if one else None for one in found), people])
     return digest.hexdigest()
 

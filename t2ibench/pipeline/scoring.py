@@ -62,7 +62,8 @@ class Stores:
 
     encoders: Mapping[str, EvidenceStore]
     judges: Mapping[str, AnswerStore]
-    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)  # by the encoder's name
+    # by the encoder's name
+    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)
     labels: LabelStore | None = None  # None where nobody labelled
     # The labels as a judge, for tasks that no other judge classified an image of.
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
@@ -75,7 +76,9 @@ class Stores:
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
         """The judges; several files of answers are one (see `store.people`)."""
         people = people_among(self.judges)
-        others = {name: store for name, store in self.judges.items() if name not in people}
+        others = {
+            name: store for name, store in self.judges.items() if name not in people
+        }
         if not people:
             return dict(others)
         name = ANSWERS_BY + listed([person_of(judge) for judge in people])
@@ -92,7 +95,9 @@ class Stores:
     def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
         """The check of this very judge."""
         by = (judge.name, judge.fingerprint)
-        return next((one for one in self.checks if (one.judge, one.fingerprint) == by), None)
+        return next(
+            (one for one in self.checks if (one.judge, one.fingerprint) == by), None
+        )
 
 
 def open_stores(
@@ -123,8 +128,14 @@ def score_task(
 ) -> Scores:
     """A task's scores over all encoders and by each of them."""
     try:
-        results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
-        single = {name: combine(task.spec, [result], settings) for name, result in results.items()}
+        results = {
+            name: score(task.spec, images, settings)
+            for name, images in evidence.items()
+        }
+        single = {
+            name: combine(task.spec, [result], settings)
+            for name, result in results.items()
+        }
         combined = combine(task.spec, list(results.values()), settings)
         return replace(combined, inconclusive=_who_fails(combined, results)), single
     except T2IBenchError as error:
@@ -133,9 +144,15 @@ def score_task(
         return _undefined(_defect(task, error))
 
 
-def _who_fails(combined: MethodResult, results: Mapping[str, MethodResult]) -> str | None:
+def _who_fails(
+    combined: MethodResult, results: Mapping[str, MethodResult]
+) -> str | None:
     """Why a test of several encoders or judges is inconclusive, naming each that fails."""
-    reasons = {name: result.inconclusive for name, result in results.items() if result.inconclusive}
+    reasons = {
+        name: result.inconclusive
+        for name, result in results.items()
+        if result.inconclusive
+    }
     if len(results) < 2 or combined.inconclusive not in reasons.values():
         return combined.inconclusive
     by_reason: dict[str, list[str]] = {}
@@ -184,7 +201,9 @@ def score_plan(
 
         needed = replace(plan, requests=())  # it is sent to other processes
         each_of(largest, partial(_scored_or_kept, needed, stores, kept), workers, store)
-    found = [prompt for one in scored.values() for prompt in one.result.repeated_prompts]
+    found = [
+        prompt for one in scored.values() for prompt in one.result.repeated_prompts
+    ]
     most = {one.prompt: one for one in sorted(found, key=lambda one: one.n_images)}
     if line := repeats_line(by_share(most.values()), plan.prompts):
         reporter.warn(line)
@@ -207,7 +226,9 @@ def _scored_or_kept(
 def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     needs, images = plan.needs[task.id], stores.images
     evidence, settings = _evidence(plan, task, stores)
-    repeated = [] if images is None else repeated_prompts(needs.images_by_prompt, images.first)
+    repeated = (
+        [] if images is None else repeated_prompts(needs.images_by_prompt, images.first)
+    )
     blind: dict[str, StoredEvidence] = {}
     if evidence:
         found = score_task(task, evidence, plan.settings)
@@ -218,11 +239,15 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
                 for name in evidence
                 if name in stores.controls
             }
-            combined, by_encoder = with_untrained_control(task.spec, found, blind, plan.settings)
+            combined, by_encoder = with_untrained_control(
+                task.spec, found, blind, plan.settings
+            )
             why = too_few(repeated, needs.groups)
             if why:
                 combined = _inconclusive(combined, why)
-                by_encoder = {name: _inconclusive(one, why) for name, one in by_encoder.items()}
+                by_encoder = {
+                    name: _inconclusive(one, why) for name, one in by_encoder.items()
+                }
             found = combined, by_encoder
     elif needs.questions:
         found = _undefined("no judge was asked")
@@ -238,7 +263,9 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
 
 def _inconclusive(result: MethodResult, why: str) -> MethodResult:
     reasons = [result.inconclusive, why]
-    return replace(result, inconclusive="; ".join(reason for reason in reasons if reason))
+    return replace(
+        result, inconclusive="; ".join(reason for reason in reasons if reason)
+    )
 
 
 def _written(
@@ -273,7 +300,9 @@ def _written(
             "prompt_outcomes": treated,
             "repeated_prompts": repeated,
             "questions": asked_questions(needs, images, judges, stores.labels),
-            "people": [] if votes is None else people_agreement(needs, images, votes, level),
+            "people": []
+            if votes is None
+            else people_agreement(needs, images, votes, level),
             "unread_prompts": unread,
             "warnings": [*record.warnings, *filter(None, lines)],
         }
@@ -313,10 +342,13 @@ def _lost(
         for attempt in attempts:
             if attempt is not None and attempt.status != "ok":
                 of = reasons.setdefault(attempt.status, Counter())
-                line = " ".join((attempt.reason or "unknown").split())  # it may come from a server
+                # it may come from a server
+                line = " ".join((attempt.reason or "unknown").split())
                 of[line if len(line) <= 200 else f"{line[:199]}…"] += 1
     because = {
-        status: dict(sorted(of.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
+        status: dict(
+            sorted(of.items(), key=lambda item: (-item[1], item[0]))[:_REASONS]
+        )
         for status, of in sorted(reasons.items())
     }
     return sorted(missing), because
@@ -334,7 +366,9 @@ def _evidence(
         encoders = encoders if needs.prompts else dict(stores.encoders)
         judge = _judge(needs, stores)
         judges = {} if judge is None else {judge.name: judge}
-        found = {name: StoredEvidence(images, one, judge) for name, one in encoders.items()}
+        found = {
+            name: StoredEvidence(images, one, judge) for name, one in encoders.items()
+        }
     else:
         # Judges are compared; beside them the first encoder measures what needs embeddings.
         encoders = dict(list(encoders.items())[:1]) if needs.embeds else {}
@@ -343,7 +377,9 @@ def _evidence(
         if stores.people and not _classified(needs.questions, images, judges.values()):
             judges, labels, votes = stores.people, None, stores.labels
         found = {
-            name: StoredEvidence(images, store, judge, labels, stores.check_of(judge), votes)
+            name: StoredEvidence(
+                images, store, judge, labels, stores.check_of(judge), votes
+            )
             for name, judge in judges.items()
         }
     return found, TaskSettings(
@@ -353,7 +389,9 @@ def _evidence(
     )
 
 
-def _fingerprints(judges: Iterable[AnswerStore | PeopleStore], stores: Stores) -> dict[str, str]:
+def _fingerprints(
+    judges: Iterable[AnswerStore | PeopleStore], stores: Stores
+) -> dict[str, str]:
     """Judge to fingerprint; of several people as one judge, each of them."""
     fingerprints: dict[str, str] = {}
     for judge in judges:
@@ -413,7 +451,10 @@ Found = tuple[
 
 
 def text_image_alignment(
-    needs: Needs, images: DistinctImages, encoders: Mapping[str, EvidenceStore], level: float
+    needs: Needs,
+    images: DistinctImages,
+    encoders: Mapping[str, EvidenceStore],
+    level: float,
 ) -> Found:
     """How well a task's images agree with their own prompts, and how much they differ.
 
@@ -439,7 +480,9 @@ def text_image_alignment(
     return records, cosines, differing
 
 
-def _record(group: str | None, prompts: Sequence[PromptDiversity], level: float) -> Diversity:
+def _record(
+    group: str | None, prompts: Sequence[PromptDiversity], level: float
+) -> Diversity:
     value, interval = mean_diversity(prompts, level)
     low, high = interval or (None, None)
     least = min(prompts, key=lambda one: (one.value, one.prompt))

@@ -53,7 +53,9 @@ class StoredEvidence:
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """The first n images of a prompt that have an embedding."""
         keys, indices, excluded = list[str](), [], Counter[str]()
-        for index, sha256, status in self._image_records(prompt, n) if self._store else ():
+        for index, sha256, status in (
+            self._image_records(prompt, n) if self._store else ()
+        ):
             if status != "ok":
                 excluded[status] += 1
             elif self._store is None or not self._store.has("images", sha256):
@@ -62,8 +64,15 @@ class StoredEvidence:
             else:
                 keys.append(sha256)
                 indices.append(index)
-        stacked = self._store.rows("images", keys) if self._store and keys else np.zeros((0, 1))
-        numbers, has = np.asarray(indices, dtype=np.int64), np.isfinite(stacked).all(axis=1)
+        stacked = (
+            self._store.rows("images", keys)
+            if self._store and keys
+            else np.zeros((0, 1))
+        )
+        numbers, has = (
+            np.asarray(indices, dtype=np.int64),
+            np.isfinite(stacked).all(axis=1),
+        )
         if not has.all():  # the encoder looked, and has no vector for them
             excluded[UNKNOWN] += int((~has).sum())
             stacked, numbers = stacked[has], numbers[has]
@@ -82,11 +91,15 @@ class StoredEvidence:
             keys.append(key)
         return self._store.rows("texts", keys) if keys else np.zeros(0)
 
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+    def answers(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
         """The judge's answers about the first n images of a prompt."""
         answers, indices, excluded = [], [], Counter[str]()
         for index, sha256, status in self._image_records(prompt, n):
-            answer = self._judged.get(sha256, question, classes) if self._judged else None
+            answer = (
+                self._judged.get(sha256, question, classes) if self._judged else None
+            )
             if status != "ok":
                 excluded[status] += 1
             elif answer is None and self._judged is not None and self._judged.by_labels:
@@ -97,7 +110,9 @@ class StoredEvidence:
             else:
                 answers.append(answer.answer)
                 indices.append(index)
-        return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
+        return AnswerEvidence(
+            tuple(answers), np.asarray(indices, dtype=np.int64), excluded
+        )
 
     def _leaves_out(self, question: str, classes: Sequence[str]) -> bool:
         """Whether a file of answers has none at all to a question: it is about other questions."""
@@ -133,13 +148,19 @@ class StoredEvidence:
         """What a check by people said of the judge (see `unreachable`)."""
         return self._check
 
-    def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
+    def labels(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
         """People's answers about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
         found = {}
         for index, sha256, status in self._image_records(prompt, n):
-            answer = self._labels.majority(sha256, question, classes) if status == "ok" else None
+            answer = (
+                self._labels.majority(sha256, question, classes)
+                if status == "ok"
+                else None
+            )
             if answer is not None:
                 found[index] = answer
         return found

@@ -53,7 +53,9 @@ class StoredImages:
 def lacks_observations(folder: RunFolder) -> bool:
     """Whether a run that is not complete has images that nobody has embedded or judged yet."""
     record = folder.record
-    if record.generator is None or (record.status == "complete" and _was_observed(record)):
+    if record.generator is None or (
+        record.status == "complete" and _was_observed(record)
+    ):
         return False
     if not _was_observed(record):
         return not LabelStore(folder.database).all()
@@ -62,7 +64,8 @@ def lacks_observations(folder: RunFolder) -> bool:
     attempts = [
         attempt
         for request in plan.requests
-        if (attempt := images.get(request.prompt, request.index)) and attempt.status == "ok"
+        if (attempt := images.get(request.prompt, request.index))
+        and attempt.status == "ok"
     ]
     there = [attempt for attempt in attempts if images.has_file(attempt)]
     return _not_embedded(folder, plan, there) or _not_answered(folder, plan, there)
@@ -114,8 +117,14 @@ def prepare_stored(path: Path, *, allow_missing: bool, call: str) -> Prepared:
     folder = open_run(path)
     record = folder.record
     if record.generator is None:
-        raise T2IBenchError(f"{folder.path} holds no images.", "Give a run of an image model.")
-    update: dict[str, object] = {"generate_only": False, "no_score": False, "shard": None}
+        raise T2IBenchError(
+            f"{folder.path} holds no images.", "Give a run of an image model."
+        )
+    update: dict[str, object] = {
+        "generate_only": False,
+        "no_score": False,
+        "shard": None,
+    }
     update["allow_missing"] = allow_missing or record.settings.allow_missing
     settings = with_default_observers(record.settings.model_copy(update=update))
     images = ImageStore(folder.database, record.generator.fingerprint)
@@ -143,9 +152,13 @@ def prepare_stored(path: Path, *, allow_missing: bool, call: str) -> Prepared:
     )
 
 
-def _nothing_to_score(folder: RunFolder, lacking: Mapping[str, tuple[int, int]]) -> T2IBenchError:
+def _nothing_to_score(
+    folder: RunFolder, lacking: Mapping[str, tuple[int, int]]
+) -> T2IBenchError:
     """Why no task can be scored with the images that are there."""
-    absent = sorted(prompt for prompt, (available, _) in lacking.items() if not available)
+    absent = sorted(
+        prompt for prompt, (available, _) in lacking.items() if not available
+    )
     plural = "" if len(absent) == 1 else "s"
     return T2IBenchError(
         f"{folder.path} has no image of {len(absent)} prompt{plural} that its tasks need, such as "

@@ -51,7 +51,10 @@ def with_untrained_control(
             if found.excluded.get("missing", 0) > seeing.excluded.get("missing", 0):
                 found = MethodResult.undefined("it has not embedded all of the images")
             single = combine(task, [found], few)
-            read[name], controls[name] = found, control_of(seeing.headline, single.headline, easy)
+            read[name], controls[name] = (
+                found,
+                control_of(seeing.headline, single.headline, easy),
+            )
         except Exception as error:  # the scores stand without this control
             controls[name] = Control(
                 f"An untrained network of the same architecture could not be scored: "
@@ -102,15 +105,20 @@ def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Con
     found = blind.chosen
     said = f"{network} reads {_shown(blind)}"
     values: dict[str, Any] = {
-        "value": blind.value, "ci_low": found.ci_low, "ci_high": found.ci_high, "p": found.p,
-    }  # fmt: skip
+        "value": blind.value,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "p": found.p,
+    }
     if not beyond_chance(blind):
         return Control(f"{said}.", **values)
     reached = seeing.chosen.interval if beyond_chance(seeing) else None
     if seeing.value is None or reached is None:
         return Control(f"{said}.", **values)
     if seeing.value * blind.value < 0:
-        opposite = f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(blind)}"
+        opposite = (
+            f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(blind)}"
+        )
         return Control(f"{said}, the opposite.", **values, contradicts=opposite)
     if abs(blind.value) < min(map(abs, reached)):
         return Control(f"{said}, which is less.", **values)

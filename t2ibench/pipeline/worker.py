@@ -58,7 +58,8 @@ class Observers:
     """Who looks at the images."""
 
     encoders: Sequence[Encoder] = ()
-    controls: Mapping[str, Encoder] = field(default_factory=dict)  # encoder to its random weights
+    # encoder to its random weights
+    controls: Mapping[str, Encoder] = field(default_factory=dict)
     judges: Sequence[Judge] = ()
 
 
@@ -82,9 +83,14 @@ class Worker:
             if piece.rewritings is not None and isinstance(generator, Rewritten):
                 generator.rewritings = piece.rewritings
             # Those that decide its pixels.
-            libraries = versions(libraries_of(self.model)) if self.model is not None else {}
+            libraries = (
+                versions(libraries_of(self.model)) if self.model is not None else {}
+            )
             for files in generated(
-                piece.requests, generator, batch_size=self.batch_size, stopping=self.stopping
+                piece.requests,
+                generator,
+                batch_size=self.batch_size,
+                stopping=self.stopping,
             ):
                 used = {}
                 if isinstance(generator, ReportsSettings):
@@ -99,7 +105,9 @@ class Worker:
         self._generated = False
         if isinstance(piece, ImagesToEmbed):
             needed = {name for _, names in piece.images for name in names}
-            encoders = {name: one for name, one in self._encoders().items() if name in needed}
+            encoders = {
+                name: one for name, one in self._encoders().items() if name in needed
+            }
             yield from embedded_images(
                 piece.images, encoders, piece.widths, self.stopping, piece.worked
             )
@@ -107,8 +115,12 @@ class Worker:
             encoder = self._encoders()[piece.encoder]
             yield from embedded_texts(piece.texts, encoder, piece.width, self.stopping)
         elif isinstance(piece, QuestionsToAsk):
-            judge = next(one for one in self.observers.judges if one.name == piece.judge)
-            asked = answered(piece.questions, judge, streak=piece.streak, stopping=self.stopping)
+            judge = next(
+                one for one in self.observers.judges if one.name == piece.judge
+            )
+            asked = answered(
+                piece.questions, judge, streak=piece.streak, stopping=self.stopping
+            )
             for report in asked:
                 report.judge = piece.judge
                 if isinstance(judge, ReportsSettings):
@@ -164,14 +176,20 @@ class Order:
     ) -> Worker:
         """A worker with its models."""
         settings = self.settings
-        judges = _here(partial(_judges, settings, objects), _JUDGES) if self.asks else []
+        judges = (
+            _here(partial(_judges, settings, objects), _JUDGES) if self.asks else []
+        )
         create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
         names = settings.encoder if self.embeds else ()
-        encoders = _here(lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS)
+        encoders = _here(
+            lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS
+        )
         for judge in judges:
             if isinstance(judge, ReportsWaits):
                 judge.report_waits(lambda text: tell(UserLine(text)))
-        controls = {} if settings.control_encoder == "none" else _controls(encoders, tell)
+        controls = (
+            {} if settings.control_encoder == "none" else _controls(encoders, tell)
+        )
         observers = Observers(encoders, controls, judges)
         model = settings.model if objects.generator is None else None
         return Worker(generator, observers, model, settings.batch_size, stopping)
@@ -198,7 +216,9 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
         raise T2IBenchError(error.message, f"{error.hint} {otherwise}") from error
 
 
-def _controls(encoders: Sequence[Encoder], tell: Callable[[UserLine], None]) -> dict[str, Encoder]:
+def _controls(
+    encoders: Sequence[Encoder], tell: Callable[[UserLine], None]
+) -> dict[str, Encoder]:
     """Encoders of random weights, which have learnt nothing."""
     controls: dict[str, Encoder] = {}
     for encoder in encoders:
@@ -207,7 +227,10 @@ def _controls(encoders: Sequence[Encoder], tell: Callable[[UserLine], None]) -> 
         try:
             with failing(f"The encoder '{encoder.name}' failed in untrained() with"):
                 controls[encoder.name] = checked(
-                    encoder.untrained(), Encoder, "encoder", f"{encoder.name}, untrained"
+                    encoder.untrained(),
+                    Encoder,
+                    "encoder",
+                    f"{encoder.name}, untrained",
                 )
         except T2IBenchError as error:
             line = f"{str(error).rstrip('.')}. There is no control of random weights."

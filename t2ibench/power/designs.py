@@ -56,12 +56,21 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
         forecast = goal.effect, images / size.images, prompts / size.units
         more = 1 if size.concepts else prompts / size.prompts
         total = int(np.ceil(size.total * (images / size.images * more)))
-        return Row(what, images, prompts, known.width(*forecast) / 2, known.power(*forecast), total)
+        return Row(
+            what,
+            images,
+            prompts,
+            known.width(*forecast) / 2,
+            known.power(*forecast),
+            total,
+        )
 
     # Of multiples of the pilot's images and prompts, whether they are enough.
     wanted: dict[str, Callable[[float, float], bool]] = {
         f"power of {goal.power:g} at {goal.effect:g}": (
-            lambda images, prompts: known.power(goal.effect, images, prompts) >= goal.power
+            lambda images, prompts: (
+                known.power(goal.effect, images, prompts) >= goal.power
+            )
         ),
     }
     if goal.width is not None:
@@ -71,17 +80,25 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
         )
     rows, lines = [row("as it is", size.images, size.units)], []
 
-    def least_times(reached: Callable[[float, float], bool], images: bool) -> float | None:
+    def least_times(
+        reached: Callable[[float, float], bool], images: bool
+    ) -> float | None:
         return least(lambda more: reached(more, 1.0) if images else reached(1.0, more))
 
     for what, reached in wanted.items():
         if (more := least_times(reached, images=True)) is not None:
-            rows.append(row(what, max(_FEWEST, int(np.ceil(more * size.images))), size.units))
+            rows.append(
+                row(what, max(_FEWEST, int(np.ceil(more * size.images))), size.units)
+            )
         elif (more := least_times(reached, images=False)) is not None:
-            lines.append(f"Images alone do not reach this: {what}. It takes more {unit}.")
+            lines.append(
+                f"Images alone do not reach this: {what}. It takes more {unit}."
+            )
             rows.append(row(what, size.images, int(np.ceil(more * size.units))))
         else:
-            lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
+            lines.append(
+                f"No design of up to 1000 times the {unit} reaches this: {what}."
+            )
     return Plan(tuple(rows), unit, tuple(lines))
 
 
@@ -91,14 +108,19 @@ class Reach:
 
     effect: float | None  # the smallest headline that it sees; None where it sees none
     half: float
-    images: int | None  # of a prompt that halve the interval; None where images alone cannot
+    # of a prompt that halve the interval; None where images alone cannot
+    images: int | None
 
 
 def reach(pilot: Pilot, value: float) -> Reach:
     """What a run whose headline is shown as `value` can see at its size, about its own question."""
     known = pilot.forecaster(pilot.question)
     width = known.width(value, 1.0, 1.0)
-    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= _SEEN, _LARGEST, _SMALLEST)
+    effect = least(
+        lambda effect: known.power(effect, 1.0, 1.0) >= _SEEN, _LARGEST, _SMALLEST
+    )
     times = least(lambda times: known.width(value, times, 1.0) <= width / 2)
-    images = None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
+    images = (
+        None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
+    )
     return Reach(effect, width / 2, images)

@@ -91,7 +91,9 @@ class Squares:
     def width(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`; of the root, which tables show."""
         variances, dfs = self._rows(images, prompts)
-        found = mean_square(np.sqrt(effect**2 + variances), variances, dfs, level=self.level)
+        found = mean_square(
+            np.sqrt(effect**2 + variances), variances, dfs, level=self.level
+        )
         return _root(found.high) - _root(found.low)
 
     def power(self, effect: float, images: float, prompts: float) -> float:
@@ -114,7 +116,9 @@ class Shares:
     by_prompt: float  # part that only more prompts make smaller
     level: float
 
-    def _errors(self, effect: float, images: float, prompts: float) -> tuple[float, float]:
+    def _errors(
+        self, effect: float, images: float, prompts: float
+    ) -> tuple[float, float]:
         """Standard errors with the effect, and without."""
         floor = self.floor / images**2
         with_effect = self.slope * effect**2 / images + floor + self.by_prompt
@@ -122,14 +126,19 @@ class Shares:
 
     def width(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`; of the root, which tables show."""
-        half = float(norm.ppf((1 + self.level) / 2)) * self._errors(effect, images, prompts)[0]
+        half = (
+            float(norm.ppf((1 + self.level) / 2))
+            * self._errors(effect, images, prompts)[0]
+        )
         return _root(effect**2 + half) - _root(effect**2 - half)
 
     def power(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`."""
         error, fair = self._errors(effect, images, prompts)
         critical = float(norm.ppf(self.level)) * fair
-        return float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
+        return (
+            float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +150,8 @@ class Excess:
     """
 
     concepts: float  # unrelated concepts that the pilot's are worth
-    by_image: float  # variance of the logarithm of the ratio that is due to the pilot's images
+    # variance of the logarithm of the ratio that is due to the pilot's images
+    by_image: float
     level: float
 
     def _sets(self, prompts: float) -> tuple[Float64Array, float, float]:
@@ -154,7 +164,11 @@ class Excess:
     def _errors(self, images: float) -> tuple[float, float, float]:
         """Standard error of the images, and how far it moves the lower and the upper end."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
-        return error, norm.ppf(self.level) * error, norm.ppf((1 + self.level) / 2) * error
+        return (
+            error,
+            norm.ppf(self.level) * error,
+            norm.ppf((1 + self.level) / 2) * error,
+        )
 
     def width(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`."""
@@ -188,8 +202,15 @@ def forecaster(
     headline: Headline, question: Question, image_strata: Collection[str], level: float
 ) -> Forecaster:
     """What a pilot says about larger designs."""
-    fixed_prompts, asked = headline.inference.get("fixed_prompts"), headline.inference.get(question)
-    if headline.scale == "mean_square" and len(headline.parts) > 1 and question == "fixed_prompts":
+    fixed_prompts, asked = (
+        headline.inference.get("fixed_prompts"),
+        headline.inference.get(question),
+    )
+    if (
+        headline.scale == "mean_square"
+        and len(headline.parts) > 1
+        and question == "fixed_prompts"
+    ):
         influences = [part.influence for part in headline.parts]
         return Squares(
             np.array([influence.variance for influence in influences]),
@@ -197,11 +218,17 @@ def forecaster(
             level,
         )
     if headline.value is None or asked is None or _variance(asked, level) is None:
-        why = headline.reason or (asked.reason if asked else None) or "it has no interval"
-        raise T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
+        why = (
+            headline.reason or (asked.reason if asked else None) or "it has no interval"
+        )
+        raise T2IBenchError(
+            f"The pilot does not say how far its headline varies: {why}."
+        )
     variance = _variance(asked, level) or 0.0
     images = (
-        variance if fixed_prompts is None else min(variance, _variance(fixed_prompts, level) or 0.0)
+        variance
+        if fixed_prompts is None
+        else min(variance, _variance(fixed_prompts, level) or 0.0)
     )
     if question == "prompt_population" and fixed_prompts is None:
         images = 0.0  # unknown, so images are not counted on
@@ -247,7 +274,8 @@ def _variance(found: Inference, level: float) -> float | None:
     if found.ci_low is None or found.ci_high is None:
         return None
     return float(
-        ((found.ci_high - found.ci_low) / 2 / t.ppf((1 + level) / 2, found.df or 1e6)) ** 2
+        ((found.ci_high - found.ci_low) / 2 / t.ppf((1 + level) / 2, found.df or 1e6))
+        ** 2
     )
 
 
@@ -259,7 +287,10 @@ def _image_share(headline: Headline, strata: Collection[str]) -> float:
     wanted = np.array([name in strata for name in influence.strata], dtype=bool)
     if not influence.variance > 0:
         return 1.0
-    return float((influence.value[wanted[influence.stratum]] ** 2).sum()) / influence.variance
+    return (
+        float((influence.value[wanted[influence.stratum]] ** 2).sum())
+        / influence.variance
+    )
 
 
 def least(

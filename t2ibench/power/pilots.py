@@ -9,7 +9,13 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.methods.core.headline import QUESTIONS, Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import (
+    QUESTIONS,
+    Headline,
+    Inference,
+    Part,
+    Question,
+)
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.power.forecasters import Forecaster, forecaster
 from t2ibench.results.files import read_results
@@ -28,7 +34,8 @@ class Size:
     images: int  # of the prompts that have most
     prompts: int
     total: int  # images in all
-    concepts: int = 0  # that all images are asked about; 0 where only prompts can be added
+    # that all images are asked about; 0 where only prompts can be added
+    concepts: int = 0
 
     @property
     def units(self) -> int:
@@ -62,7 +69,9 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
     results = read_results(path)
     paired = read_paired(path)
     existing = [item for item in folder.record.include_path if Path(item).is_dir()]
-    loaded = load_tasks(tasks or list(results.tasks), existing, on_left_out=lambda _: None)
+    loaded = load_tasks(
+        tasks or list(results.tasks), existing, on_left_out=lambda _: None
+    )
     found = []
     for task in with_kept(loaded, folder.path):
         result = results.tasks.get(task.id)
@@ -112,11 +121,18 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
         if (found := getattr(stored, question)) is not None
     }
     if stored.scale is None:
-        raise T2IBenchError("The run was scored by an older t2ibench.", "Score it again first.")
+        raise T2IBenchError(
+            "The run was scored by an older t2ibench.", "Score it again first."
+        )
     low, high = stored.fair_low, stored.fair_high
     fair = None if low is None or high is None else (low, high)
     reason = stored.reason or result.inconclusive or result.reason
     return Headline(
-        stored.value, stored.scale, stored.question or "fixed_prompts", inference, fair, parts,
+        stored.value,
+        stored.scale,
+        stored.question or "fixed_prompts",
+        inference,
+        fair,
+        parts,
         reason=reason,
-    )  # fmt: skip
+    )

@@ -53,7 +53,9 @@ def sheet_of(captions: str | None, answers: str | None) -> Path | None:
     return path if scheme == "folder" and path.is_file() else None
 
 
-def answered_columns(path: Path, named: Mapping[str, str] | None = None) -> list[Column]:
+def answered_columns(
+    path: Path, named: Mapping[str, str] | None = None
+) -> list[Column]:
     """The columns of a file of answers that hold classes, in its order.
 
     Args:
@@ -68,11 +70,13 @@ def answered_columns(path: Path, named: Mapping[str, str] | None = None) -> list
     columns = []
     for heading in table.columns:
         is_role = role_of(heading) is not None or heading in table.mapped.values()
-        if is_role and heading not in attributes:  # such as the image's name, or who answered
+        # such as the image's name, or who answered
+        if is_role and heading not in attributes:
             continue
         name = plain(attributes.get(heading, heading))
         cells = [
-            " ".join(table.text(line, row, heading).split()).casefold() for line, row in table.rows
+            " ".join(table.text(line, row, heading).split()).casefold()
+            for line, row in table.rows
         ]
         values = Counter(cell for cell in cells if cell)
         ranked = sorted(values, key=lambda value: (-values[value], value))
@@ -121,7 +125,11 @@ def asked_about(
     names every proposed bias is asked about.
     """
     by_name = {column.name: column for column in columns}
-    wanted = list(dict.fromkeys(plain(bias["name"]) for bias in biases)) if names is None else names
+    wanted = (
+        list(dict.fromkeys(plain(bias["name"]) for bias in biases))
+        if names is None
+        else names
+    )
     asked: list[dict[str, Any]] = []
     for name in wanted:
         proposed = [dict(bias) for bias in biases if plain(bias["name"]) == name]
@@ -166,22 +174,35 @@ def _question(name: str, about: str) -> str:
 
 
 def remarks(
-    biases: Sequence[Mapping[str, Any]], columns: Sequence[Column], sheet: Path, command: str
+    biases: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column],
+    sheet: Path,
+    command: str,
 ) -> list[str]:
     """What to know of a sheet beside a task: values that count as unknown, and further columns."""
     asked = list(dict.fromkeys(plain(bias["name"]) for bias in biases))
     lines = []
     for column in columns:
         if column.name in asked and column.unknown:
-            values = ", ".join(f"{shown(value)} {n}" for value, n in column.unknown.items())
-            lines.append(f"{sheet.name}: {shown(column.name)} counts as unknown: {values}.")
+            values = ", ".join(
+                f"{shown(value)} {n}" for value, n in column.unknown.items()
+            )
+            lines.append(
+                f"{sheet.name}: {shown(column.name)} counts as unknown: {values}."
+            )
     absent = [name for name in asked if name not in {column.name for column in columns}]
-    further = [column for column in columns if column.name not in asked and column.repeats]
+    further = [
+        column for column in columns if column.name not in asked and column.repeats
+    ]
     if absent and len(absent) < len(asked):
-        lines.append(f"{sheet.name} has no column for: {', '.join(map(shown, absent))}.")
+        lines.append(
+            f"{sheet.name} has no column for: {', '.join(map(shown, absent))}."
+        )
     if further:
         held = [name for name in asked if name not in absent]
-        names = ",".join([*held, *(column.name.replace(" ", "_") for column in further)])
+        names = ",".join(
+            [*held, *(column.name.replace(" ", "_") for column in further)]
+        )
         plural = "s" if len(further) > 1 else ""
         listed = ", ".join(shown(column.name) for column in further)
         lines.append(

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
+from t2ibench.errors import (
+    T2IBenchError,
+    did_you_mean,
+    failing,
+    first_line,
+    shown,
+    visible,
+)
 from t2ibench.models.generators.image_folder import ImageFolder, normal
 from t2ibench.store.file_errors import read_data, reading
 from t2ibench.store.people_tables.encoding import decode_text
@@ -159,7 +166,9 @@ def _heading(table: Table, column: str | None) -> str:
     for role in ("caption", "prompt"):
         if role in table.mapped:
             return table.mapped[role]
-    return table.need("caption", "each row needs a caption (--column of propose names it)")
+    return table.need(
+        "caption", "each row needs a caption (--column of propose names it)"
+    )
 
 
 def _from_json(path: Path, column: str | None) -> Iterator[str]:
@@ -185,7 +194,9 @@ def _from_json(path: Path, column: str | None) -> Iterator[str]:
     yield from _from_rows(data, column, path)
 
 
-def _from_rows(rows: Iterable[Any], column: str | None, path: Path | str) -> Iterator[str]:
+def _from_rows(
+    rows: Iterable[Any], column: str | None, path: Path | str
+) -> Iterator[str]:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise T2IBenchError(f"{path}: row {number} is not a record of columns.")
@@ -242,7 +253,9 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
     with failing(f"datasets could not read '{shown(source)}':"):
         rows = splits[chosen]
         if rows.column_names:  # pictures beside the captions are not decoded
-            rows = rows.select_columns([_column(rows.column_names, column, f"'{shown(source)}'")])
+            rows = rows.select_columns(
+                [_column(rows.column_names, column, f"'{shown(source)}'")]
+            )
         yield from _from_rows(rows, column, source)
 
 

@@ -52,7 +52,9 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     sha256 = source.sha256()
     split = None if sha256 is not None else pool.split
     layout = TableLayout(columns=source.columns)
-    captions = read_captions(source.place, split=pool.split, people=pool.people, layout=layout)
+    captions = read_captions(
+        source.place, split=pool.split, people=pool.people, layout=layout
+    )
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)
@@ -73,7 +75,9 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
         captions=len(captions),
         dropped=dict(sorted(proposed.dropped.items())),
     )
-    content = task.spec.model_dump(mode="json", exclude_unset=True) | dict(proposed.body)
+    content = task.spec.model_dump(mode="json", exclude_unset=True) | dict(
+        proposed.body
+    )
     content["pool"] = pool.given(drawn).model_dump(mode="json", exclude_unset=True)
     spec = type(task.spec).model_validate(content)
     errors = [str(one) for one in check_task(spec, Document(path)) if not one.warning]

@@ -31,14 +31,20 @@ def proposal_of(name: str) -> Proposal[Any]:
         return proposal
     hint = f"These can be proposed: {', '.join(targets)}."
     if name in METHODS:
-        raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
-    raise T2IBenchError(f"Unknown method '{shown(name)}'.{did_you_mean(name, targets)}", hint)
+        raise T2IBenchError(
+            f"No language model proposes tasks of the method '{name}'.", hint
+        )
+    raise T2IBenchError(
+        f"Unknown method '{shown(name)}'.{did_you_mean(name, targets)}", hint
+    )
 
 
 def method_for(subjects: str) -> str:
     """The method whose tasks are proposed from something."""
     return next(
-        name for name, target in _targets().items() if load_target(target).subjects == subjects
+        name
+        for name, target in _targets().items()
+        if load_target(target).subjects == subjects
     )
 
 
@@ -46,7 +52,8 @@ def _targets() -> dict[str, str]:
     """What each method proposes with, of those whose tasks can be proposed."""
     targets: dict[str, str] = {}
     for key in METHODS:
-        with contextlib.suppress(T2IBenchError):  # a broken plug-in is no reason to stop others
+        # a broken plug-in is no reason to stop others
+        with contextlib.suppress(T2IBenchError):
             target = METHODS.get(key).proposes
             if target:
                 targets[key] = target
@@ -91,7 +98,11 @@ class Recorder:
         return self._replies[key]
 
     def read(
-        self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str], _T],
+        tries: int,
+        again: str,
     ) -> _T:
         """The next reply, read; asked again if it cannot be read."""
         conversation = list(messages)
@@ -111,7 +122,9 @@ class Recorder:
 
 def _key(messages: Sequence[Message]) -> str:
     """What a recorded reply is found by."""
-    return json.dumps([[one["role"], one["content"]] for one in messages], ensure_ascii=False)
+    return json.dumps(
+        [[one["role"], one["content"]] for one in messages], ensure_ascii=False
+    )
 
 
 def propose(

@@ -24,7 +24,11 @@ _METHOD = (
 
 def _value(task: TaskView) -> str:
     value = task.mark.value
-    return f"rms {plain(value)}" if task.mark.sized and value is not None else signed(value)
+    return (
+        f"rms {plain(value)}"
+        if task.mark.sized and value is not None
+        else signed(value)
+    )
 
 
 def _tests(run: RunView) -> str:

@@ -21,7 +21,9 @@ def cell(text: str) -> str:
         >>> cell("=1+1"), cell(" =1+1"), cell("-0.25"), cell("nurse")
         ("'=1+1", "' =1+1", '-0.25', 'nurse')
     """
-    if not text.lstrip(_UNSEEN).startswith(_FORMULA) and not text.startswith(("\t", "\r", "\n")):
+    if not text.lstrip(_UNSEEN).startswith(_FORMULA) and not text.startswith(
+        ("\t", "\r", "\n")
+    ):
         return text
     try:
         float(text)
@@ -55,7 +57,10 @@ class CsvWriter:
     def results(self, results: Results) -> str:
         """Every score of a run, of tasks and of their rows."""
         rows = [
-            ["yes" if value is True else "" if value is False else _text(value) for value in row]
+            [
+                "yes" if value is True else "" if value is False else _text(value)
+                for value in row
+            ]
             for row in score_rows(results)
         ]
         return self.table(Table(SCORES, rows))

@@ -15,7 +15,16 @@ from t2ibench.results.schema import TaskResult
 from t2ibench.stats.permutation import holm
 
 UNREAD = "no embedding"
-_REASONS = ("repeated", "refused", "filtered", "failed", "missing", "not labelled", UNKNOWN, UNREAD)
+_REASONS = (
+    "repeated",
+    "refused",
+    "filtered",
+    "failed",
+    "missing",
+    "not labelled",
+    UNKNOWN,
+    UNREAD,
+)
 
 
 def reasons_said(by_reason: Mapping[str, int]) -> str:
@@ -99,7 +108,9 @@ def exclusions(run: RunView) -> list[TaskExclusions]:
     for _, _, _, own, whole in rates:
         counts = [(one.count, one.total - one.count) for one in (own, whole)]
         others = [all_ - mine for mine, all_ in zip(*counts, strict=True)]
-        ps.append(float(fisher_exact([counts[0], others]).pvalue) if sum(others) else None)
+        ps.append(
+            float(fisher_exact([counts[0], others]).pvalue) if sum(others) else None
+        )
     found: dict[str, list[GroupExclusions]] = {}
     for (task, one, what, own, whole), p in zip(rates, holm(ps), strict=True):
         state: State = "clear" if p is not None and p < ALPHA else "not_clear"
@@ -112,11 +123,20 @@ def exclusions(run: RunView) -> list[TaskExclusions]:
     tasks = [
         TaskExclusions(
             task,
-            tuple(sorted(found[task.id], key=lambda one: (-(one.mark.value or 0.0), one.name))),
+            tuple(
+                sorted(
+                    found[task.id], key=lambda one: (-(one.mark.value or 0.0), one.name)
+                )
+            ),
         )
         for task in run.tasks
         if task.id in found
     ]
     return sorted(
-        tasks, key=lambda one: (not one.differs, -(one.groups[0].mark.value or 0.0), one.task.id)
+        tasks,
+        key=lambda one: (
+            not one.differs,
+            -(one.groups[0].mark.value or 0.0),
+            one.task.id,
+        ),
     )

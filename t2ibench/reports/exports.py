@@ -24,7 +24,9 @@ def export(
     made = target.with_name(f".{target.name[:60]}.part")
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")
+            raise T2IBenchError(
+                f"{shown(target, 400)} is there already.", "Name a new folder."
+            )
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir(parents=True)
         try:
@@ -42,14 +44,18 @@ def export(
     return count, damaged
 
 
-def _write(images: ImageStore, model: str, folder: Path, advance: Advance) -> tuple[int, list[str]]:
+def _write(
+    images: ImageStore, model: str, folder: Path, advance: Advance
+) -> tuple[int, list[str]]:
     rows, damaged = [], []
     known = (one for one in images.all_attempts() if one.status == "ok")
     for attempt in sorted(known, key=lambda one: (one.prompt, one.index)):
         advance(1)
         assert attempt.file is not None
         try:
-            write_bytes(folder / attempt.file, images.image(attempt).data(), durable=False)
+            write_bytes(
+                folder / attempt.file, images.image(attempt).data(), durable=False
+            )
         except UnreadableImageError:
             damaged.append(str(images.path(attempt)))
             continue

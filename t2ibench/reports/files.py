@@ -65,7 +65,9 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
         for number, spec in enumerate(task.shown.figures, start=1):
             if (figure := draw(spec, task, samples)) is not None:
                 figures.append(fragment("figure.html", drawn=figure))
-                drawn.append((f"{task.id}-{number}", f"{run.name}, {task.name}", figure))
+                drawn.append(
+                    (f"{task.id}-{number}", f"{run.name}, {task.name}", figure)
+                )
         pictures = of_prompts(task, samples, thumbnails)
         parts[task.id] = {
             "figures": figures,
@@ -108,11 +110,17 @@ def _origin(results: Results, folder: Path) -> str:
         ended = finished.strftime("%Y-%m-%d %H:%M UTC")
     submission = folder / SUBMISSION
     if submission.is_file():
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        with contextlib.suppress(
+            OSError, ValueError, LookupError, TypeError, AttributeError
+        ):
             when = json.loads(submission.read_text("utf-8"))["card"]["submitted"]
             ended = f"submitted {date.fromisoformat(when).isoformat()}"
     return " · ".join(
-        [ended, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
+        [
+            ended,
+            f"t2ibench {results.t2ibench}",
+            f"SHA-256 of results.json {digest(results)}",
+        ]
     )
 
 
@@ -120,7 +128,8 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
     """The files of the tasks of a run."""
     further: list[Path] = []
     if folder is not None:
-        with contextlib.suppress(T2IBenchError):  # results alone: the shipped tasks will do
+        # results alone: the shipped tasks will do
+        with contextlib.suppress(T2IBenchError):
             further = list(map(Path, open_run(folder).record.include_path))
     hashes = {name: task.task_hash for name, task in results.tasks.items()}
     kept = {} if folder is None else kept_specs(folder)

@@ -60,7 +60,9 @@ _PUBLISHED = (
     "not vouched for."
 )
 
-_SCORED_WITHOUT = "and the tasks were scored on the other images; not a result to report."
+_SCORED_WITHOUT = (
+    "and the tasks were scored on the other images; not a result to report."
+)
 _DISPUTED = 20  # images that people dispute, shown at most
 _NAMED = 5
 
@@ -70,7 +72,11 @@ def missing_line(task: TaskResult) -> str:
     missing = task.missing_prompts
     named = ", ".join(f"'{prompt}'" for prompt in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    which = "a prompt, which has" if len(missing) == 1 else f"{len(missing)} prompts, which have"
+    which = (
+        "a prompt, which has"
+        if len(missing) == 1
+        else f"{len(missing)} prompts, which have"
+    )
     return f"scored without {which} no image, so it is about the others alone: {named}{more}."
 
 
@@ -97,10 +103,25 @@ def tables(results: Results) -> Iterator[Table]:
 
 def _tests(results: Results, notes: list[str]) -> Table:
     rows = [
-        [name, *task_cells(task), main_score(task), str(task.n_images or "–"), excluded(task)]
+        [
+            name,
+            *task_cells(task),
+            main_score(task),
+            str(task.n_images or "–"),
+            excluded(task),
+        ]
         for name, task in results.tasks.items()
     ]
-    heads = ["Task", "Headline", level_of(results), "About", "Fair", "p", "p (Holm)", "Score"]
+    heads = [
+        "Task",
+        "Headline",
+        level_of(results),
+        "About",
+        "Fair",
+        "p",
+        "p (Holm)",
+        "Score",
+    ]
     return Table([*heads, "Images", "Excluded"], rows, [*notes, *explanations(results)])
 
 
@@ -108,7 +129,12 @@ def escape(text: str) -> str:
     """Text of others inside a Markdown table or paragraph: never markup."""
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
-    escaped = line.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+    escaped = (
+        line.replace("\\", "\\\\")
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+        .replace("`", "'")
+    )
     # Links, and addresses that GitHub makes links of.
     escaped = re.sub(r"\](?=[(\[:])", r"\\]", escaped)
     return re.sub(r"(?i)(?<=:)(/)(?=/)|(?<=www)(\.)", r"\\\1\2", escaped)
@@ -117,7 +143,9 @@ def escape(text: str) -> str:
 def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; every cell is text of others."""
     cells = [[escape(cell) for cell in row] for row in rows]
-    return tabulate(cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True)
+    return tabulate(
+        cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True
+    )
 
 
 def results_markdown(results: Results, run: RunView | None = None) -> str:
@@ -133,7 +161,9 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
     parts += _instruments(results, run)
     parts += _rows_and_tables(results)
     told = sentences.earlier(run)
-    of_libraries = sentences.warnings_of_libraries(results) + sentences.unknown_networks(results)
+    of_libraries = sentences.warnings_of_libraries(
+        results
+    ) + sentences.unknown_networks(results)
     remarks = [
         *([f"- {' '.join(told)}"] if told else []),
         *(f"- {escape(text)}" for text in of_libraries),
@@ -143,7 +173,14 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
     if results.command:
-        parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
+        parts += [
+            "## Repeat this run",
+            "",
+            "```",
+            shlex.join(results.command),
+            "```",
+            "",
+        ]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return visible_lines("\n".join(parts))
 
@@ -172,8 +209,16 @@ def _rows_and_tables(results: Results) -> list[str]:
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
         for view in score_table_views(task):
-            parts += [f"## {escape(view.title)}: {name}", "", github(view.heads, view.rows), ""]
-            for note in (view.caption, *(f"No value: {reason}." for reason in view.reasons)):
+            parts += [
+                f"## {escape(view.title)}: {name}",
+                "",
+                github(view.heads, view.rows),
+                "",
+            ]
+            for note in (
+                view.caption,
+                *(f"No value: {reason}." for reason in view.reasons),
+            ):
                 parts += [escape(note), ""]
     return parts
 
@@ -212,7 +257,10 @@ def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
     tables = [agreement_table([question])]
     if question.disputed:
         tables.append(disputed_table([question], _DISPUTED))
-    parts = [f"## How far people agree: {escape(question.about)}, in {escape(task.id)}", ""]
+    parts = [
+        f"## How far people agree: {escape(question.about)}, in {escape(task.id)}",
+        "",
+    ]
     for table in tables:
         parts += [github(table.headers, table.rows), "", *map(escape, table.notes), ""]
     return parts
@@ -220,7 +268,9 @@ def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
 
 def _estimated(one: ShownAttribute) -> str:
     heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
-    rows = [[row.counted.name, counts_text(row), _clear(row)] for row in sorted_rows(one)]
+    rows = [
+        [row.counted.name, counts_text(row), _clear(row)] for row in sorted_rows(one)
+    ]
     return github(heads, rows)
 
 
@@ -235,17 +285,24 @@ def _counted(one: ShownAttribute, task: TaskView) -> str:
     labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
     heads = [counted.noun.capitalize(), "Images", *nouns.values(), "No answer", "Most"]
     heads += [level_name([task.result.settings.level]), "Clear", *labels]
-    heads += [f"{counted.references.get(k)}: {people(k, counted.attribute)}" for k in known]
+    heads += [
+        f"{counted.references.get(k)}: {people(k, counted.attribute)}" for k in known
+    ]
     rows = []
     for row in sorted_rows(one):
         counts = [row.images, *(row.counted.counts.get(name, 0) for name in nouns)]
         ends = [f"{100 * end:.0f} %" for end in row.interval or ()]
-        told = ", ".join(f"{n} {nouns[name]}" for name, n in row.counted.labels.items() if n)
+        told = ", ".join(
+            f"{n} {nouns[name]}" for name, n in row.counted.labels.items() if n
+        )
         shares = [row.counted.known.get(name) for name in known]
         rows.append(
             [
                 row.counted.name,
-                *(f"{round(count, 1):g}" for count in (*counts, row.counted.unanswered)),
+                *(
+                    f"{round(count, 1):g}"
+                    for count in (*counts, row.counted.unanswered)
+                ),
                 nouns.get(row.most or "", "–"),
                 " to ".join(ends) or "–",
                 _clear(row),
@@ -274,7 +331,9 @@ def _rows_table(task: TaskResult) -> str | None:
     wanted = method_named(task.method).row_scores
     counted = {one.counted.attribute for one in shown_rows(task)}
     by = [row for row in task.by if row.group not in counted]
-    found = [name for row in by for name in row.scores if name.partition(":")[0] in wanted]
+    found = [
+        name for row in by for name in row.scores if name.partition(":")[0] in wanted
+    ]
     names = list(dict.fromkeys(found))
     if not names:
         return None
@@ -354,9 +413,17 @@ class LatexWriter:
 
     def table(self, table: Table) -> str:
         """A table and, in small print below it, its notes; tabulate escapes what is inside."""
-        body = tabulate(table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True)
-        notes = ["".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in one) for one in table.notes]
-        return "\n".join([body, *(f"\\par{{\\footnotesize {note}}}" for note in notes)]) + "\n"
+        body = tabulate(
+            table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
+        )
+        notes = [
+            "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in one)
+            for one in table.notes
+        ]
+        return (
+            "\n".join([body, *(f"\\par{{\\footnotesize {note}}}" for note in notes)])
+            + "\n"
+        )
 
     def results(self, results: Results) -> str:
         """The table of a run."""

@@ -25,7 +25,9 @@ def correlation(found: Correlation) -> str:
     """A correlation with its interval, for a table."""
     if not math.isfinite(found.value):
         return "–"
-    interval = f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""
+    interval = (
+        f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""
+    )
     return f"{signed(found.value, 2)}{interval}"
 
 
@@ -98,7 +100,12 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
     heads = [
         *("Attribute (+ / −)", "One method", "Other method", "Items"),
         *(f"{name}, {level}" for name in ("Rank", "Linear", "Without noise")),
-        *("Reliability", "Most of another attribute", "Seen most differently", "In words"),
+        *(
+            "Reliability",
+            "Most of another attribute",
+            "Seen most differently",
+            "In words",
+        ),
     ]
     records = [
         _record(one, kind)
@@ -132,4 +139,6 @@ def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
 
 def _ends(name: str, found: Correlation) -> dict[str, float | None]:
     numbers = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-    return {key: value if math.isfinite(value) else None for key, value in numbers.items()}
+    return {
+        key: value if math.isfinite(value) else None for key, value in numbers.items()
+    }

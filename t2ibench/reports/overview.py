@@ -19,8 +19,12 @@ from t2ibench.results.display import UNSURE, WORDS, IntervalMark, State
 
 Line = tuple[str, State | None]  # a line, and what its test shows
 _SIGNS: dict[State, str] = {
-    "clear": "●", "not_clear": "○", "none_above": "□", "cannot_tell": "◌", "no_score": "◌"
-}  # fmt: skip
+    "clear": "●",
+    "not_clear": "○",
+    "none_above": "□",
+    "cannot_tell": "◌",
+    "no_score": "◌",
+}
 _SHADES = "█▒▓░▚▞"
 # For a terminal that cannot show the others.
 ASCII = str.maketrans("░│─╌●○□◌‹›█▒▓▚▞·…’−", ":|-~@on?<>#-=*+..'-")
@@ -107,13 +111,19 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
             if room < min(len(rows), _FEW_ROWS):
                 return lines
             shades, about = _shades(one), one.counted.attribute
-            key = ", ".join(f"{sign} {people(name, about)}" for name, sign in shades.items())
-            lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None))
+            key = ", ".join(
+                f"{sign} {people(name, about)}" for name, sign in shades.items()
+            )
+            lines.append(
+                (_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None)
+            )
             ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
             drawn = _prompt_lines(rows, shades, width)
             lines += drawn[:ends]
             if ends < len(rows):
-                lines.append((f" {len(rows) - 2 * ends} between them, in results.md", None))
+                lines.append(
+                    (f" {len(rows) - 2 * ends} between them, in results.md", None)
+                )
                 lines += drawn[-ends:]
     return lines
 
@@ -123,13 +133,17 @@ def _shades(one: ShownAttribute) -> dict[str, str]:
     return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 
 
-def _prompt_lines(rows: Sequence[ShownRow], shades: Mapping[str, str], width: int) -> list[Line]:
+def _prompt_lines(
+    rows: Sequence[ShownRow], shades: Mapping[str, str], width: int
+) -> list[Line]:
     """A line a prompt, all with their bars below each other.
 
     The counts stand in full, since they are what a reader quotes: where there is little room,
     the bar and the prompt are shortened, and counts of many classes go on in a line of their own.
     """
-    counted = [f"{counts_text(row)}, clear" if row.clear else counts_text(row) for row in rows]
+    counted = [
+        f"{counts_text(row)}, clear" if row.clear else counts_text(row) for row in rows
+    ]
     most = width - _SHORTEST_NAME - _SHORTEST_BAR - 3
     widest = min(max(map(len, counted), default=0), most)
     room = width - widest - 3  # for prompt and bar
@@ -149,7 +163,10 @@ def _prompt_lines(rows: Sequence[ShownRow], shades: Mapping[str, str], width: in
 def _shares_bar(row: ShownRow, shades: Mapping[str, str], size: int) -> str:
     """A bar of the shares of the classes; what no judge could tell is left open."""
     counts = [row.counted.counts.get(name, 0) for name in shades]
-    ends = [round(size * sum(counts[: k + 1]) / max(row.images, 1)) for k in range(len(counts))]
+    ends = [
+        round(size * sum(counts[: k + 1]) / max(row.images, 1))
+        for k in range(len(counts))
+    ]
     drawn = "".join(
         shade * (end - start)
         for shade, start, end in zip(shades.values(), [0, *ends], ends, strict=False)
@@ -165,8 +182,17 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
     mark = task.mark
     written = number if mark.sized else signed
     value = written(mark.value, 2)
-    parts = [f" {_cut(task.id, _NAME - 1):{_NAME - 1}}", interval_bar(mark, size), f"{value:>5}"]
-    if width >= 80 and mark.low is not None and mark.high is not None and mark.state != "no_score":
+    parts = [
+        f" {_cut(task.id, _NAME - 1):{_NAME - 1}}",
+        interval_bar(mark, size),
+        f"{value:>5}",
+    ]
+    if (
+        width >= 80
+        and mark.low is not None
+        and mark.high is not None
+        and mark.state != "no_score"
+    ):
         parts.append(f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}")
     return _cut(" ".join(parts), width).rstrip(), mark.state
 

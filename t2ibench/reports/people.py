@@ -17,7 +17,9 @@ NOTE = (
     "agreement; – where only one class was given. 'unknown' is no class. Intervals (95 %) take "
     "images as the unit."
 )
-DISPUTED = "The answer that more people gave than any other counts; a tie counts as unknown."
+DISPUTED = (
+    "The answer that more people gave than any other counts; a tie counts as unknown."
+)
 
 
 def agreement_table(questions: Iterable[PeopleAgreement]) -> Table:
@@ -26,10 +28,18 @@ def agreement_table(questions: Iterable[PeopleAgreement]) -> Table:
     records: list[dict[str, Any]] = []
     for question in questions:
         everyone = ", ".join(question.people)
-        groups = [("everyone", everyone, question.images, question.agreement, question.alpha)]
+        groups = [
+            ("everyone", everyone, question.images, question.agreement, question.alpha)
+        ]
         if len(question.people) > 2:
             groups += [
-                ("pair", " and ".join(pair.people), pair.images, pair.agreement, pair.kappa)
+                (
+                    "pair",
+                    " and ".join(pair.people),
+                    pair.images,
+                    pair.agreement,
+                    pair.kappa,
+                )
                 for pair in question.pairs
             ]
         else:
@@ -53,21 +63,34 @@ def agreement_table(questions: Iterable[PeopleAgreement]) -> Table:
                 | {"measure": name}
                 | _numbers("value", measure)
             )
-    return Table(["Question", "People", "Images", "Agree", "Beyond chance"], rows, [NOTE], records)
+    return Table(
+        ["Question", "People", "Images", "Agree", "Beyond chance"],
+        rows,
+        [NOTE],
+        records,
+    )
 
 
 def _numbers(name: str, score: AgreementScore) -> dict[str, float | None]:
-    return {name: score.value, f"{name}_low": score.ci_low, f"{name}_high": score.ci_high}
+    return {
+        name: score.value,
+        f"{name}_low": score.ci_low,
+        f"{name}_high": score.ci_high,
+    }
 
 
 def _percent(score: AgreementScore) -> str:
     if score.value is None or score.ci_low is None or score.ci_high is None:
         return "–"
-    low, value, high = (f"{100 * end:.0f}" for end in (score.ci_low, score.value, score.ci_high))
+    low, value, high = (
+        f"{100 * end:.0f}" for end in (score.ci_low, score.value, score.ci_high)
+    )
     return f"{value} % ({low} to {high})"
 
 
-def disputed_table(questions: Sequence[PeopleAgreement], most: int | None = None) -> Table:
+def disputed_table(
+    questions: Sequence[PeopleAgreement], most: int | None = None
+) -> Table:
     """The images about which people answered differently, the first `most` of them."""
     images = list(disputed(questions))
     shown = images if most is None else images[:most]
@@ -97,7 +120,9 @@ def disputed_table(questions: Sequence[PeopleAgreement], most: int | None = None
     ]
     notes = [DISPUTED]
     if len(shown) < len(images):
-        notes.append(f"{len(images) - len(shown)} more: `t2ibench label agree`, or results.json.")
+        notes.append(
+            f"{len(images) - len(shown)} more: `t2ibench label agree`, or results.json."
+        )
     heads = ["Question", "Prompt", "Index", "Image", *people, "Counted"]
     return Table(heads, rows, notes, records)
 

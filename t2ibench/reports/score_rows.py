@@ -35,7 +35,11 @@ def score_table_views(task: TaskResult) -> list[ScoreTableView]:
         heads = ("Score", "Value", level_name([task.settings.level]), "p", "p (Holm)")
         views.append(
             ScoreTableView(
-                table.title, table.caption, heads, tuple(rows), tuple(dict.fromkeys(reasons))
+                table.title,
+                table.caption,
+                heads,
+                tuple(rows),
+                tuple(dict.fromkeys(reasons)),
             )
         )
     return views

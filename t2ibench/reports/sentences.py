@@ -54,7 +54,11 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         'A lean of up to 0.35 to women is possible'
     """
     low, high = mark.low or 0.0, mark.high or 0.0
-    pole = "" if axis is None else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
+    pole = (
+        ""
+        if axis is None
+        else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
+    )
     return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
 
 
@@ -79,10 +83,17 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         return [*parts, (f"{run.name}: {what} was scored.", False)]
     plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        told = f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
+        told = (
+            f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
+        )
         unsure = counts["cannot_tell"]
-        return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
-    parts.append((f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False))
+        return [
+            *parts,
+            (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False),
+        ]
+    parts.append(
+        (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
+    )
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
     parts.append((" ".join([".", *(task.finding for task in named(run))]), False))
     return parts
@@ -107,7 +118,9 @@ def _turns(run: RunView) -> list[TaskView]:
 
     def place(task: TaskView) -> tuple[bool, int]:
         counted = any(not row.estimated for one in task.prompts for row in one.rows)
-        return not counted, -sum(sum(one.clear) for one in task.series if one.series.axis)
+        return not counted, -sum(
+            sum(one.clear) for one in task.series if one.series.axis
+        )
 
     columns = [
         sorted((task for task in group.tasks if task.mark.state == "clear"), key=place)
@@ -121,14 +134,22 @@ def _turns(run: RunView) -> list[TaskView]:
 
 def controls_said(run: RunView) -> tuple[str, str]:
     """How the positive controls came out."""
-    passed = [t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"]
+    passed = [
+        t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"
+    ]
     unsure = [t for t in run.controls if t.mark.state in UNSURE]
-    failed = [task for task in run.controls if task not in passed and task not in unsure]
-    readers = dict.fromkeys(name for task in (failed or unsure) for name in _failing_readers(task))
+    failed = [
+        task for task in run.controls if task not in passed and task not in unsure
+    ]
+    readers = dict.fromkeys(
+        name for task in (failed or unsure) for name in _failing_readers(task)
+    )
     who, warning = ", ".join(readers or run.encoders), ""
     if failed:
         names = ", ".join(task.name for task in failed)
-        warning = f"A positive control failed ({names}): nothing else from {who} can be read."
+        warning = (
+            f"A positive control failed ({names}): nothing else from {who} can be read."
+        )
     elif unsure:
         names = ", ".join(task.name for task in unsure)
         warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
@@ -142,7 +163,10 @@ def controls_said(run: RunView) -> tuple[str, str]:
         for task in passed
         if (blind := task.result.controls.get(UNTRAINED)) is not None
     ]
-    if any(value is not None and low is not None and value >= low for value, low in reproduced):
+    if any(
+        value is not None and low is not None and value >= low
+        for value, low in reproduced
+    ):
         fine += " An untrained network passes too, so this shows little."
     return warning, fine if passed else ""
 
@@ -160,7 +184,10 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
         for name, control in scores.controls.items()
     ]
     blind = result.controls.get(UNTRAINED)
-    return [*by_reader, *([("their mean", UNTRAINED, blind)] if blind is not None else [])]
+    return [
+        *by_reader,
+        *([("their mean", UNTRAINED, blind)] if blind is not None else []),
+    ]
 
 
 def _failing_readers(task: TaskView) -> list[str]:
@@ -169,7 +196,9 @@ def _failing_readers(task: TaskView) -> list[str]:
     failing = [
         name
         for name, scores in readers.items()
-        if scores.reason or scores.inconclusive or not (scores.headline.ci_low or 0.0) > 0
+        if scores.reason
+        or scores.inconclusive
+        or not (scores.headline.ci_low or 0.0) > 0
     ]
     return failing or list(task.result.settings.encoders)
 
@@ -201,7 +230,8 @@ def judged(run: RunView) -> list[str]:
         if said := judges_said(task.result):
             tasks.setdefault(said, []).append(task.id)
     return [
-        f"{listed(names, _NAMED)}: {said[:1].lower()}{said[1:]}" for said, names in tasks.items()
+        f"{listed(names, _NAMED)}: {said[:1].lower()}{said[1:]}"
+        for said, names in tasks.items()
     ]
 
 
@@ -241,7 +271,9 @@ def summary(run: RunView) -> str:
     if not tasks:
         plural = "test" if len(run.texts) == 1 else "tests"
         return f"{len(run.texts)} {plural} on words alone, no image"
-    return f"{len(tasks)} {'test' if len(tasks) == 1 else 'tests'} on images{texts}{each}"
+    return (
+        f"{len(tasks)} {'test' if len(tasks) == 1 else 'tests'} on images{texts}{each}"
+    )
 
 
 def network_text(network: Mapping[str, Any]) -> str:
@@ -254,7 +286,9 @@ def network_text(network: Mapping[str, Any]) -> str:
     parts = []
     for name, value in network.items():
         values = value if isinstance(value, list) else [value]
-        words = " ".join(f"{item:.4g}" if isinstance(item, float) else str(item) for item in values)
+        words = " ".join(
+            f"{item:.4g}" if isinstance(item, float) else str(item) for item in values
+        )
         parts.append(f"{name.replace('_', ' ')} {words}")
     return ", ".join(parts)
 
@@ -276,7 +310,9 @@ def unknown_networks(results: Results) -> list[str]:
     """
     used = {name for task in results.tasks.values() for name in task.settings.encoders}
     silent = sorted(
-        name for name in used if name.startswith("open_clip:") and name not in results.networks
+        name
+        for name in used
+        if name.startswith("open_clip:") and name not in results.networks
     )
     return [
         f"{name}: an earlier version of t2ibench made these results and did not record the "
@@ -304,13 +340,19 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     warned = warnings_of_libraries(run.results)
     if warned:
         plural = "" if len(warned) == 1 else "s"
-        found.append((f"{len(warned)} warning{plural} of libraries.", " ".join(warned[:_NAMED])))
+        found.append(
+            (f"{len(warned)} warning{plural} of libraries.", " ".join(warned[:_NAMED]))
+        )
     found += [("Which network?", text) for text in unknown_networks(run.results)]
-    least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
+    least = min(
+        (row.n_images or 0 for task in run.tasks for row in task.result.by), default=0
+    )
     if least and least < _FEW_IMAGES:
         images = "one image" if least == 1 else f"{least} images"
         found.append(("Few images.", f"Some rows rest on only {images}."))
-    found += [("Not every question was answered.", f"{text}.") for text in asked(run)[:_NAMED]]
+    found += [
+        ("Not every question was answered.", f"{text}.") for text in asked(run)[:_NAMED]
+    ]
     failed = [task for task in run.tests if task.result.inconclusive]
     if failed:
         tests = "test fails its" if len(failed) == 1 else "tests fail their"
@@ -320,7 +362,9 @@ def limits(run: RunView) -> list[tuple[str, str]]:
                 f"and cannot tell: {listed([task.name for task in failed], _SOME)}.",
             )
         )
-    repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
+    repeated = {
+        one.prompt for task in run.tasks for one in task.result.repeated_prompts
+    }
     if repeated:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
         counted = "Each distinct image counts once; see Diversity."
@@ -330,7 +374,9 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     reasons = [one for task in run.tasks for one in task.result.excluded.items()]
     left = sum(count for reason, count in reasons if reason != REPEATED)
     if left:
-        found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
+        found.append(
+            (f"{left:,} left out.", "Images or answers that are missing; listed below.")
+        )
     found += filter(None, [earlier(run)])
     found.append(("Only these prompts and groups", "were measured."))
     return found
@@ -347,7 +393,11 @@ def family_note(family: FamilyView) -> str:
 def image_count_text(task: TaskView) -> str:
     """How many images and prompts a task is based on."""
     count, prompts = task.result.n_images, task.result.n_prompts
-    return f"{count:,} images of {prompts} prompts" if count else f"{prompts} texts, no image"
+    return (
+        f"{count:,} images of {prompts} prompts"
+        if count
+        else f"{prompts} texts, no image"
+    )
 
 
 def clear_count_text(series: SeriesView) -> str:
@@ -397,7 +447,9 @@ def row_spoken(row: RowView, axis: Axis | None) -> str:
     interval = ends(row.mark, axis is None)
     told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
-        told += f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
+        told += (
+            f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
+        )
     return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
 
 

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 LINES = 50
 _UNTOLD = 4  # tests that cannot tell, of more than fit
-_STYLES: dict[State, str] = {"clear": "bold magenta", "cannot_tell": "dim", "no_score": "dim"}
+_STYLES: dict[State, str] = {
+    "clear": "bold magenta",
+    "cannot_tell": "dim",
+    "no_score": "dim",
+}
 _EMPTY: overview.Line = ("", None)
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
@@ -42,13 +46,19 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
     if run.results.partial:
         top.append((f"{run.results.what_is_missing}; not a result to report.", None))
     if run.families:
-        judged = [line for text in sentences.judged(run) for line in _wrapped(text, width)]
-        told = _wrapped(overview.counts(run), width) + _wrapped(controls_said(run)[1], width)
+        judged = [
+            line for text in sentences.judged(run) for line in _wrapped(text, width)
+        ]
+        told = _wrapped(overview.counts(run), width) + _wrapped(
+            controls_said(run)[1], width
+        )
         for lines in (told, overview.prompts(run, width), judged):
             top += [_EMPTY, *lines] if lines else []
     below = _below(run, width, folder)
     groups, rest = _fitted(_groups(run), LINES - len(top) - len(below) - 2)
-    lines = [*top, _EMPTY, *overview.bars(run, width, groups)] if groups or rest else top
+    lines = (
+        [*top, _EMPTY, *overview.bars(run, width, groups)] if groups or rest else top
+    )
     lines += [(f" and {rest} more in results.md", None)] if rest else []
     return [
         Text(visible(line), _STYLES.get(state, "") if state else "", no_wrap=True)
@@ -66,8 +76,12 @@ def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]
     if untold:
         rest = len(untold) - _UNTOLD
         lines = [_EMPTY, ("Cannot tell, and why:", None)]
-        lines += [(line, "cannot_tell") for line in untold[: _UNTOLD if rest > 1 else None]]
-        lines += [(f" and {rest} more in results.md", "cannot_tell")] if rest > 1 else []
+        lines += [
+            (line, "cannot_tell") for line in untold[: _UNTOLD if rest > 1 else None]
+        ]
+        lines += (
+            [(f" and {rest} more in results.md", "cannot_tell")] if rest > 1 else []
+        )
     if run.texts and run.families:
         clear = sum(task.mark.state == "clear" for task in run.texts)
         told = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
@@ -83,7 +97,10 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
     if run.texts and not run.families:
         return [(_OF_WORDS, run.texts)]
     every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
-    told = [(title, [one for one in of if one.mark.state not in UNSURE]) for title, of in every]
+    told = [
+        (title, [one for one in of if one.mark.state not in UNSURE])
+        for title, of in every
+    ]
     return [(title, tasks) for title, tasks in told if tasks]
 
 
@@ -102,11 +119,17 @@ def _fitted(
 
 def _next(run: RunView, folder: Path, width: int) -> list[str]:
     name, page = shlex.quote(str(folder)), folder / "report.html"
-    lines = [(f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")]
+    lines = [
+        (f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")
+    ]
     if run.families:
-        lines.append((f"Next: t2ibench explore {name}", "   (type a word, see its images)"))
+        lines.append(
+            (f"Next: t2ibench explore {name}", "   (type a word, see its images)")
+        )
     if any(map(sentences.too_wide, run.tasks)):
-        lines.append((f"Next: t2ibench power {name}", "   (images that a narrow interval takes)"))
+        lines.append(
+            (f"Next: t2ibench power {name}", "   (images that a narrow interval takes)")
+        )
     return [line + more if len(line + more) <= width else line for line, more in lines]
 
 

@@ -81,7 +81,8 @@ class TaskView:
         return tuple(
             series
             for series in self.series
-            if series.series.square or not counted & (series.series.groups or frozenset())
+            if series.series.square
+            or not counted & (series.series.groups or frozenset())
         )
 
     @property
@@ -144,7 +145,9 @@ class RunView:
     def groups(self) -> list[FamilyView]:
         """The families without positive controls, which are a group of their own at the end."""
         families = [
-            replace(family, tasks=tuple(task for task in family.tasks if not task.control))
+            replace(
+                family, tasks=tuple(task for task in family.tasks if not task.control)
+            )
             for family in self.families
         ]
         last = FamilyView(CONTROLS, "Positive controls", self.controls)
@@ -159,13 +162,17 @@ class RunView:
 def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> RunView:
     """A run as pages show it."""
     views = [
-        _task_view(name, task, (specs or {}).get(name)) for name, task in results.tasks.items()
+        _task_view(name, task, (specs or {}).get(name))
+        for name, task in results.tasks.items()
     ]
     of_texts = [view for view in views if text_only(view.result)]
     names = {view.id for view in of_texts}
     on_images = [view for view in views if view.id not in names]
     ran = {view.result.method for view in on_images}
-    order = [*(name for name in METHODS.names() if name in ran), *sorted(ran.difference(METHODS))]
+    order = [
+        *(name for name in METHODS.names() if name in ran),
+        *sorted(ran.difference(METHODS)),
+    ]
     families = tuple(
         FamilyView(
             name,
@@ -187,7 +194,9 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
 
 def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
     """Tests by state, the clear ones first, then by distance from 0."""
-    return tuple(sorted(tasks, key=lambda one: (_ORDER[one.mark.state], -one.distance, one.id)))
+    return tuple(
+        sorted(tasks, key=lambda one: (_ORDER[one.mark.state], -one.distance, one.id))
+    )
 
 
 def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
@@ -218,10 +227,19 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         if score is None or score.value is None or not wanted:
             continue
         side = side_of(score.value) if series.axis else None
-        mark = IntervalMark(score.value, score.ci_low, score.ci_high, row_state(score), side)
+        mark = IntervalMark(
+            score.value, score.ci_low, score.ci_high, row_state(score), side
+        )
         mark = within(mark, series.square)
         found.append(
-            RowView(row.name, row.group, row.n_images, mark, row.group in series.flipped, row)
+            RowView(
+                row.name,
+                row.group,
+                row.n_images,
+                mark,
+                row.group in series.flipped,
+                row,
+            )
         )
     found.sort(key=lambda one: (one.mark.value or 0.0, one.name))
     return SeriesView(series, tuple(found))

@@ -62,7 +62,9 @@ def render(name: str, content: Table | Results) -> str:
     writer = WRITERS.get(name)
     try:
         return visible_lines(
-            writer.table(content) if isinstance(content, Table) else writer.results(content)
+            writer.table(content)
+            if isinstance(content, Table)
+            else writer.results(content)
         )
     except Exception as error:
         raise T2IBenchError(

@@ -16,7 +16,14 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
 from t2ibench.results.display import text_only
 from t2ibench.results.rates import adjust_agreements, rounded
-from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
+from t2ibench.results.schema import (
+    EncoderScores,
+    Headline,
+    Row,
+    Score,
+    TaskResult,
+    TaskSettings,
+)
 from t2ibench.stats import holm
 from t2ibench.stats.bootstrap import percentile_interval
 from t2ibench.stats.permutation import benjamini_hochberg
@@ -40,7 +47,9 @@ def rounded_record(record: RecordT) -> RecordT:
     """A record with its numbers rounded."""
     found = {field.name: getattr(record, field.name) for field in fields(record)}
     numbers: dict[str, Any] = {
-        name: rounded(x) for name, x in found.items() if x is not None and not isinstance(x, str)
+        name: rounded(x)
+        for name, x in found.items()
+        if x is not None and not isinstance(x, str)
     }
     return replace(record, **numbers)
 
@@ -48,7 +57,11 @@ def rounded_record(record: RecordT) -> RecordT:
 def score_record(estimate: Estimate, level: float) -> Score:
     """One score with its interval."""
     low, high = estimate.interval or (None, None)
-    if estimate.value is not None and estimate.interval is None and estimate.boot is not None:
+    if (
+        estimate.value is not None
+        and estimate.interval is None
+        and estimate.boot is not None
+    ):
         low, high = percentile_interval(estimate.boot, level)
     tested = estimate.p is not None
     return Score(
@@ -66,7 +79,9 @@ def score_record(estimate: Estimate, level: float) -> Score:
 def headline_record(headline: core.Headline) -> Headline:
     """The headline with its intervals."""
     chosen, fair = headline.chosen, headline.fair or (None, None)
-    inference = {asked: rounded_record(found) for asked, found in headline.inference.items()}
+    inference = {
+        asked: rounded_record(found) for asked, found in headline.inference.items()
+    }
     return Headline(
         value=rounded(headline.value),
         ci_low=rounded(chosen.ci_low),
@@ -94,7 +109,9 @@ def _rows(items: Sequence[Item], level: float) -> list[Row]:
     for item in items:
         scores = _scores(item.scores, level)
         families.setdefault(item.tested_with, []).append(scores)
-        row = Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores)
+        row = Row(
+            name=item.name, group=item.group, n_images=item.n_images, scores=scores
+        )
         rows.append(row)
     for family in families.values():
         _adjust_by_name(family)
@@ -142,7 +159,9 @@ def _copied(task: TaskResult) -> TaskResult:
 
     def copy(part: PartT) -> PartT:
         scores = {name: score.model_copy() for name, score in part.scores.items()}
-        return part.model_copy(update={"headline": part.headline.model_copy(), "scores": scores})
+        return part.model_copy(
+            update={"headline": part.headline.model_copy(), "scores": scores}
+        )
 
     readers = {name: copy(part) for name, part in task.by_encoder.items()}
     alignments = deepcopy(task.text_image_alignment)
@@ -155,7 +174,9 @@ def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> boo
 
     A question that a file of answers answers for no image was not asked of it: nothing is missing.
     """
-    return not any(task.reason or (not allow_missing and _lacks(task)) for task in tasks)
+    return not any(
+        task.reason or (not allow_missing and _lacks(task)) for task in tasks
+    )
 
 
 def _lacks(task: TaskResult) -> bool:
@@ -185,7 +206,9 @@ def task_record(
             scores=_scores(result.scores, level),
             by=_rows(result.by, level),
             reason=result.reason,
-            controls={key: rounded_record(control) for key, control in result.controls.items()},
+            controls={
+                key: rounded_record(control) for key, control in result.controls.items()
+            },
             inconclusive=result.inconclusive,
         )
         for name, result in per_encoder.items()
@@ -196,14 +219,18 @@ def task_record(
         if result.headline.scale == "lean" and result.headline.value is not None
     }
     excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
-    excluded |= {key: count for key, count in sorted(combined.excluded.items()) if count}
+    excluded |= {
+        key: count for key, count in sorted(combined.excluded.items()) if count
+    }
     return TaskResult(
         version=task.spec.version,
         method=task.spec.method,
         task_hash=task.hash,
         family=task.spec.method,
         title=task.spec.title,
-        headline=headline_record(combined.headline).model_copy(update={"direction": direction}),
+        headline=headline_record(combined.headline).model_copy(
+            update={"direction": direction}
+        ),
         scores=_scores(combined.scores, level),
         by=_rows(combined.by, level),
         by_encoder=by_encoder if len(per_encoder) > 1 else {},
@@ -218,7 +245,9 @@ def task_record(
         positive_control=task.spec.control == "positive",
         published=[value.model_dump(mode="json") for value in task.spec.published],
         details=_plain(combined.details),
-        controls={key: rounded_record(control) for key, control in combined.controls.items()},
+        controls={
+            key: rounded_record(control) for key, control in combined.controls.items()
+        },
         inconclusive=combined.inconclusive,
         reason=combined.reason,
         pool=task.spec.drawn_from,

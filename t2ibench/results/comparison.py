@@ -45,7 +45,11 @@ class Contrast:
     @property
     def differs(self) -> bool:
         """Whether the interval leaves out 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        return (
+            self.low is not None
+            and self.high is not None
+            and (self.low > 0 or self.high < 0)
+        )
 
     @property
     def turned(self) -> Contrast:
@@ -73,17 +77,22 @@ class Aligned:
                 twins.append(influence)
                 twin = len(twins) - 1
             numbers = np.array(
-                [strata.setdefault(name, len(strata)) for name in influence.strata], np.int64
+                [strata.setdefault(name, len(strata)) for name in influence.strata],
+                np.int64,
             )
             floor = np.where(influence.unit == FLOOR, -1 if twin is None else twin, -1)
             stratum = numbers[influence.stratum] if len(numbers) else influence.stratum
             keys.append(np.stack([stratum, influence.unit, floor]))
             values.append(influence.value)
             lengths.append(len(influence.value))
-        unique, column = np.unique(np.concatenate(keys, axis=1), axis=1, return_inverse=True)
+        unique, column = np.unique(
+            np.concatenate(keys, axis=1), axis=1, return_inverse=True
+        )
         row = np.repeat(np.arange(len(lengths)), lengths)
         shape = (len(lengths), unique.shape[1])
-        self.rows = sparse.csr_matrix((np.concatenate(values), (row, column.ravel())), shape=shape)
+        self.rows = sparse.csr_matrix(
+            (np.concatenate(values), (row, column.ravel())), shape=shape
+        )
         self.stratum, self.known = unique[0], unique[1] != FLOOR
 
     def variance(self, weights: Sequence[float]) -> tuple[float, float]:
@@ -102,7 +111,9 @@ class Aligned:
             columns = np.flatnonzero(moved[:, own].any(axis=1))
             freedom = max(int(self.known[own].sum()) - 1, 1)
             if len(columns):
-                strata.append((columns.tolist(), moved[np.ix_(columns, own)].T, freedom))
+                strata.append(
+                    (columns.tolist(), moved[np.ix_(columns, own)].T, freedom)
+                )
         return spread_of(len(moved), strata)
 
 
@@ -152,9 +163,14 @@ def compare_items(
         return Contrast(0.0, 0.0, 0.0, 1.0), None, 1.0
     aligned, eye = Aligned([part.influence for part in both]), np.eye(count)
     spread = aligned.spread(np.hstack([eye, -eye]))
-    distance, trace = float(((leans[:count] - leans[count:]) ** 2).sum()), np.trace(spread.matrix)
+    distance, trace = (
+        float(((leans[:count] - leans[count:]) ** 2).sum()),
+        np.trace(spread.matrix),
+    )
     p_items = float(fdtrc(*spread.dfs, distance / trace)) if trace > 0 else None
-    known = [noise or _noise_of(parts) for noise, parts in zip(noises, items, strict=True)]
+    known = [
+        noise or _noise_of(parts) for noise, parts in zip(noises, items, strict=True)
+    ]
     value = math.sqrt(max(squares[0], 0.0)) - math.sqrt(max(squares[1], 0.0))
     if not all(one.noise > 0 or one.slopes[1] > 0 for one in known):
         return Contrast(value), None, p_items
@@ -163,7 +179,11 @@ def compare_items(
     linear = _correlation(leans[:count] @ first, leans[count:] @ second)
     correlations = linear, _correlation(first, second)
     found = root_difference(squares, (known[0], known[1]), correlations, rng, level)
-    return Contrast(found.value, found.low, found.high, found.p), found.detectable, p_items
+    return (
+        Contrast(found.value, found.low, found.high, found.p),
+        found.detectable,
+        p_items,
+    )
 
 
 def _noise_of(items: Sequence[Part]) -> SquareNoise:
@@ -263,7 +283,14 @@ def difference_interval(
     first: Score, second: Score, sign: float = -1.0
 ) -> tuple[float | None, float | None]:
     """The interval of a difference, or sum, of independent runs (MOVER; Zou and Donner 2008)."""
-    ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
+    ends = (
+        first.value,
+        first.ci_low,
+        first.ci_high,
+        second.value,
+        second.ci_low,
+        second.ci_high,
+    )
     if any(end is None for end in ends):
         return None, None
     a, a_low, a_high, b, b_low, b_high = (float(end or 0.0) for end in ends)
@@ -295,7 +322,9 @@ def compare(
         found += [pair.headline(), *(pair.rows() if rows else ())]
     families: dict[tuple[str, str], list[int]] = {}
     for index, one in enumerate(found):
-        families.setdefault((one.task, one.name) if one.row else ("", ""), []).append(index)
+        families.setdefault((one.task, one.name) if one.row else ("", ""), []).append(
+            index
+        )
     new = list(found)
     for indices in families.values():
         p_values = holm([found[index].p for index in indices])
@@ -355,13 +384,19 @@ class _Pair:
         variance, df = Aligned([part.influence, other.influence]).variance([1.0, -1.0])
         if not (variance > 0 and df > 0):
             return found
-        told = float(stdtrit(df, (1 + self.level) / 2) + stdtrit(df, _POWER)) * math.sqrt(variance)
+        told = float(
+            stdtrit(df, (1 + self.level) / 2) + stdtrit(df, _POWER)
+        ) * math.sqrt(variance)
         return self._sized(found, told)
 
     def _sized(self, found: Difference, detectable: float | None) -> Difference:
         """A difference with what so many images can tell, as a note where none was told."""
         notes = found.notes
-        if found.verdict in {"tie", "opposite"} and (found.p or 0) >= 1 - self.level and detectable:
+        if (
+            found.verdict in {"tie", "opposite"}
+            and (found.p or 0) >= 1 - self.level
+            and detectable
+        ):
             most = 1.0 if getattr(found.first, "scale", None) == "mean_square" else 2.0
             told = f"a difference below {detectable:.2f} is told in fewer than 8 of 10 cases"
             if detectable > most:
@@ -372,7 +407,9 @@ class _Pair:
     def _is_current(self, first: Headline, second: Headline) -> bool:
         assert self.paired is not None
         for headline, paired in zip((first, second), self.paired, strict=True):
-            stale = headline.scale != paired.scale or headline.question != paired.question
+            stale = (
+                headline.scale != paired.scale or headline.question != paired.question
+            )
             if stale or not paired.headline or not _items(paired):
                 return False
             alone = len(paired.headline) == 1 and not paired.headline[0].name
@@ -398,12 +435,22 @@ class _Pair:
         signed = score == LEAN
         if self.paired is not None and not (first.as_published or second.as_published):
             a, b = (paired.rows.get((row.name, score)) for paired in self.paired)
-            if a and b and _equal(first.value, a.value) and _equal(second.value, b.value):
+            if (
+                a
+                and b
+                and _equal(first.value, a.value)
+                and _equal(second.value, b.value)
+            ):
                 return self._linear(blank, a, b, signed, signed)
         return self._unpaired(blank, signed, signed)
 
     def _linear(
-        self, blank: Difference, first: Part, second: Part, signed: bool, ranked: bool = True
+        self,
+        blank: Difference,
+        first: Part,
+        second: Part,
+        signed: bool,
+        ranked: bool = True,
     ) -> Difference:
         value = (blank.first.value or 0.0) - (blank.second.value or 0.0)
         difference = linear(value, first.influence, second.influence, self.level)
@@ -413,7 +460,9 @@ class _Pair:
             total = linear(both, first.influence, second.influence, self.level, 1.0)
         return self._decided(blank, difference, total, ranked)
 
-    def _squares(self, blank: Difference, first: PairedTask, second: PairedTask) -> Difference:
+    def _squares(
+        self, blank: Difference, first: PairedTask, second: PairedTask
+    ) -> Difference:
         items, theirs = _items(first), {part.name: part for part in _items(second)}
         shared = [part for part in items if part.name in theirs]
         if not shared:
@@ -422,18 +471,25 @@ class _Pair:
         squares = blank.first.value or 0.0, blank.second.value or 0.0
         noises = first.noise, second.noise
         if len(shared) < max(len(items), len(theirs)):
-            squares, noises = (_mean_square(both[0]), _mean_square(both[1])), (None, None)
+            squares, noises = (
+                (_mean_square(both[0]), _mean_square(both[1])),
+                (None, None),
+            )
             count = f"{len(shared)} of {max(len(items), len(theirs))} rows in common"
             blank = replace(blank, notes=(*blank.notes, count))
         seed = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
         rng = np.random.default_rng(seed)
-        found, detectable, p_items = compare_items(both, squares, noises, rng, self.level)
+        found, detectable, p_items = compare_items(
+            both, squares, noises, rng, self.level
+        )
         decided = self._decided(blank, found, None, True)
         verdict = decided.verdict
         if verdict == "tie" and p_items is not None and p_items < 1 - self.level:
             verdict = "opposite"
         p_items = rounded(p_items) if self.remarks.decidable else None
-        return self._sized(replace(decided, p_items=p_items, verdict=verdict), detectable)
+        return self._sized(
+            replace(decided, p_items=p_items, verdict=verdict), detectable
+        )
 
     def _decided(
         self, blank: Difference, found: Contrast, total: Contrast | None, ranked: bool
@@ -493,7 +549,9 @@ def _items(task: PairedTask) -> Sequence[Part]:
 
 
 def _mean_square(parts: Sequence[Part]) -> float:
-    return math.fsum(part.value**2 - part.influence.variance for part in parts) / len(parts)
+    return math.fsum(part.value**2 - part.influence.variance for part in parts) / len(
+        parts
+    )
 
 
 def _equal(one: float | None, other: float) -> bool:
@@ -521,21 +579,35 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
         return _Remarks([why or "another version of the task"], False, False)
     alike = first.settings.encoders == second.settings.encoders
     if text_only(first) and text_only(second) and alike:
-        return _Remarks(["measures the text encoder, which both runs share"], False, False)
+        return _Remarks(
+            ["measures the text encoder, which both runs share"], False, False
+        )
     limits = {first.settings.limit, second.settings.limit}
     undecidable = (
         (not alike and not text_only(first), _other_encoders(first, second)),
-        (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
+        (
+            who_judged(first.settings.judges) != who_judged(second.settings.judges),
+            "other judges",
+        ),
         (len(limits) > 1, "other stimuli (--limit)"),
-        (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
+        (
+            first.missing_prompts != second.missing_prompts,
+            "other prompts have no image",
+        ),
         (bool(first.inconclusive), f"the first run cannot tell: {first.inconclusive}"),
-        (bool(second.inconclusive), f"the second run cannot tell: {second.inconclusive}"),
+        (
+            bool(second.inconclusive),
+            f"the second run cannot tell: {second.inconclusive}",
+        ),
         (_unread(first) != _unread(second), _unread_note(first, second)),
     )
     further = (
         (_unread(first) == _unread(second) != set(), _unread_note(first, second)),
         (len(limits) == 1 and None not in limits, "made with --limit"),
-        (first.missing_prompts == second.missing_prompts != [], "some prompts have no image"),
+        (
+            first.missing_prompts == second.missing_prompts != [],
+            "some prompts have no image",
+        ),
         (first.n_images != second.n_images, "other numbers of images"),
     )
     notes = [note for differs, note in (*undecidable, *further) if differs]
@@ -587,9 +659,15 @@ def rewriting_line(first: Results, second: Results) -> str | None:
         return None
     mine, theirs = (rewriter.name if rewriter else "none" for rewriter in rewriters)
     same = len({rewriter and rewriter.fingerprint for rewriter in rewriters}) == 1
-    alone = {model.rewriter.generator if model.rewriter else model.fingerprint for model in models}
+    alone = {
+        model.rewriter.generator if model.rewriter else model.fingerprint
+        for model in models
+    }
     shared = first.tasks.keys() & second.tasks.keys()
-    seeds = [{results.tasks[name].settings.seed for name in shared} for results in (first, second)]
+    seeds = [
+        {results.tasks[name].settings.seed for name in shared}
+        for results in (first, second)
+    ]
     made = [
         sorted(sorted(one.items()) for one in (model.libraries, *model.other_libraries))
         for model in models
@@ -607,4 +685,6 @@ def rewriting_line(first: Results, second: Results) -> str | None:
     if same:
         return f"Both runs have the same rewriter, {mine}.{rest}"
     rest = rest or " Generator, settings and seeds are the same."
-    return f"The rewriter differs: {mine} in the first run, {theirs} in the second.{rest}"
+    return (
+        f"The rewriter differs: {mine} in the first run, {theirs} in the second.{rest}"
+    )

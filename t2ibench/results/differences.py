@@ -22,11 +22,15 @@ _UNNAMED = "something that no setting names, such as the version of the model's 
 def differences_in_words(differences: Sequence[str]) -> str:
     """The first differences, and how many more there are."""
     more = len(differences) - _SHOWN
-    return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
+    return "; ".join(
+        [*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+    )
 
 
 def generator_differences(
-    stored: GeneratorInfo, new: GeneratorInfo, sides: tuple[str, str] = ("there", "here")
+    stored: GeneratorInfo,
+    new: GeneratorInfo,
+    sides: tuple[str, str] = ("there", "here"),
 ) -> list[str]:
     """Each setting that two generators of different fingerprints differ in, with both values.
 
@@ -48,18 +52,25 @@ def generator_differences(
         clauses += _clause(name, first.get(name), second.get(name), sides)
     if not clauses and "lora" in second:
         where = shown(second["lora"], _WIDTH)
-        clauses.append(f"{_CONTENTS['lora']}: the files of {where} are not those of then")
+        clauses.append(
+            f"{_CONTENTS['lora']}: the files of {where} are not those of then"
+        )
     return clauses or [_UNNAMED]
 
 
-def record_differences(first: RunRecord, second: RunRecord, sides: tuple[str, str]) -> list[str]:
+def record_differences(
+    first: RunRecord, second: RunRecord, sides: tuple[str, str]
+) -> list[str]:
     """Each setting that keeps two runs from being parts of one, with both values."""
     if _fingerprint(first) != _fingerprint(second):
         if first.generator is None or second.generator is None:
             return _clause("model", _model(first), _model(second), sides)
         return generator_differences(first.generator, second.generator, sides)
     clauses: list[str] = []
-    missing, further = set(first.tasks) - set(second.tasks), set(second.tasks) - set(first.tasks)
+    missing, further = (
+        set(first.tasks) - set(second.tasks),
+        set(second.tasks) - set(first.tasks),
+    )
     for side, tasks in ((sides[0], missing), (sides[1], further)):
         if tasks:
             names = ", ".join(shown(task, _WIDTH) for task in sorted(tasks)[:_SHOWN])
@@ -121,7 +132,9 @@ def _rewriter_differences(
     first, second = _flat(before.settings), _flat(after.settings)
     for name in sorted(first.keys() | second.keys()):
         if name != "template_sha256":
-            yield from _clause(f"rewriter's {name}", first.get(name), second.get(name), sides)
+            yield from _clause(
+                f"rewriter's {name}", first.get(name), second.get(name), sides
+            )
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +151,11 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _value(value: Any) -> str:
     if value is None:
         return _ABSENT
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, default=str)
+    )
     return str(shown(text, _WIDTH))
 
 

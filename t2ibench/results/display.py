@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods import method_named
-from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
+from t2ibench.methods.core.answer_counts import (
+    RowShare,
+    ShownAttribute,
+    shown_attributes,
+)
 from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
@@ -54,9 +58,15 @@ def displayed(headline: Headline) -> IntervalMark:
     """A headline as a table shows it; what it shows is for `states.state_of` to say."""
     label = LABELS[headline.scale or "lean"]
     mark = IntervalMark(
-        headline.value, headline.ci_low, headline.ci_high, "no_score", None,
-        headline.fair_low, headline.fair_high, label,
-    )  # fmt: skip
+        headline.value,
+        headline.ci_low,
+        headline.ci_high,
+        "no_score",
+        None,
+        headline.fair_low,
+        headline.fair_high,
+        label,
+    )
     return within(mark, square=label == "rms lean")
 
 
@@ -67,9 +77,14 @@ def within(mark: IntervalMark, square: bool) -> IntervalMark:
     inside = list(map(cut, numbers))
     value, low, high, fair_low, fair_high = inside
     return replace(
-        mark, value=value, low=low, high=high, fair_low=fair_low, fair_high=fair_high,
+        mark,
+        value=value,
+        low=low,
+        high=high,
+        fair_low=fair_low,
+        fair_high=fair_high,
         cut=inside[:3] != numbers[:3],
-    )  # fmt: skip
+    )
 
 
 def cut(value: float | None) -> float | None:
@@ -91,7 +106,9 @@ def text_only(task: TaskResult) -> bool:
     """Whether a result describes an encoder's texts alone: no generator has a part in it."""
     if task.n_images or any(task.excluded.values()):
         return False
-    return bool(task.n_prompts) or not issubclass(method_named(task.method).Task, ImageTask)
+    return bool(task.n_prompts) or not issubclass(
+        method_named(task.method).Task, ImageTask
+    )
 
 
 def in_two(results: Results) -> tuple[Results, Results]:
@@ -164,7 +181,16 @@ def row_state(score: Score) -> State:
 _NUMBERS = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
 # The columns of both tables of a run, as CSV and data frames have them.
 TASKS = (
-    *("family", "scale", "state", "value", "ci_low", "ci_high", "fair_low", "fair_high"),
+    *(
+        "family",
+        "scale",
+        "state",
+        "value",
+        "ci_low",
+        "ci_high",
+        "fair_low",
+        "fair_high",
+    ),
     *("p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction"),
     "reason",
 )
@@ -185,9 +211,22 @@ def task_rows(results: Results) -> list[list[object]]:
         numbers = (shown.value, shown.low, shown.high, shown.fair_low, shown.fair_high)
         left_out = sum(task.excluded.values())
         found.append(
-            [name, task.family, shown.label, state_of(task), *numbers, head.p, head.p_holm,
-             head.square, task.n_images, task.n_prompts, left_out, head.direction, _reason(task)]
-        )  # fmt: skip
+            [
+                name,
+                task.family,
+                shown.label,
+                state_of(task),
+                *numbers,
+                head.p,
+                head.p_holm,
+                head.square,
+                task.n_images,
+                task.n_prompts,
+                left_out,
+                head.direction,
+                _reason(task),
+            ]
+        )
     return found
 
 
@@ -209,7 +248,11 @@ def _reason(task: TaskResult) -> str | None:
 def run_name(results: Results) -> str | None:
     """What tells a run apart from others: its name, its folder's, or its model's."""
     folder = results.folder
-    return results.name or (folder.resolve().name if folder else None) or results.model.name
+    return (
+        results.name
+        or (folder.resolve().name if folder else None)
+        or results.model.name
+    )
 
 
 def score_rows(results: Results) -> Iterator[list[object]]:
@@ -223,7 +266,13 @@ def score_rows(results: Results) -> Iterator[list[object]]:
                 *(name, task.method, row and row.name, row and row.group, key),
                 state_of(task) if key == "headline" else state,
                 *(getattr(score, number) for number in _NUMBERS),
-                *(head.scale, head.question, head.fair_low, head.fair_high, head.square),
+                *(
+                    head.scale,
+                    head.question,
+                    head.fair_low,
+                    head.fair_high,
+                    head.square,
+                ),
                 *(score.as_published, n_images),
                 task.inconclusive if isinstance(score, Headline) else None,
                 score.reason,
@@ -238,7 +287,9 @@ def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]
         if found is not None and question != head.question:
             numbers = asdict(found)
             numbers.pop("df")
-            other = Headline(value=head.value, scale=head.scale, question=question, **numbers)
+            other = Headline(
+                value=head.value, scale=head.scale, question=question, **numbers
+            )
             yield None, f"headline about {question}", other, task.n_images
     for key, score in task.scores.items():
         yield None, key, score, task.n_images
@@ -253,7 +304,9 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
 
     tables = {"tasks": (("task", *TASKS), task_rows), "scores": (SCORES, score_rows)}
     if table not in tables:
-        raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, tables)}")
+        raise T2IBenchError(
+            f"There is no table '{table}'.{did_you_mean(table, tables)}"
+        )
     columns, rows = tables[table]
     first, *others = columns  # the task
     run = (run_name(results), results.model.name)

@@ -46,7 +46,9 @@ def read_results(path: str | Path) -> Results:
     path = Path(path)
     file = path / "results.json" if path.is_dir() else path
     try:
-        data = json.loads(read_data(file, _LARGEST, "Give the folder of a finished run.").decode())
+        data = json.loads(
+            read_data(file, _LARGEST, "Give the folder of a finished run.").decode()
+        )
     except UnicodeDecodeError:
         raise _broken(file, "it is not UTF-8 text") from None
     except (ValueError, RecursionError):
@@ -85,7 +87,9 @@ def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
     """The generator's entry in results.json."""
     if record is None:
         return GeneratorInfo(name=None)
-    return GeneratorInfo(**{name: getattr(record, name) for name in GeneratorInfo.model_fields})
+    return GeneratorInfo(
+        **{name: getattr(record, name) for name in GeneratorInfo.model_fields}
+    )
 
 
 def assemble(
@@ -106,7 +110,9 @@ def assemble(
     command: list[str] = []
     if settings is not None:  # what repeats the tasks, in an order that decides nothing
         used = {task.pool.name for task in tasks.values() if task.pool is not None}
-        captions = {k: v for k, v in settings.captions.items() if k.partition(".")[0] in used}
+        captions = {
+            k: v for k, v in settings.captions.items() if k.partition(".")[0] in used
+        }
         update = {"tasks": tuple(sorted(set(settings.tasks))), "captions": captions}
         command = settings.model_copy(update=update).command()
     return Results(
@@ -120,7 +126,9 @@ def assemble(
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
         networks={
-            name: encoder.network for name, encoder in sorted(encoders.items()) if encoder.network
+            name: encoder.network
+            for name, encoder in sorted(encoders.items())
+            if encoder.network
         },
         library_warnings=[] if record is None else record.library_warnings,
     )
@@ -128,18 +136,24 @@ def assemble(
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
     """Read results.json; a file that cannot be read is renamed."""
-    if folder.results.is_dir():  # before anything is done that could not be written down
+    # before anything is done that could not be written down
+    if folder.results.is_dir():
         raise T2IBenchError(
-            f"{folder.results} is a folder, where a file is expected.", "Move the folder away."
+            f"{folder.results} is a folder, where a file is expected.",
+            "Move the folder away.",
         )
     with suppress(BrokenResultsError):
         return read_results(folder.results) if folder.results.is_file() else None, []
     with locked(folder.path):
         try:  # another process may have mended it
-            return read_results(folder.results) if folder.results.is_file() else None, []
+            return read_results(
+                folder.results
+            ) if folder.results.is_file() else None, []
         except BrokenResultsError as error:
             moved = set_aside(folder.results)
-            return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
+            return None, [
+                f"{error.message} It is kept as {moved.name}, and a new one is written."
+            ]
 
 
 def _measured_alike(new: TaskResult, old: TaskResult) -> bool:

@@ -47,9 +47,18 @@ def asked_said(task: TaskResult) -> str:
     if all(question.answered == question.images for question in questions):
         return ""
     names = _short([question.about for question in questions])
-    groups: dict[str, list[str]] = {"answered": [], "partly answered": [], "not answered": []}
+    groups: dict[str, list[str]] = {
+        "answered": [],
+        "partly answered": [],
+        "not answered": [],
+    }
     for name, question in zip(names, questions, strict=True):
-        who = listed([f"{person} ({n} of {question.images})" for person, n in question.by.items()])
+        who = listed(
+            [
+                f"{person} ({n} of {question.images})"
+                for person, n in question.by.items()
+            ]
+        )
         if not question.answered:
             groups["not answered"].append(name)
         elif question.answered == question.images:
@@ -57,7 +66,9 @@ def asked_said(task: TaskResult) -> str:
         else:
             groups["partly answered"].append(f"{name} by {who}")
     count = f"asked: {len(questions)} question{'s' if len(questions) != 1 else ''}"
-    parts = [f"{kind}: {', '.join(listing)}" for kind, listing in groups.items() if listing]
+    parts = [
+        f"{kind}: {', '.join(listing)}" for kind, listing in groups.items() if listing
+    ]
     return "; ".join([count, *parts])
 
 
@@ -107,7 +118,11 @@ def score_said(score: AgreementScore) -> str:
 
 def people_checked(task: TaskResult) -> str:
     """Whether people checked the judge of a task, as a clause."""
-    labels = [row.scores["n_labels"].value or 0.0 for row in task.by if "n_labels" in row.scores]
+    labels = [
+        row.scores["n_labels"].value or 0.0
+        for row in task.by
+        if "n_labels" in row.scores
+    ]
     if sum(labels):
         count = sum(labels)
         return f"checked by people on these images: {count:.0f} label{'s' if count != 1 else ''}"
@@ -125,6 +140,10 @@ def people_checked(task: TaskResult) -> str:
     )
     images = max(one["images"] for one in found)
     checked = {one["bias"] for one in found}
-    others = [one["bias"] for one in task.details.get("biases", []) if one["bias"] not in checked]
+    others = [
+        one["bias"]
+        for one in task.details.get("biases", [])
+        if one["bias"] not in checked
+    ]
     rest = f"; unchecked about {listed(others)}" if others else ""
     return f"checked by people on {images} labelled images: {'; '.join(told)}{rest}"

@@ -102,7 +102,9 @@ def measures(
         readings = [(", ".join(dict.fromkeys(names)), task.by, one.rows if one else {})]
         if len(task.by_encoder) > 1:
             each = one.readers if one else {}
-            readings = [(k, own.by, each.get(k, {})) for k, own in task.by_encoder.items()]
+            readings = [
+                (k, own.by, each.get(k, {})) for k, own in task.by_encoder.items()
+            ]
         shown = presentation(specs[name])
         for series in (*shown.rows, *shown.leans):
             if series.axis is None or series.square:
@@ -116,7 +118,13 @@ def measures(
                 if len(leans) >= _FEWEST:
                     found.append(
                         Measure(
-                            name, task.method, reader, attribute, leans, _prompts(leans), settings
+                            name,
+                            task.method,
+                            reader,
+                            attribute,
+                            leans,
+                            _prompts(leans),
+                            settings,
                         )
                     )
     return found
@@ -138,7 +146,10 @@ def _pole(name: str) -> str:
 
 
 def _leans(
-    series: RowSeries, rows: Sequence[Row], known: Mapping[tuple[str, str], Part], sign: float
+    series: RowSeries,
+    rows: Sequence[Row],
+    known: Mapping[tuple[str, str], Part],
+    sign: float,
 ) -> dict[str, Lean]:
     found: dict[str, Lean] = {}
     for row in rows:
@@ -183,7 +194,10 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
 
 
 def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
-    pairs = [(first.find(name), second.find(name)) for name in {**first.leans, **second.leans}]
+    pairs = [
+        (first.find(name), second.find(name))
+        for name in {**first.leans, **second.leans}
+    ]
     found = {
         (one.name.casefold(), other.name.casefold()): (one, other)
         for one, other in pairs
@@ -202,7 +216,9 @@ def _pair(
     level = first.settings.level
     noise = _noise(shared)
     return MeasuredPair(
-        first, second, correlate_methods(values[:, 0], values[:, 1], noise, level=level, rng=rng)
+        first,
+        second,
+        correlate_methods(values[:, 0], values[:, 1], noise, level=level, rng=rng),
     )
 
 
@@ -223,7 +239,9 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
     return np.stack(covariances, axis=1).reshape(-1, 2, 2)
 
 
-def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[tuple[Lean, Lean], ...]:
+def _disagreements(
+    shared: Sequence[tuple[Lean, Lean]],
+) -> tuple[tuple[Lean, Lean], ...]:
     values = np.array([[one.value, other.value] for one, other in shared])
     spread = values.std(axis=0, ddof=1)
     if not spread.all():

@@ -189,7 +189,13 @@ def _rename(part: Any, names: Mapping[str, str]) -> None:
 
 def _mappings(part: Any, lists: bool = False) -> Iterator[dict[str, Any]]:
     """The mappings in a list, or among a mapping's values; of lists in it, with `lists`."""
-    for one in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+    for one in (
+        part.values()
+        if isinstance(part, dict)
+        else part
+        if isinstance(part, list)
+        else ()
+    ):
         if isinstance(one, dict):
             yield one
         elif lists and isinstance(one, list):

@@ -52,11 +52,15 @@ def paired_task(
         headline.question,
         (),
         _rows(result),
-        readers={name: _rows(one) for name, one in several.items()} if len(several) > 1 else {},
+        readers={name: _rows(one) for name, one in several.items()}
+        if len(several) > 1
+        else {},
     )
     if headline.value is None:
         return found
-    return replace(found, headline=headline.parts, items=headline.items, noise=headline.noise)
+    return replace(
+        found, headline=headline.parts, items=headline.items, noise=headline.noise
+    )
 
 
 def _rows(result: MethodResult) -> dict[tuple[str, str], Part]:
@@ -79,7 +83,9 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
     def entry(name: str, score: str, part: Part) -> list[Any]:
         moved = part.influence
         numbers = [strata.setdefault(stratum, len(strata)) for stratum in moved.strata]
-        stratum = np.array(numbers, np.int64)[moved.stratum] if numbers else moved.stratum
+        stratum = (
+            np.array(numbers, np.int64)[moved.stratum] if numbers else moved.stratum
+        )
         arrays.append((stratum, moved.unit, moved.value))
         return [name, score, float(part.value), len(moved.value)]
 
@@ -94,7 +100,9 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
             "scale": task.scale,
             "question": task.question,
             "headline": [entry(part.name, "", part) for part in task.headline],
-            "rows": [entry(row, score, part) for (row, score), part in task.rows.items()],
+            "rows": [
+                entry(row, score, part) for (row, score), part in task.rows.items()
+            ],
             "items": [entry(part.name, "", part) for part in task.items],
         }
         if task.noise:
@@ -128,7 +136,13 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
         table = json.loads(tensors[_TABLE].tobytes().decode())
         reader = _Reader([tensors[name] for name in _ARRAYS], table["strata"])
         tasks = {name: reader.task(task) for name, task in table["tasks"].items()}
-    except (SafetensorError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        SafetensorError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ValueError(str(error)) from None
     if {len(tensors[name]) for name in _ARRAYS} != {reader.at}:
         raise ValueError("its table and its arrays differ in length")
@@ -168,7 +182,10 @@ class _Reader:
                 encoder: tuple(self._cosines(*entry) for entry in found)
                 for encoder, found in table.get("agreement", {}).items()
             },
-            {reader: dict(self._parts(rows)) for reader, rows in table.get("readers", {}).items()},
+            {
+                reader: dict(self._parts(rows))
+                for reader, rows in table.get("readers", {}).items()
+            },
         )
 
     def _parts(self, entries: Iterable[Any]) -> Iterator[tuple[tuple[str, str], Part]]:
@@ -176,7 +193,9 @@ class _Reader:
             stratum, unit, moved = self._next(length)
             numbers, inverse = np.unique(stratum, return_inverse=True)
             strata = tuple(str(stratum) for stratum in self._strata[numbers])
-            influence = Influence(strata, inverse.astype(np.int64), unit, moved.astype(np.float64))
+            influence = Influence(
+                strata, inverse.astype(np.int64), unit, moved.astype(np.float64)
+            )
             yield (name, score), Part(name, float(value), influence)
 
     def _cosines(
@@ -186,6 +205,8 @@ class _Reader:
         return PromptCosines(prompt, group, unit, indices, cosines, word)
 
     def _next(self, length: int) -> tuple[Any, Any, Any]:
-        stratum, unit, value = (array[self.at : self.at + length] for array in self._arrays)
+        stratum, unit, value = (
+            array[self.at : self.at + length] for array in self._arrays
+        )
         self.at += length
         return stratum, unit.astype(np.int64), value

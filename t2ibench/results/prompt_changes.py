@@ -53,13 +53,21 @@ class PromptChange:
     @property
     def turned(self) -> bool:
         """Whether most images show another class, clearly in both runs."""
-        both = self.first.clear and self.second.clear and self.first.most != self.second.most
+        both = (
+            self.first.clear
+            and self.second.clear
+            and self.first.most != self.second.most
+        )
         return both and self.p_holm < _ALPHA
 
     @property
     def still(self) -> bool:
         """Whether most images show the same class, clearly in both runs, and no change is clear."""
-        both = self.first.clear and self.second.clear and self.first.most == self.second.most
+        both = (
+            self.first.clear
+            and self.second.clear
+            and self.first.most == self.second.most
+        )
         return both and not self.p_holm < _ALPHA
 
     @property
@@ -127,7 +135,9 @@ def request_of(results: Results) -> str | None:
     if request:
         return f"'{str(request).strip('.,;: ')}'"
     rewriter = results.model.rewriter
-    return None if rewriter is None else f"what the rewriter {rewriter.name} makes of them"
+    return (
+        None if rewriter is None else f"what the rewriter {rewriter.name} makes of them"
+    )
 
 
 def _compared(
@@ -137,7 +147,9 @@ def _compared(
     asked: bool,
 ) -> Iterator[AttributeChange]:
     rows = [{row.counted.name: row for row in one.rows if row.most} for one in both]
-    order = [row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]]
+    order = [
+        row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]
+    ]
     shared = [prompt for prompt in order if prompt in rows[0]]
     if not shared:
         return
@@ -148,12 +160,17 @@ def _compared(
         for short, prompt in zip(short_names(shared), shared, strict=True)
     ]
     adjusted = holm([one.p_holm for one in prompts])
-    corrected = [replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)]
-    who = dict.fromkeys(" and ".join(who_judged(task.settings.judges)) for task in tasks)
+    corrected = [
+        replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)
+    ]
+    who = dict.fromkeys(
+        " and ".join(who_judged(task.settings.judges)) for task in tasks
+    )
     alone = len(rows[0].keys() ^ rows[1].keys())
     attribute = both[0].counted.attribute
     ends = [
-        {(end.prompt, end.unread) for end in task.unread_prompts if end.unread} for task in tasks
+        {(end.prompt, end.unread) for end in task.unread_prompts if end.unread}
+        for task in tasks
     ]
     cut = any(
         task.n_prompts and len({prompt for prompt, _ in unread}) >= task.n_prompts
@@ -183,7 +200,9 @@ def _prompt(
     p = min(1.0, p_values[group] * len(tried))
     value = _share(second, group) - _share(first, group)
     # Where the class was chosen among several, its interval is corrected for them, too.
-    scores = [_score(row, group, 1 - (1 - level) / len(tried)) for row in (second, first)]
+    scores = [
+        _score(row, group, 1 - (1 - level) / len(tried)) for row in (second, first)
+    ]
     change = Contrast(value, *difference_interval(scores[0], scores[1]))
     return PromptChange(short, first, second, group, change, p)
 
@@ -199,7 +218,9 @@ def _score(row: ShownRow, group: str, level: float) -> Score:
     share = clustered_proportion([hits], [total])
     low, high = share.interval(level)
     if lost:
-        ends = [clustered_proportion([most], [total + lost]) for most in (hits, hits + lost)]
+        ends = [
+            clustered_proportion([most], [total + lost]) for most in (hits, hits + lost)
+        ]
         low, high = BoundedProportion(share.value, *ends).interval(level)
     return Score(value=share.value, ci_low=low, ci_high=high)
 
@@ -208,7 +229,10 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
     """Fisher's exact p; images without an answer are what brings the two shares together."""
     tables, ends = [], []
     for row in (first, second):
-        hits, total = row.counted.counts.get(group, 0.0), sum(row.counted.counts.values())
+        hits, total = (
+            row.counted.counts.get(group, 0.0),
+            sum(row.counted.counts.values()),
+        )
         lost = row.counted.unanswered
         tables.append((hits, total - hits, lost))
         every = sum(tables[-1])

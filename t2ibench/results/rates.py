@@ -132,7 +132,9 @@ class TextImageAlignment(Record):
     difference: PromptDifference | None = None
 
 
-def adjust_agreements(tasks: Sequence[Mapping[str, Sequence[TextImageAlignment]]]) -> None:
+def adjust_agreements(
+    tasks: Sequence[Mapping[str, Sequence[TextImageAlignment]]],
+) -> None:
     """Adjust the p-values of groups' differences over a run, encoder by encoder."""
     for encoder in {encoder for task in tasks for encoder in task}:
         parts = [part for task in tasks for part in task.get(encoder, ())]
@@ -204,8 +206,12 @@ def prompt_outcomes(
     return [*whole, *(_of(name, known, level) for name, known in parts.items())]
 
 
-def _of(group: str | None, prompts: Sequence[Sequence[Attempt]], level: float) -> PromptOutcomes:
-    told = [[one for one in known if one.revised_prompt is not None] for known in prompts]
+def _of(
+    group: str | None, prompts: Sequence[Sequence[Attempt]], level: float
+) -> PromptOutcomes:
+    told = [
+        [one for one in known if one.revised_prompt is not None] for known in prompts
+    ]
     told = [known for known in told if known]
     return PromptOutcomes(
         group=group,
@@ -262,8 +268,10 @@ def _percent(share: float | None) -> str:
 
 
 _NAMED = 3  # prompts in a sentence
-_LEAST = 3  # distinct images that show how much images vary; intervals of two cover .87 to .92
-_MANY = 0.5  # of a prompt's images, and of the prompts: then it is the generator, not chance
+# distinct images that show how much images vary; intervals of two cover .87 to .92
+_LEAST = 3
+# of a prompt's images, and of the prompts: then it is the generator, not chance
+_MANY = 0.5
 
 
 class RepeatedPrompt(Record):
@@ -290,7 +298,9 @@ def repeated_prompts(
         distinct, repeated = known.count("ok"), known.count(REPEATED)
         if repeated:
             found.append(
-                RepeatedPrompt(prompt=prompt, n_images=distinct + repeated, n_distinct=distinct)
+                RepeatedPrompt(
+                    prompt=prompt, n_images=distinct + repeated, n_distinct=distinct
+                )
             )
     return by_share(found)
 
@@ -312,13 +322,16 @@ def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str |
     )
 
 
-def repeats_line(found: Sequence[RepeatedPrompt], counts: Mapping[str, int]) -> str | None:
+def repeats_line(
+    found: Sequence[RepeatedPrompt], counts: Mapping[str, int]
+) -> str | None:
     """What a reader must know of images that repeat one another."""
     if not found:
         return None
     several = sum(count > 1 for count in counts.values())
     named = ", ".join(
-        f"{one.n_distinct} distinct of {one.n_images} of '{one.prompt}'" for one in found[:_NAMED]
+        f"{one.n_distinct} distinct of {one.n_images} of '{one.prompt}'"
+        for one in found[:_NAMED]
     )
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     # Of a generator that does not look at seeds most images repeat; of a folder a few may.

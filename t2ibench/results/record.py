@@ -184,4 +184,6 @@ def joined_warnings(*lists: Sequence[LibraryWarning]) -> list[LibraryWarning]:
     joined: list[LibraryWarning] = []
     for warnings in lists:
         joined += [warning for warning in warnings if warning not in joined]
-    return sorted(joined, key=lambda warning: (warning.library, warning.about, warning.text))
+    return sorted(
+        joined, key=lambda warning: (warning.library, warning.about, warning.text)
+    )

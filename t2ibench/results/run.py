@@ -45,7 +45,9 @@ class RunFolder:
     def reread(self) -> None:
         """Take over what other commands have stored; what is damaged keeps its value."""
         rows = self.database.read_checked("run")
-        stored = {key: of_text(value) for key, value in rows if key in RunRecord.model_fields}
+        stored = {
+            key: of_text(value) for key, value in rows if key in RunRecord.model_fields
+        }
         lost = self.database.damaged.pop("run", None) or "generator" not in stored
         names = RunRecord.model_fields if lost and self.database.exists() else ()
         self.damaged = [name for name in names if name not in stored]
@@ -67,8 +69,12 @@ class RunFolder:
     def save(self) -> None:
         """Store the record."""
         data = self.record.model_dump(mode="json")
-        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in data.items()}
-        new = {key: text for key, text in texts.items() if self._stored.get(key) != text}
+        texts = {
+            key: json.dumps(value, ensure_ascii=False) for key, value in data.items()
+        }
+        new = {
+            key: text for key, text in texts.items() if self._stored.get(key) != text
+        }
         if new:
             rows = [(key, to_text(text)) for key, text in new.items()]
             self.database.write("run", rows)
@@ -173,7 +179,10 @@ def run_folder(
     folder = _open_or_new(path, warnings)
     known = folder.record.generator
     if given is not None:
-        if folder.knows_generator and (known.fingerprint if known else None) != fingerprint:
+        if (
+            folder.knows_generator
+            and (known.fingerprint if known else None) != fingerprint
+        ):
             what = "texts alone" if known is None else known.name
             if known is not None and asked is not None and known.name == name:
                 clauses = differences_in_words(generator_differences(known, asked))
@@ -183,7 +192,9 @@ def run_folder(
                 "Give another --name, such as a commit's or a date's, or another --output-dir.",
             )
         return folder, warnings
-    other = folder.knows_generator and (known is None or known.fingerprint != fingerprint)
+    other = folder.knows_generator and (
+        known is None or known.fingerprint != fingerprint
+    )
     if fingerprint is not None and (other or not plain):
         path = output / f"{slug(name)}-{fingerprint[:8]}"
         folder = _open_or_new(path, warnings)

@@ -203,7 +203,9 @@ class TaskResult(Record):
     excluded: dict[str, int] = Field(default_factory=dict)
     excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
     prompt_outcomes: list[PromptOutcomes] = Field(default_factory=list)
-    text_image_alignment: dict[str, list[TextImageAlignment]] = Field(default_factory=dict)
+    text_image_alignment: dict[str, list[TextImageAlignment]] = Field(
+        default_factory=dict
+    )
     diversity: dict[str, list[Diversity]] = Field(default_factory=dict)
     repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
     people: list[PeopleAgreement] = Field(default_factory=list)
@@ -340,7 +342,9 @@ class Results(Record):
 
     def with_earlier(self) -> Results:
         """These results, and among them those of earlier commands in the folder."""
-        return self.model_copy(update={"tasks": {**self.earlier, **self.tasks}, "earlier": {}})
+        return self.model_copy(
+            update={"tasks": {**self.earlier, **self.tasks}, "earlier": {}}
+        )
 
     def in_folder(self, folder: Path) -> Results:
         """These very results, once they know their folder."""

@@ -23,7 +23,9 @@ from t2ibench.stats import holm
 CHANGED = "prompts with other images"
 
 
-def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[TextImageAlignment]:
+def agreement_records(
+    prompts: Sequence[PromptCosines], level: float
+) -> list[TextImageAlignment]:
     """What results.json says of one task and one encoder."""
     if not prompts:
         return []
@@ -31,7 +33,8 @@ def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[Te
     whole = [_record(None, mean_cosine(prompts, level), None)]
     for number, (name, own) in enumerate(groups.items()):
         difference = None
-        if number == 0 or len(groups) > 2:  # of two groups, the second mirrors the first
+        # of two groups, the second mirrors the first
+        if number == 0 or len(groups) > 2:
             others = [one for one in prompts if one.group != name]
             difference = difference_from_others(own, others, level)
         whole.append(_record(name, mean_cosine(own, level), difference))
@@ -110,22 +113,32 @@ def compare_agreement(
         and name in first_paired
         and name in second_paired
     ]
-    for encoder in dict.fromkeys(key for name in shared for key in first_paired[name].agreement):
+    for encoder in dict.fromkeys(
+        key for name in shared for key in first_paired[name].agreement
+    ):
         tasks = []
-        for name in shared:  # one and the same encoder has to have read them in both runs
-            one, other = (run.tasks[name].settings.encoders.get(encoder) for run in (first, second))
+        # one and the same encoder has to have read them in both runs
+        for name in shared:
+            one, other = (
+                run.tasks[name].settings.encoders.get(encoder)
+                for run in (first, second)
+            )
             if one is not None and one == other:
                 tasks.append(name)
         if not tasks:
             continue
         level = first.tasks[tasks[0]].settings.level
-        here, there = (every_prompt(run, encoder, tasks) for run in (first_paired, second_paired))
+        here, there = (
+            every_prompt(run, encoder, tasks) for run in (first_paired, second_paired)
+        )
         whole = _change((encoder, "", ""), here, there, level)
         found += whole
         # All prompts with other images, where a method leaves some prompts as they are.
         others = {one.prompt: one for one in there}
         changed = [
-            one for one in here if one.prompt in others and not _same(one, others[one.prompt])
+            one
+            for one in here
+            if one.prompt in others and not _same(one, others[one.prompt])
         ]
         if whole and 0 < len(changed) < whole[0].n_prompts:
             found += _change((encoder, "", CHANGED), changed, there, level)
@@ -141,13 +154,20 @@ def compare_agreement(
         ]
         # Where all images are the same there is nothing to test.
         tested = holm([None if one.low == one.high == 0 else one.p for one in each])
-        found += [replace(one, p_holm=rounded(p)) for one, p in zip(each, tested, strict=True)]
+        found += [
+            replace(one, p_holm=rounded(p)) for one, p in zip(each, tested, strict=True)
+        ]
     p_values = iter(holm([one.p for one in found if one.overall]))
-    return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in found]
+    return [
+        replace(one, p_holm=rounded(next(p_values))) if one.overall else one
+        for one in found
+    ]
 
 
 def _same(one: PromptCosines, other: PromptCosines) -> bool:
-    return np.array_equal(one.indices, other.indices) and np.array_equal(one.cosines, other.cosines)
+    return np.array_equal(one.indices, other.indices) and np.array_equal(
+        one.cosines, other.cosines
+    )
 
 
 def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
@@ -180,7 +200,9 @@ def _change(
     ]
 
 
-def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str]) -> list[str]:
+def agreement_sentence(
+    changes: Sequence[AgreementChange], names: Sequence[str]
+) -> list[str]:
     """The comparison in words."""
     lines = []
     wholes = [one for one in changes if one.overall]
@@ -194,12 +216,21 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
             told += names[0]
         # The prompts whose images a method changed, where it left the others as they were.
         alone = next(
-            (one for one in changes if (one.encoder, one.group) == (whole.encoder, CHANGED)), None
+            (
+                one
+                for one in changes
+                if (one.encoder, one.group) == (whole.encoder, CHANGED)
+            ),
+            None,
         )
         rest = ""
         if alone is not None:
-            rest = f"; of the {alone.n_prompts} prompts with other images {_amount(alone)}"
-        lines.append(f"Agreement with the prompts{by}: {told} ({_amount(whole)}; {count}){rest}.")
+            rest = (
+                f"; of the {alone.n_prompts} prompts with other images {_amount(alone)}"
+            )
+        lines.append(
+            f"Agreement with the prompts{by}: {told} ({_amount(whole)}; {count}){rest}."
+        )
     return lines
 
 

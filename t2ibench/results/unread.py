@@ -75,11 +75,15 @@ def unread_prompts(
             for attempt in first(prompt, count)
             if attempt is not None and attempt.status == "ok"
         ]
-        for text in dict.fromkeys(attempt.revised_prompt or attempt.prompt for attempt in attempts):
+        for text in dict.fromkeys(
+            attempt.revised_prompt or attempt.prompt for attempt in attempts
+        ):
             if text in readings:
                 rewritten = None if text == prompt else text
                 towers = list(readings[text])
-                unread.append(UnreadPrompt(prompt=prompt, rewritten=rewritten, towers=towers))
+                unread.append(
+                    UnreadPrompt(prompt=prompt, rewritten=rewritten, towers=towers)
+                )
     return unread
 
 
@@ -129,6 +133,9 @@ def towers_line(unread: Sequence[UnreadPrompt]) -> str:
 
 def _examples(ends: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(ends))
-    shown = [f"'…{end if len(end) <= _WIDTH else end[:_WIDTH] + '…'}'" for end in distinct[:_NAMED]]
+    shown = [
+        f"'…{end if len(end) <= _WIDTH else end[:_WIDTH] + '…'}'"
+        for end in distinct[:_NAMED]
+    ]
     more = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
     return ", ".join(shown) + more

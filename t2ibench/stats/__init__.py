@@ -13,7 +13,9 @@ from t2ibench.stats.clusters import Proportion as Proportion
 from t2ibench.stats.clusters import clustered_proportion as clustered_proportion
 from t2ibench.stats.clusters import group_distance as group_distance
 from t2ibench.stats.clusters import shuffled_labels as shuffled_labels
-from t2ibench.stats.correlation import correlation_permutation as correlation_permutation
+from t2ibench.stats.correlation import (
+    correlation_permutation as correlation_permutation,
+)
 from t2ibench.stats.moments import cliffs_delta as cliffs_delta
 from t2ibench.stats.permutation import Answers as Answers
 from t2ibench.stats.permutation import PermutationResult as PermutationResult

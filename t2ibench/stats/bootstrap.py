@@ -100,7 +100,9 @@ def resample_weights(
     return weights
 
 
-def percentile_interval(draws: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
+def percentile_interval(
+    draws: npt.ArrayLike, level: float = 0.95
+) -> tuple[float, float]:
     """Percentile interval: the middle `level` of the bootstrap draws.
 
     Args:

@@ -227,7 +227,8 @@ def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
     if not expected:
         return float("nan")
     unequal = sum(
-        (item.total() ** 2 - sum(count * count for count in item.values())) / (item.total() - 1)
+        (item.total() ** 2 - sum(count * count for count in item.values()))
+        / (item.total() - 1)
         for item in items
     )
     return 1.0 - (n - 1) * unequal / expected

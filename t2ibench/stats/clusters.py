@@ -109,7 +109,10 @@ class Resamples:
 
     def counts(self) -> Float64Array:
         """How often each value was drawn, shape (draws, n)."""
-        clusters, starts = self.clusters, self.clusters.starts.take(self.picks)[:, :, None]
+        clusters, starts = (
+            self.clusters,
+            self.clusters.starts.take(self.picks)[:, :, None],
+        )
         cells, inside = [starts], None
         if self.uniforms is not None:
             sizes = clusters.sizes.take(self.picks)[:, :, None]
@@ -129,7 +132,9 @@ class Resamples:
         return counted.reshape(draws, n).astype(np.float64)
 
 
-def draw_resamples(clusters: Clusters, n_draws: int, rng: np.random.Generator) -> Resamples:
+def draw_resamples(
+    clusters: Clusters, n_draws: int, rng: np.random.Generator
+) -> Resamples:
     """One block of resamples; depends on the clusters alone, never on the values.
 
     Args:
@@ -148,10 +153,15 @@ def draw_resamples(clusters: Clusters, n_draws: int, rng: np.random.Generator) -
         return Resamples(clusters, picks, uniforms=rng.random((n_draws, k, longest)))
     codes = []
     length = clusters.code_length
-    for count, size in ((longest // length, length), (int(longest % length > 0), longest % length)):
+    for count, size in (
+        (longest // length, length),
+        (int(longest % length > 0), longest % length),
+    ):
         if count:
             limit = longest**size
-            drawn = rng.integers(0, limit, (n_draws, k, count), dtype=_narrow_type(limit))
+            drawn = rng.integers(
+                0, limit, (n_draws, k, count), dtype=_narrow_type(limit)
+            )
             codes.append((drawn, size))
     return Resamples(clusters, picks, tuple(codes))
 
@@ -177,7 +187,9 @@ def digits(base: int, length: int) -> IntArray:
         [2, 1]
     """
     codes = np.arange(base**length)
-    return np.stack([codes // base**position % base for position in range(length)], axis=1)
+    return np.stack(
+        [codes // base**position % base for position in range(length)], axis=1
+    )
 
 
 def blocks(n_draws: int, width: int) -> Iterator[slice]:
@@ -251,7 +263,9 @@ def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
     return distances
 
 
-def shuffled_labels(labels: IntArray, n_draws: int, rng: np.random.Generator) -> IntArray:
+def shuffled_labels(
+    labels: IntArray, n_draws: int, rng: np.random.Generator
+) -> IntArray:
     """Random groupings with the same group sizes: each row is a uniform permutation.
 
     Args:
@@ -270,7 +284,8 @@ class Proportion:
     """The mean over clusters of a class's share."""
 
     value: float
-    size: float  # effective number of answers: as many independent ones would be as precise
+    # effective number of answers: as many independent ones would be as precise
+    size: float
     df: float  # of its variance
 
     @property
@@ -291,7 +306,9 @@ class Proportion:
         squared = float(stdtrit(self.df, (1 + level) / 2)) ** 2
         scale = 1 + squared / self.size
         middle = (self.value + squared / (2 * self.size)) / scale
-        spread = self.value * (1 - self.value) / self.size + squared / (4 * self.size**2)
+        spread = self.value * (1 - self.value) / self.size + squared / (
+            4 * self.size**2
+        )
         half = np.sqrt(squared * spread) / scale
         return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
@@ -342,7 +359,9 @@ def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proporti
     several = n > 1
     within = _within(shares[several], n[several]) / several.sum() / number
     pseudo = _within((x + 0.5) / (n + 1), n + 1) / number**2
-    return Proportion(value, float(_effective(value, within, pseudo, float(n.sum()))), df)
+    return Proportion(
+        value, float(_effective(value, within, pseudo, float(n.sum()))), df
+    )
 
 
 def _within(shares: Float64Array, sizes: Float64Array) -> float:

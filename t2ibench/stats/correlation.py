@@ -57,10 +57,14 @@ def correlation_permutation(
         [safe_ratio(a[orders] @ b, scale) for orders in _orders(n, n_draws, exact, rng)]
     )
     observed = float(safe_ratio(a @ b, scale))
-    return PermutationResult(observed, p_value(null, observed, "two-sided", exact), null, exact)
+    return PermutationResult(
+        observed, p_value(null, observed, "two-sided", exact), null, exact
+    )
 
 
-def _orders(n: int, n_draws: int, exact: bool, rng: np.random.Generator) -> Iterator[IntArray]:
+def _orders(
+    n: int, n_draws: int, exact: bool, rng: np.random.Generator
+) -> Iterator[IntArray]:
     if exact:
         yield np.array(list(permutations(range(n))), dtype=np.int64)
         return
@@ -121,6 +125,9 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     spread = float(((without - without.mean()) ** 2).sum())
     if n >= 5 and abs(tau) < 1 and spread >= _NO_SPREAD:
         error = np.sqrt((n - 1) / n * spread)
-        centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
+        centre, half = (
+            np.arctanh(tau),
+            stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2),
+        )
         low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
     return Kendall(tau, low, high, p, n)

@@ -8,10 +8,13 @@ from scipy.optimize import brentq
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.rounding import settled
 
-HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
+# the lower end takes the level's whole error, the upper end a tenth of it
+HIGH_END = 10
 
 
-def excess(concepts: Float64Array | float, reference: Float64Array | float) -> Float64Array:
+def excess(
+    concepts: Float64Array | float, reference: Float64Array | float
+) -> Float64Array:
     """(V - W) / (V + W) of two mean squares.
 
     Args:
@@ -44,5 +47,7 @@ def typical_square(draws: Float64Array) -> float:
         >>> round(typical_square(np.array([0.25, 1.0])), 9)
         0.5
     """
-    c = brentq(lambda c: float(excess(draws, c).mean()), float(draws.min()), float(draws.max()))
+    c = brentq(
+        lambda c: float(excess(draws, c).mean()), float(draws.min()), float(draws.max())
+    )
     return float(settled(c))

@@ -87,13 +87,18 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
         has = flat[:, number] > 0
         fewer = flat[has].copy()
         fewer[:, number] -= 1
-        without = unbiased_excess(fewer.reshape(-1, *answers.classes)).reshape(-1, cells)
+        without = unbiased_excess(fewer.reshape(-1, *answers.classes)).reshape(
+            -1, cells
+        )
         weight = flat[has, number][:, None]
         first[has] += weight * without
         second[has] += weight * without**2
     size = n[:, None]
     jackknife = (size - 1) / size * np.maximum(second - first**2 / size, 0.0)
-    variance = np.maximum(jackknife.sum(axis=0), _null_variance(counts).sum(axis=0)) / prompts**2
+    variance = (
+        np.maximum(jackknife.sum(axis=0), _null_variance(counts).sum(axis=0))
+        / prompts**2
+    )
     value = excess.mean(axis=0)
     df = float((n - 1).sum())
     ends = [t_interval(v, s, df, level) for v, s in zip(value, variance, strict=True)]
@@ -149,7 +154,9 @@ class Interaction:
     p: float
 
 
-def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator) -> Interaction:
+def interaction(
+    answers: CrossedAnswers, n_draws: int, rng: np.random.Generator
+) -> Interaction:
     """Test that attributes are independent within every prompt, against one common association.
 
     G = 2 Σ O ln(O / E), with O the images of each combination over all prompts and E the sum over
@@ -250,7 +257,10 @@ def shared_variance(
     distinct = set(zip(strata, words, strict=True))
     count = Counter(stratum for stratum, word in distinct if word)
     kept = np.array(
-        [bool(word) and count[stratum] > 1 for stratum, word in zip(strata, words, strict=True)]
+        [
+            bool(word) and count[stratum] > 1
+            for stratum, word in zip(strata, words, strict=True)
+        ]
     )
     if not kept.any():
         return 0.0, float("nan")
@@ -259,7 +269,9 @@ def shared_variance(
         for labels in (strata, words, units)
     )
     x, w = x[kept], w[kept]
-    many = np.array([count[s] for s, keep in zip(strata, kept, strict=True) if keep], np.float64)
+    many = np.array(
+        [count[s] for s, keep in zip(strata, kept, strict=True) if keep], np.float64
+    )
     means = _sums(x, group) / np.bincount(group)
     influence = w * (x - means[group]) * np.sqrt(many / (many - 1.0))
     both = _numbers(list(zip(word.tolist(), unit.tolist(), strict=True)))
@@ -267,7 +279,9 @@ def shared_variance(
     extra = whole - float((_sums(influence, both) ** 2).sum())
     for number, size in enumerate(np.bincount(group).tolist()):
         own = group == number
-        pairs = [float((np.bincount(labels[own]) ** 2).sum()) for labels in (word, both)]
+        pairs = [
+            float((np.bincount(labels[own]) ** 2).sum()) for labels in (word, both)
+        ]
         units_too = float((_sums(influence[own], unit[own]) ** 2).sum())
         extra += (pairs[0] - pairs[1]) / size**2 * units_too
     if not extra > 0:
@@ -277,7 +291,9 @@ def shared_variance(
 
 def _numbers(labels: Sequence[Hashable]) -> IntArray:
     places: dict[Hashable, int] = {}
-    return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+    return np.array(
+        [places.setdefault(label, len(places)) for label in labels], dtype=np.int64
+    )
 
 
 def _sums(values: Float64Array, numbers: IntArray) -> Float64Array:

@@ -30,15 +30,19 @@ class Rate:
 class ClassErrors:
     """How a judge reads one class against all others."""
 
-    sensitivity: Rate  # of the images of the class that it answered for, those it gave the class
-    specificity: Rate  # of the images of other classes that it answered for, those it gave another
+    # of the images of the class that it answered for, those it gave the class
+    sensitivity: Rate
+    # of the images of other classes that it answered for, those it gave another
+    specificity: Rate
     answered: Rate  # of the images of the class, those it gave a class
     answered_others: Rate  # of the images of other classes
 
     @property
     def youden(self) -> Rate:
         """Sensitivity + specificity - 1 (Youden 1950): 1 without errors, 0 for guesses."""
-        return _combined(lambda se, sp: max(se + sp - 1, 0), [self.sensitivity, self.specificity])
+        return _combined(
+            lambda se, sp: max(se + sp - 1, 0), [self.sensitivity, self.specificity]
+        )
 
     def read(self, share: float) -> Rate:
         """What the judge would read where a share of the images shows the class.
@@ -89,12 +93,19 @@ def _combined(value: Callable[..., float], rates: Sequence[Rate]) -> Rate:
         ]
         below += min(*moved, 0.0) ** 2
         above += max(*moved, 0.0) ** 2
-    ends = max(0.0, middle - float(np.sqrt(below))), min(1.0, middle + float(np.sqrt(above)))
+    ends = (
+        max(0.0, middle - float(np.sqrt(below))),
+        min(1.0, middle + float(np.sqrt(above))),
+    )
     return Rate(float(middle), *ends, min(rate.images for rate in rates))
 
 
 def clustered_rate(
-    hits: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95, *, of_another: bool = False
+    hits: npt.ArrayLike,
+    totals: npt.ArrayLike,
+    level: float = 0.95,
+    *,
+    of_another: bool = False,
 ) -> Rate:
     """A share of all images of several prompts, images of one prompt alike.
 
@@ -172,9 +183,11 @@ def errors_of(
 
     own = t == code
     return ClassErrors(
-        rate(j == code, own & known), rate(j != code, ~own & known), rate(known, own),
+        rate(j == code, own & known),
+        rate(j != code, ~own & known),
+        rate(known, own),
         rate(known, ~own),
-    )  # fmt: skip
+    )
 
 
 def group_test(
@@ -208,14 +221,18 @@ def group_test(
         >>> group_test([1] * 8 + [0] * 8, [0] * 8 + [1] * 8, prompts, rng) < 0.02
         True
     """
-    x, g, c = (np.asarray(array, dtype=np.int64) for array in (outcome, groups, clusters))
+    x, g, c = (
+        np.asarray(array, dtype=np.int64) for array in (outcome, groups, clusters)
+    )
     sizes = np.bincount(g) if len(g) else np.zeros(0, dtype=np.int64)
     n, hits = len(x), int(x.sum())
     if (sizes > 0).sum() < 2 or not 0 < hits < n:
         return float("nan")
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(sizes > 0, np.sqrt(1 / sizes + 1 / (n - sizes)), np.inf)
-        weights = np.where(g[:, None] == np.arange(len(sizes)), 1 / sizes, -1 / (n - sizes))
+        weights = np.where(
+            g[:, None] == np.arange(len(sizes)), 1 / sizes, -1 / (n - sizes)
+        )
     drawn = rng.multivariate_hypergeometric(sizes, hits, size=draws)
     rows = np.vstack([np.bincount(g[x == 1], minlength=len(sizes)), drawn])
     gaps = (rows / np.maximum(sizes, 1) - (hits - rows) / (n - sizes)) / scale
@@ -223,7 +240,9 @@ def group_test(
     parts = sums_by(c, moved.astype(np.float64), int(c.max()) + 1)
     errors = np.sqrt((parts**2).sum(axis=0))
     parts = parts[:, errors > 0] / errors[errors > 0]
-    signs = np.vstack([np.ones(len(parts)), 2.0 * rng.integers(0, 2, (draws, len(parts))) - 1])
+    signs = np.vstack(
+        [np.ones(len(parts)), 2.0 * rng.integers(0, 2, (draws, len(parts))) - 1]
+    )
     return max(_beyond(gaps), _beyond(signs @ parts))
 
 

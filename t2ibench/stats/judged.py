@@ -13,7 +13,8 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.student import t_interval
 
 FEWEST_LABELS = 200  # below this a corrected mean square may be off by any amount
-LEAST_DETERMINANT = 0.3  # of the confusion matrix: below it the judge tells the classes apart badly
+# of the confusion matrix: below it the judge tells the classes apart badly
+LEAST_DETERMINANT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ def corrected_share(
             + known * unanswered * (value - q) ** 2 / m**3
         )
         value = (known * value + unanswered * q) / m
-    return Corrected(value, _wilson(float(np.clip(value, 0, 1)), variance, level), weight)
+    return Corrected(
+        value, _wilson(float(np.clip(value, 0, 1)), variance, level), weight
+    )
 
 
 def _answered_share(
@@ -136,7 +139,11 @@ def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> Int
         [[1, 1], [0, 1]]
     """
     counts = np.zeros((k, k), dtype=np.int64)
-    np.add.at(counts, (np.asarray(truth, dtype=np.int64), np.asarray(judged, dtype=np.int64)), 1)
+    np.add.at(
+        counts,
+        (np.asarray(truth, dtype=np.int64), np.asarray(judged, dtype=np.int64)),
+        1,
+    )
     return counts
 
 
@@ -179,7 +186,8 @@ def corrected_mean_square(
     without = np.array(
         [
             _mean_square(
-                np.delete(n, c, axis=0)[np.delete(usable, c)], labels.sum(axis=0) - labels[c]
+                np.delete(n, c, axis=0)[np.delete(usable, c)],
+                labels.sum(axis=0) - labels[c],
             )
             for c in range(len(n))
         ]
@@ -188,7 +196,9 @@ def corrected_mean_square(
         return Corrected(None, reason="without one caption's labels a class has none")
     captions = len(n)
     value = captions * whole - (captions - 1) * float(without.mean())
-    variance = (captions - 1) / captions * float(((without - without.mean()) ** 2).sum())
+    variance = (
+        (captions - 1) / captions * float(((without - without.mean()) ** 2).sum())
+    )
     variance = max(variance, _least_variance(n[usable], labels.sum(axis=0)))
     return Corrected(value, t_interval(value, variance, captions - 1, level))
 
@@ -226,7 +236,8 @@ def _mean_square(n: Float64Array, confusion: Float64Array) -> float:
         return float("nan")
     k = n.shape[1]
     try:
-        inverse = np.linalg.inv(_rates(confusion)).T  # true shares = inverse @ judged shares
+        # true shares = inverse @ judged shares
+        inverse = np.linalg.inv(_rates(confusion)).T
     except np.linalg.LinAlgError:
         return float("nan")
     total = n.sum(axis=1)

@@ -93,8 +93,15 @@ def correlate_methods(
     values = np.array([x, y], dtype=np.float64)
     n = values.shape[1]
     s = np.cov(values)
-    linear, rank = _fisher(values, level, 0.0), _fisher(rankdata(values, axis=1), level, 0.5)
-    errors = np.full((n, 2, 2), np.nan) if noise is None else np.asarray(noise, dtype=np.float64)
+    linear, rank = (
+        _fisher(values, level, 0.0),
+        _fisher(rankdata(values, axis=1), level, 0.5),
+    )
+    errors = (
+        np.full((n, 2, 2), np.nan)
+        if noise is None
+        else np.asarray(noise, dtype=np.float64)
+    )
     mean, reason = errors.mean(axis=0), None
     if not np.isfinite(errors).all():
         reason = "the noise of the leans is not known"
@@ -116,8 +123,12 @@ def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
     r = float(np.clip(settled(float(a @ b) / scale), -1.0, 1.0))
     if n < 4 or abs(r) == 1:
         return Correlation(r)
-    half = -float(stdtrit(np.inf, (1 - level) / 2)) * math.sqrt((1 + extra * r * r) / (n - 3))
-    return Correlation(r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
+    half = -float(stdtrit(np.inf, (1 - level) / 2)) * math.sqrt(
+        (1 + extra * r * r) / (n - 3)
+    )
+    return Correlation(
+        r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
+    )
 
 
 def _without_noise(
@@ -154,7 +165,10 @@ def _covariances(s: Float64Array, df: int, rng: np.random.Generator) -> Float64A
     """Covariance matrices of which S may be a sample, shape (draws, 2, 2); either order once."""
     found = []
     for order in ([0, 1], [1, 0]):
-        first, second = np.sqrt(rng.chisquare(df, _DRAWS)), np.sqrt(rng.chisquare(df - 1, _DRAWS))
+        first, second = (
+            np.sqrt(rng.chisquare(df, _DRAWS)),
+            np.sqrt(rng.chisquare(df - 1, _DRAWS)),
+        )
         below = rng.standard_normal(_DRAWS)
         ends, turned = s[np.ix_(order, order)], np.empty((_DRAWS, 2, 2))
         l11 = math.sqrt(ends[0, 0])

@@ -38,7 +38,8 @@ class Pair:
     # of all values about their common mean; None derives it from the two sides
     union_squares: Values | None = None
     shift: float = 0.0  # was added to every value before the moments were taken
-    rounding: float = 0.0  # pooled variances up to this one are rounding error and count as 0
+    # pooled variances up to this one are rounding error and count as 0
+    rounding: float = 0.0
 
     @property
     def difference(self) -> Values:
@@ -111,8 +112,11 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         0.5
     """
     n, m = len(np.asarray(x)), len(np.asarray(y))
-    ranks = scipy.stats.rankdata(np.concatenate([np.asarray(x, float), np.asarray(y, float)]))
-    wins = ranks[:n].sum() - n * (n + 1) / 2  # the Mann-Whitney statistic; ties count half
+    ranks = scipy.stats.rankdata(
+        np.concatenate([np.asarray(x, float), np.asarray(y, float)])
+    )
+    # the Mann-Whitney statistic; ties count half
+    wins = ranks[:n].sum() - n * (n + 1) / 2
     return float(2 * wins / (n * m) - 1)
 
 

@@ -32,7 +32,9 @@ class PermutationResult:
     exact: bool  # whether all partitions were evaluated
 
 
-def p_value(null: Float64Array, observed: float, alternative: str, exact: bool) -> float:
+def p_value(
+    null: Float64Array, observed: float, alternative: str, exact: bool
+) -> float:
     """p-value: share of the null distribution at least as extreme as the observed statistic.
 
     With b draws of N as extreme: p = b / N if exact, and p = (1 + b) / (1 + N) for Monte Carlo
@@ -70,7 +72,9 @@ def p_value(null: Float64Array, observed: float, alternative: str, exact: bool) 
     elif alternative == "less":
         extreme = null <= observed + slack
     else:
-        raise ValueError(f"alternative must be two-sided, greater or less, not '{alternative}'")
+        raise ValueError(
+            f"alternative must be two-sided, greater or less, not '{alternative}'"
+        )
     count = int(np.count_nonzero(extreme | np.isnan(null)))
     return max(count, 1) / len(null) if exact else (1 + count) / (1 + len(null))
 
@@ -194,7 +198,8 @@ def _random_labels(
         keys = rng.random((min(size, n_draws - start), k), dtype=np.float32)
         largest = np.partition(keys, k_x - 1, axis=1)[:, k_x - 1]
         chosen = keys <= largest[:, None]
-        for row in np.flatnonzero(chosen.sum(axis=1) != k_x):  # two keys alike, very rarely
+        # two keys alike, very rarely
+        for row in np.flatnonzero(chosen.sum(axis=1) != k_x):
             chosen[row] = False
             chosen[row, np.argsort(keys[row], kind="stable")[:k_x]] = True
         yield chosen.astype(np.float64)
@@ -210,11 +215,14 @@ class Answers:
     image: IntArray
     row: IntArray  # that the answer is counted in: a question about a prompt
     code: IntArray  # number of the class
-    expected: Float64Array  # shares of the classes without bias, shape (rows, k), padded with zeros
+    # shares of the classes without bias, shape (rows, k), padded with zeros
+    expected: Float64Array
     classes: IntArray  # number of classes of each row, shape (rows,)
 
 
-def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -> IntArray:
+def relabelled_codes(
+    answers: Answers, n_draws: int, rng: np.random.Generator
+) -> IntArray:
     """Answers as they would be without bias, what they share through their images kept.
 
     The classes of a row lie on a circle, each as wide as its expected share. An answer is a random
@@ -320,7 +328,9 @@ def sign_flip_permutation(
         parts.append((2.0 * bits - 1.0) @ sums / n)
     null = np.concatenate(parts)
     observed = float(data.mean())
-    return PermutationResult(observed, p_value(null, observed, "two-sided", exact), null, exact)
+    return PermutationResult(
+        observed, p_value(null, observed, "two-sided", exact), null, exact
+    )
 
 
 def _tested_indices(p_values: Sequence[float | None]) -> list[int]:
@@ -348,7 +358,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for rank, index in enumerate(sorted(tested, key=lambda i: (p_values[i] or 0.0, i))):
-        highest = max(highest, min(1.0, (len(tested) - rank) * (p_values[index] or 0.0)))
+        highest = max(
+            highest, min(1.0, (len(tested) - rank) * (p_values[index] or 0.0))
+        )
         adjusted[index] = highest
     return adjusted
 
@@ -373,7 +385,9 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     tested = _tested_indices(p_values)
     adjusted: list[float | None] = [None] * len(p_values)
     if tested:
-        controlled = scipy.stats.false_discovery_control([p_values[i] for i in tested], method="bh")
+        controlled = scipy.stats.false_discovery_control(
+            [p_values[i] for i in tested], method="bh"
+        )
         for index, value in zip(tested, controlled, strict=True):
             adjusted[index] = float(value)
     return adjusted

@@ -59,7 +59,9 @@ def exact_share(hits: int, total: int, level: float = 0.95) -> Interval:
 
 
 def alpha_interval(
-    people: Sequence[Sequence[str | None]], rng: np.random.Generator, level: float = 0.95
+    people: Sequence[Sequence[str | None]],
+    rng: np.random.Generator,
+    level: float = 0.95,
 ) -> Interval:
     """Krippendorff's alpha of several people, with an interval over images.
 
@@ -82,13 +84,18 @@ def alpha_interval(
         >>> round(found.value, 2), 0.6 < found.low < 0.9 <= found.high
         (0.9, True)
     """
-    items = [[answer for answer in answers if answer] for answers in zip(*people, strict=True)]
+    items = [
+        [answer for answer in answers if answer]
+        for answers in zip(*people, strict=True)
+    ]
     shared = [Counter(answers) for answers in items if len(answers) > 1]
     value = krippendorff_alpha(people)
     if not np.isfinite(value):
         return Interval(None)
     names = sorted(set().union(*shared))
-    counts = np.array([[item[name] for name in names] for item in shared], dtype=np.float64)
+    counts = np.array(
+        [[item[name] for name in names] for item in shared], dtype=np.float64
+    )
     sizes = counts.sum(axis=1)
     unequal = (sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1)
     weights = _resampled(len(counts), rng)
@@ -102,7 +109,10 @@ def alpha_interval(
 
 
 def kappa_interval(
-    first: Sequence[str], second: Sequence[str], rng: np.random.Generator, level: float = 0.95
+    first: Sequence[str],
+    second: Sequence[str],
+    rng: np.random.Generator,
+    level: float = 0.95,
 ) -> Interval:
     """Cohen's kappa of two people, with an interval over images.
 
@@ -140,13 +150,17 @@ def kappa_interval(
 
 
 def _one_hot(codes: Sequence[int], k: int) -> Float64Array:
-    matrix: Float64Array = np.equal.outer(np.asarray(codes), np.arange(k)).astype(np.float64)
+    matrix: Float64Array = np.equal.outer(np.asarray(codes), np.arange(k)).astype(
+        np.float64
+    )
     return matrix
 
 
 def _resampled(count: int, rng: np.random.Generator) -> Float64Array:
     """How often each image is drawn, shape (draws, images)."""
-    weights: Float64Array = rng.multinomial(count, np.full(count, 1 / count), DRAWS).astype(float)
+    weights: Float64Array = rng.multinomial(
+        count, np.full(count, 1 / count), DRAWS
+    ).astype(float)
     return weights
 
 
@@ -164,7 +178,9 @@ def _percentiles(
     usable = draws[np.isfinite(draws)]
     if value >= 1 - _LEAST:
         disputed = 1 - tail ** (1 / images)
-        return Interval(value, max(-1.0, 1 - disputed / chance) if chance > 0 else -1.0, 1.0)
+        return Interval(
+            value, max(-1.0, 1 - disputed / chance) if chance > 0 else -1.0, 1.0
+        )
     low, high = np.quantile(usable, [tail, 1 - tail])
     return Interval(value, min(float(low), value), max(float(high), value))
 
@@ -210,7 +226,9 @@ class MajorityAccuracy:
         """
         even = 1 / self.k
         low, high = ((end - even) / max(self.low, _LEAST) + even for end in interval)
-        return max(0.0, min(interval[0], low)), min(1.0, max(interval[1], round(high, 12)))
+        return max(0.0, min(interval[0], low)), min(
+            1.0, max(interval[1], round(high, 12))
+        )
 
     def read(self, share: float) -> tuple[float, float]:
         """Between which shares a true one may be read.
@@ -263,7 +281,9 @@ def majority_accuracy(
         >>> round(found.value, 2), 0.7 < found.low < found.value
         (0.95, True)
     """
-    table = _Votes(np.asarray(votes, dtype=np.int64), np.asarray(prompts, dtype=np.int64), k)
+    table = _Votes(
+        np.asarray(votes, dtype=np.int64), np.asarray(prompts, dtype=np.int64), k
+    )
     if not table.disputed:
         return None
     weights = np.zeros((DRAWS, len(table.sizes)))
@@ -312,7 +332,12 @@ class _Votes:
             decided, right = _majority_table(size, self.k)
             of_clear = clear * np.interp(seen, _GRID, decided)
             of_others = (1 - clear) * decided[0]
-            result += images * of_clear * np.interp(seen, _GRID, right) / (of_clear + of_others)
+            result += (
+                images
+                * of_clear
+                * np.interp(seen, _GRID, right)
+                / (of_clear + of_others)
+            )
         return result
 
     @cached_property
@@ -364,7 +389,9 @@ class _Votes:
         chosen: Float64Array = _GRID[best]
         return chosen
 
-    def _moments(self, several: npt.NDArray[np.bool_]) -> tuple[Float64Array, Float64Array]:
+    def _moments(
+        self, several: npt.NDArray[np.bool_]
+    ) -> tuple[Float64Array, Float64Array]:
         """Of each image and class, the mean of x over people, and of x x x over three of them."""
         counts, sizes = self.counts[several], self.sizes[several][:, None]
         even = 1 / self.k
@@ -417,5 +444,8 @@ def coded(answers: Sequence[Mapping[str, str]], classes: Sequence[str]) -> IntAr
     """
     people = sorted({name for image in answers for name in image})
     numbers = {name: number for number, name in enumerate(classes)}
-    rows = [[numbers.get(image.get(name, ""), NO_CLASS) for name in people] for image in answers]
+    rows = [
+        [numbers.get(image.get(name, ""), NO_CLASS) for name in people]
+        for image in answers
+    ]
     return np.array(rows, dtype=np.int64).reshape(len(answers), len(people))

@@ -18,7 +18,8 @@ from t2ibench.stats.moments import cliffs_delta
 from t2ibench.stats.permutation import p_value
 
 _BINS = 40  # of cosines, from -1 to 1
-_DECIMALS = 9  # of cosines and correlations: which side of an edge they fall on is settled
+# of cosines and correlations: which side of an edge they fall on is settled
+_DECIMALS = 9
 _FEWEST = 100  # reference words from which a curve is learnt
 _ROUNDS = 20
 _NORMAL = 1.4826  # standard deviations in a median absolute deviation
@@ -29,13 +30,16 @@ _LEAST = 1e-6  # least eigenvalue: below it a square root hangs on the last bits
 class Relatedness:
     """What words share in a value, as a function of their cosine."""
 
-    centre: Float64Array  # mean of the reference words, which cosines are taken about, shape (d,)
+    # mean of the reference words, which cosines are taken about, shape (d,)
+    centre: Float64Array
     cosines: Float64Array  # shape (b,), ascending; the last is 1
     # of the value at these cosines, shape (b,), ascending; the last is 1
     correlations: Float64Array
 
     @classmethod
-    def learnt(cls, reference: Float64Array, values: npt.ArrayLike) -> Relatedness | None:
+    def learnt(
+        cls, reference: Float64Array, values: npt.ArrayLike
+    ) -> Relatedness | None:
         """The curve of everyday words: unit rows (r, d) with values (r,) or (r, q).
 
         With z the standardised values, the correlation in a bin of cosines is the sum of z_i z_j
@@ -56,7 +60,12 @@ class Relatedness:
         np.fill_diagonal(bins, _BINS + 1)  # a word beside itself is no pair
         counts, *sums = (
             np.bincount(bins.ravel(), weights, minlength=_BINS + 2)[: _BINS + 1]
-            for weights in (None, cosines.ravel(), (z @ z.T).ravel(), np.repeat(sizes, len(z)))
+            for weights in (
+                None,
+                cosines.ravel(),
+                (z @ z.T).ravel(),
+                np.repeat(sizes, len(z)),
+            )
         )
         known = counts > 0
         middle, product, size = (found[known] for found in sums)
@@ -69,7 +78,9 @@ class Relatedness:
 
     def of(self, words: Float64Array) -> Float64Array:
         """The correlations of words, unit rows (n, d): shape (n, n), with a unit diagonal."""
-        found = np.interp(_cosines(words - self.centre), self.cosines, self.correlations)
+        found = np.interp(
+            _cosines(words - self.centre), self.cosines, self.correlations
+        )
         return _unit_diagonal(np.round(found, _DECIMALS))
 
 
@@ -138,7 +149,9 @@ def noise_correlation(related: Float64Array) -> Float64Array:
         below = shared - pairs[pairs <= shared]
         window = _NORMAL * float(np.median(below)) if len(below) else 0.0
         inside = np.abs(pairs - shared) <= window + 10.0**-_DECIMALS
-        nearer = round(float(pairs[inside].mean()), _DECIMALS) if inside.any() else shared
+        nearer = (
+            round(float(pairs[inside].mean()), _DECIMALS) if inside.any() else shared
+        )
         if nearer == shared:
             break
         shared = nearer
@@ -180,7 +193,9 @@ def effective_number(noise: Float64Array) -> float:
     return float(min(1.0 / noise.mean(), len(noise)))
 
 
-def related_draws(noise: Float64Array, n_draws: int, rng: np.random.Generator) -> Float64Array:
+def related_draws(
+    noise: Float64Array, n_draws: int, rng: np.random.Generator
+) -> Float64Array:
     """Normal values with these correlations; the second half is the first with its sign turned.
 
     Args:
@@ -204,7 +219,8 @@ class Dominance:
     value: float
     p: float
     null: Float64Array  # delta of draws without a difference, shape (draws,)
-    interval: tuple[float, float]  # a two-sided test at this level rejects where it has no 0
+    # a two-sided test at this level rejects where it has no 0
+    interval: tuple[float, float]
 
 
 def related_dominance(

@@ -15,7 +15,8 @@ from t2ibench.arrays import Float64Array
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import SquareNoise
 
-_DRAWS = 1000  # and as many with the runs exchanged, so that the order of the runs is nothing
+# and as many with the runs exchanged, so that the order of the runs is nothing
+_DRAWS = 1000
 _SOME = 4  # of so many draws one is enough for a power
 _LARGEST = 2.0  # difference that is looked for
 _STEPS = 8  # of Newton's method
@@ -101,7 +102,9 @@ def root_difference(
     if p >= 1 - level:  # the test decides where an end is 0 but for Monte Carlo
         low, high = min(low, 0.0), max(high, 0.0)
     elif low <= 0 <= high:
-        low, high = (_STEP, max(high, _STEP)) if statistic > 0 else (min(low, -_STEP), -_STEP)
+        low, high = (
+            (_STEP, max(high, _STEP)) if statistic > 0 else (min(low, -_STEP), -_STEP)
+        )
     return RootDifference(value, low, high, p, model.detectable(level))
 
 
@@ -116,7 +119,11 @@ def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
         if at(inside + width) < 0:
             inside, width = inside + width, 2 * width
             continue
-        end = float(brentq(at, inside, inside + width, xtol=1e-3)) if at(inside) < 0 else inside
+        end = (
+            float(brentq(at, inside, inside + width, xtol=1e-3))
+            if at(inside) < 0
+            else inside
+        )
         if at(end + _PAST) >= 0:
             return round(centre + sign * end, _PRECISION)
         inside, width = end + _PAST, 0.25
@@ -149,7 +156,9 @@ class _Model:
         self.squares = np.stack(
             [_squares(*one) for one in zip(noises, self.direction, others, strict=True)]
         )
-        self.scale = np.stack([_relative(one, z) for one, z in zip(noises, estimated, strict=True)])
+        self.scale = np.stack(
+            [_relative(one, z) for one, z in zip(noises, estimated, strict=True)]
+        )
 
     @property
     def roots(self) -> Float64Array:
@@ -192,7 +201,9 @@ class _Model:
             low, high = least, round(100 * _LARGEST)
             while low < high:
                 middle = (low + high) // 2
-                low, high = (low, middle) if told(middle / 100, run) else (middle + 1, high)
+                low, high = (
+                    (low, middle) if told(middle / 100, run) else (middle + 1, high)
+                )
             least = low
         return least / 100
 
@@ -200,7 +211,9 @@ class _Model:
         """Z where the true mean squares are these, tested for a difference."""
         rest = self._rest(squares)
         x = squares + 2 * np.sqrt(squares * self.along * rest) * self.direction
-        x = np.minimum(x + rest * self.squares - rest * self.noise * self.scale, self.top)
+        x = np.minimum(
+            x + rest * self.squares - rest * self.noise * self.scale, self.top
+        )
         return self._studentised(x, self.scale, difference)[0]
 
     def _rest(self, squares: _TwoByDraws) -> Float64Array:
@@ -254,12 +267,16 @@ def _correlated(normal: npt.NDArray[np.float64], correlation: float) -> Float64A
     return found
 
 
-def _squares(noise: SquareNoise, direction: Float64Array, others: Float64Array) -> Float64Array:
+def _squares(
+    noise: SquareNoise, direction: Float64Array, others: Float64Array
+) -> Float64Array:
     """The sum of squared noise, one square of which is that along the leans."""
     df = noise.noise / noise.slopes[0] if noise.slopes[0] > 0 else 0.0
     if df <= 1:
         return noise.noise * direction**2
-    drawn: Float64Array = noise.slopes[0] * (direction**2 + chdtri(df - 1, ndtr(-others)))
+    drawn: Float64Array = noise.slopes[0] * (
+        direction**2 + chdtri(df - 1, ndtr(-others))
+    )
     return drawn
 
 

@@ -35,11 +35,15 @@ def settled(values: npt.ArrayLike) -> Float64Array:
     given = np.asarray(values, dtype=np.float64)
     size = np.abs(given)
     known = np.isfinite(given) & (size >= _NOTHING)
-    decimals = _DIGITS - 1 - np.floor(np.log10(size, where=known, out=np.zeros_like(size)))
+    decimals = (
+        _DIGITS - 1 - np.floor(np.log10(size, where=known, out=np.zeros_like(size)))
+    )
     # A power of ten below 1 is not exact: divide by what is.
     up, down = 10.0 ** np.maximum(decimals, 0.0), 10.0 ** np.maximum(-decimals, 0.0)
     return np.where(
-        known, np.round(given * up / down) * down / up, np.where(size < _NOTHING, 0.0, given)
+        known,
+        np.round(given * up / down) * down / up,
+        np.where(size < _NOTHING, 0.0, given),
     )
 
 
@@ -65,7 +69,8 @@ def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.bincount(groups, minlength=count))
     inside = sparse.csr_matrix(
-        (np.ones(len(order)), order, np.concatenate([[0], ends])), shape=(count, len(order))
+        (np.ones(len(order)), order, np.concatenate([[0], ends])),
+        shape=(count, len(order)),
     )
     sums: Float64Array = inside @ values
     return sums

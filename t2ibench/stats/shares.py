@@ -64,7 +64,11 @@ def squared_lean_without(
     """
     n = np.asarray(counts, dtype=np.float64)
     fewer = n[..., None, :] - np.eye(n.shape[-1])
-    r = None if expected is None else np.asarray(expected, dtype=np.float64)[..., None, :]
+    r = (
+        None
+        if expected is None
+        else np.asarray(expected, dtype=np.float64)[..., None, :]
+    )
     return np.where(n > 0, squared_lean(fewer, r), np.nan)
 
 

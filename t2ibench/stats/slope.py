@@ -38,10 +38,16 @@ class Slope:
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p-value: 0 is no slope, 1 mirrors the reference; nan without a variance."""
         known = self.variance > 0
-        return t_test(self.value - expected, self.variance, self.df) if known else float("nan")
+        return (
+            t_test(self.value - expected, self.variance, self.df)
+            if known
+            else float("nan")
+        )
 
 
-def logit_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike) -> Slope:
+def logit_slope(
+    hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike
+) -> Slope:
     """Marginal slope of generated shares on reference shares, in a binomial model.
 
     logit E[x / n | r] = a + b logit r, fitted with Firth's penalty, which keeps it finite where
@@ -67,7 +73,9 @@ def logit_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.Array
         1.0
     """
     x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-    design = _design(logit(np.clip(np.asarray(reference, dtype=np.float64), CLIP, 1 - CLIP)))
+    design = _design(
+        logit(np.clip(np.asarray(reference, dtype=np.float64), CLIP, 1 - CLIP))
+    )
     beta = np.zeros(2)
     for _ in range(_ITERATIONS):
         p, weights, inverse = _fit(design, n, beta)
@@ -81,7 +89,9 @@ def logit_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.Array
     return _slope(beta, design, inverse, x - n * p, leverage)
 
 
-def share_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike) -> Slope:
+def share_slope(
+    hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike
+) -> Slope:
     """Least-squares slope of generated shares on reference shares.
 
     Unbiased whatever the shape of the relation, and linear in the shares: points of share for each

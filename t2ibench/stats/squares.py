@@ -23,7 +23,8 @@ class SquareNoise:
     noise: float  # u, the mean of the squared estimates where there is nothing else
     slopes: tuple[float, float]  # s₀ and s₁
     df: float  # of the estimate of u
-    top: float = float("inf")  # T, the largest mean square, toward which noise falls to 0
+    # T, the largest mean square, toward which noise falls to 0
+    top: float = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,11 @@ def mean_square(
     """
     n, v, f = (np.asarray(array, dtype=np.float64) for array in (tops, variances, dfs))
     d = np.ones_like(n) if bottoms is None else np.asarray(bottoms, dtype=np.float64)
-    u = np.zeros_like(n) if bottom_variances is None else np.asarray(bottom_variances, np.float64)
+    u = (
+        np.zeros_like(n)
+        if bottom_variances is None
+        else np.asarray(bottom_variances, np.float64)
+    )
     scale = float((d**2 - u).sum())
     total, squares = float(v.sum()), float((n**2).sum())
     if degrees is None and total > 0:
@@ -142,7 +147,13 @@ def f_square(
         return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
     critical = noise * float(fdtri(h, h2, level))
     low, high = square_interval(
-        squares, critical, noise, (noise / h, along or noise / h), h2, level, growth=growth
+        squares,
+        critical,
+        noise,
+        (noise / h, along or noise / h),
+        h2,
+        level,
+        growth=growth,
     )
     p = float(np.clip(fdtrc(h, h2, squares / noise), np.finfo(float).tiny, 1.0))
     low = low if low > 0 else min(value, 0.0)

@@ -10,7 +10,8 @@ from scipy.special import stdtr, stdtrit
 
 from t2ibench.arrays import Float64Array
 
-_ITERATIONS = 30  # of the ends of a Fieller set, whose degrees of freedom depend on the ends
+# of the ends of a Fieller set, whose degrees of freedom depend on the ends
+_ITERATIONS = 30
 
 
 def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, float]:
@@ -121,7 +122,9 @@ def t_test(value: float, variance: float, df: float) -> float:
     if variance == 0:
         return 1.0 if value == 0 else float("nan")
     p = 2.0 * stdtr(df, -abs(value) / np.sqrt(variance))
-    return float(np.clip(p, np.finfo(float).tiny, 1.0)) if np.isfinite(p) else float("nan")
+    return (
+        float(np.clip(p, np.finfo(float).tiny, 1.0)) if np.isfinite(p) else float("nan")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,8 @@ class Ratio:
     value: Float64Array  # N / D
     low: Float64Array  # of Fieller's set; -inf where it is unbounded
     high: Float64Array  # inf where it is unbounded
-    p: Float64Array  # two-sided, that the ratio is 0; below 1 - level where 0 is outside the set
+    # two-sided, that the ratio is 0; below 1 - level where 0 is outside the set
+    p: Float64Array
     top: Float64Array  # N
     bottom: Float64Array  # D
     variance: Float64Array  # of N
@@ -176,7 +180,10 @@ def ratio(
         ([0.0, 1.0], True)
     """
     a, b, m, v, f = np.broadcast_arrays(
-        *(np.asarray(array, dtype=np.float64) for array in (top, bottom, means, variances, dfs))
+        *(
+            np.asarray(array, dtype=np.float64)
+            for array in (top, bottom, means, variances, dfs)
+        )
     )
     parts = np.stack([a * a * v, a * b * v, b * b * v], axis=-1)
     return ratio_of_parts((a * m).sum(axis=-1), (b * m).sum(axis=-1), parts, f, level)
@@ -221,7 +228,11 @@ def ratio_of_parts(
         for _ in range(_ITERATIONS):
             squared = stdtrit(df(t), (1 + level) / 2) ** 2
             # (d² - q² c2) t² - 2 (n d - q² c1) t + (n² - q² c0) <= 0
-            lead, middle, last = d**2 - squared * c2, n * d - squared * c1, n**2 - squared * c0
+            lead, middle, last = (
+                d**2 - squared * c2,
+                n * d - squared * c1,
+                n**2 - squared * c0,
+            )
             root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
             new = np.where(lead > 0, (middle + side * root) / lead, side * np.inf)
             done = np.allclose(new, t, rtol=1e-9, atol=1e-12, equal_nan=True)
@@ -234,7 +245,9 @@ def ratio_of_parts(
     with np.errstate(divide="ignore", invalid="ignore"):
         value = n / d
         freedom = df(np.zeros_like(n))
-        tested = np.clip(2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0)
+        tested = np.clip(
+            2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0
+        )
         tested = np.where((n == 0) & (c0 == 0), 1.0, tested)
         low, high = end(-1), end(1)
     return Ratio(value, low, high, tested, n, d, c0, c1, c2, freedom)

@@ -75,7 +75,9 @@ def _question_id(question: str, classes: tuple[str, ...]) -> int:
     return content_id(question, json.dumps(classes))
 
 
-def add_questions(database: Database, asked: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+def add_questions(
+    database: Database, asked: Iterable[tuple[str, tuple[str, ...]]]
+) -> None:
     """Store questions."""
     rows = [
         (question_id(question, classes), to_text(question), json.dumps(classes))
@@ -94,7 +96,8 @@ def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]
                 found[number] = asked
         except (ValueError, TypeError, RecursionError):  # somebody else wrote it
             continue
-    database.damaged.pop("questions", None)  # what is answered is looked up without them
+    # what is answered is looked up without them
+    database.damaged.pop("questions", None)
     return found
 
 
@@ -124,10 +127,16 @@ class AnswerStore:
             if number in asked:
                 yield StoredAnswer(image, *asked[number], answer, raw)
 
-    def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
+    def get(
+        self, image: str, question: str, classes: Sequence[str]
+    ) -> StoredAnswer | None:
         """Look up one answer."""
         found = self._rows.get((question_id(question, classes), image))
-        return None if found is None else StoredAnswer(image, question, tuple(classes), *found)
+        return (
+            None
+            if found is None
+            else StoredAnswer(image, question, tuple(classes), *found)
+        )
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
         """Store answers; those stored already are skipped."""
@@ -144,7 +153,9 @@ class AnswerStore:
         ]
         with self.database.writing():
             self.database.add_model(*self._model)
-            add_questions(self.database, [(one.question, one.classes) for one in new.values()])
+            add_questions(
+                self.database, [(one.question, one.classes) for one in new.values()]
+            )
             self.database.write("answers", rows)
         self._rows |= {place: (one.answer, one.raw) for place, one in new.items()}
         self._questions |= {question for question, _ in new}

@@ -36,7 +36,9 @@ def row_checksums(
     row_bytes = memoryview(np.ascontiguousarray(rows).data).cast("B")
     k, d = keys.shape[1], rows.shape[1] * rows.itemsize
     sums = [
-        zlib.crc32(row_bytes[i * d : (i + 1) * d], zlib.crc32(key_bytes[i * k : (i + 1) * k]))
+        zlib.crc32(
+            row_bytes[i * d : (i + 1) * d], zlib.crc32(key_bytes[i * k : (i + 1) * k])
+        )
         for i in range(len(keys))
     ]
     return np.array(sums, dtype=np.uint32)

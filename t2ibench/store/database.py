@@ -47,9 +47,22 @@ _EVERY = 1.0  # seconds of work that a loss of power may cost
 _LARGEST = 64 * 2**20  # bytes of one value in a database of somebody else
 _STEPS = 200_000_000  # of SQLite's machine in all questions to such a database
 _NETWORK = {
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "9p", "virtiofs",
-    "afs", "glusterfs", "pvfs2", "orangefs",
-}  # fmt: skip
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "9p",
+    "virtiofs",
+    "afs",
+    "glusterfs",
+    "pvfs2",
+    "orangefs",
+}
 
 
 @contextmanager
@@ -109,12 +122,20 @@ class Database:
         """The rows of a query; none where nothing is stored."""
         with self.lock, self._errors():
             connection = self._open(create=False)
-            return [] if connection is None else connection.execute(query, values).fetchall()
+            return (
+                []
+                if connection is None
+                else connection.execute(query, values).fetchall()
+            )
 
-    def read_checked(self, table: str, where: str = "", *values: Any) -> list[tuple[Any, ...]]:
+    def read_checked(
+        self, table: str, where: str = "", *values: Any
+    ) -> list[tuple[Any, ...]]:
         """The rows of a table whose checksums and types hold, without the checksums."""
         names = columns(table)
-        query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
+        query = (
+            f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
+        )
         places = [names.index(name) for name in key_columns(table)]
         whole = []
         for row in self.read(query, *values):
@@ -127,12 +148,21 @@ class Database:
 
     def texts(self, where: str, *values: Any) -> dict[int, str]:
         """Texts by their identifiers."""
-        texts = {row[0]: of_text(row[1]) for row in self.read_checked("texts", where, *values)}
-        return {number: text for number, text in texts.items() if content_id(text) == number}
+        texts = {
+            row[0]: of_text(row[1])
+            for row in self.read_checked("texts", where, *values)
+        }
+        return {
+            number: text for number, text in texts.items() if content_id(text) == number
+        }
 
     def damage(self) -> str:
         """What was found damaged, in words; it counts as missing. Empty where nothing was."""
-        counts = [f"{table} {len(keys)}" for table, keys in sorted(self.damaged.items()) if keys]
+        counts = [
+            f"{table} {len(keys)}"
+            for table, keys in sorted(self.damaged.items())
+            if keys
+        ]
         but = ", but for labels: import their sheets" if self.damaged["labels"] else ""
         line = (
             f"{shown(self.path, 400)} has damaged rows ({', '.join(counts)}), which count as "
@@ -163,7 +193,9 @@ class Database:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = time.monotonic()
 
-    def write(self, table: str, rows: Iterable[Sequence[Any]], *, keep: bool = False) -> None:
+    def write(
+        self, table: str, rows: Iterable[Sequence[Any]], *, keep: bool = False
+    ) -> None:
         """Store rows with their checksums; one of the same key is replaced, or kept."""
         conflict = "IGNORE" if keep else "REPLACE"
         marks = ", ".join("?" * (len(columns(table)) + 1))
@@ -211,7 +243,9 @@ class Database:
             self._journal = None
             if self._connection is not None:
                 with suppress(sqlite3.Error):
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                    self._connection.execute(
+                        "PRAGMA wal_checkpoint(TRUNCATE)"
+                    ).fetchall()
                 with suppress(sqlite3.Error):
                     self._connection.execute("PRAGMA busy_timeout = 0")
                     self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -279,7 +313,9 @@ class Database:
             raise sqlite3.DatabaseError("it is not a database of t2ibench")
         if version != VERSION:
             if not self._trusted:
-                raise sqlite3.DatabaseError(f"it is of version {version}, not {VERSION}")
+                raise sqlite3.DatabaseError(
+                    f"it is of version {version}, not {VERSION}"
+                )
             raise T2IBenchError(
                 f"{shown(self.path, 400)} is of version {version}; this t2ibench reads {VERSION}.",
                 "Use the t2ibench that made it, or choose another --output-dir.",
@@ -301,7 +337,9 @@ class Database:
             query = "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?"
             found = connection.execute(query, (len(known) + 1,)).fetchall()
             if sorted(found, key=str) != sorted(known, key=str):
-                raise sqlite3.DatabaseError("it has other tables than a database of t2ibench")
+                raise sqlite3.DatabaseError(
+                    "it has other tables than a database of t2ibench"
+                )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -316,10 +354,16 @@ class Database:
             raise BrokenDatabaseError(self.path, error) from error
 
 
-def _may(action: int, name: str | None, _: str | None, place: str | None, by: str | None) -> int:
+def _may(
+    action: int, name: str | None, _: str | None, place: str | None, by: str | None
+) -> int:
     """Of a stranger's database, the known tables are read, and nothing else is done."""
     known = name in {*TABLES, "sqlite_master", "sqlite_schema"}
-    plain = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA}
+    plain = action in {
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_PRAGMA,
+    }
     reads = action == sqlite3.SQLITE_READ and known and place in {"main", None}
     return sqlite3.SQLITE_OK if (plain or reads) and by is None else sqlite3.SQLITE_DENY
 
@@ -333,9 +377,11 @@ def _connection(path: Path, how: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     for pragma in (
-        "trusted_schema = OFF", "cell_size_check = ON", "synchronous = NORMAL",
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+        "synchronous = NORMAL",
         "cache_size = -65536",
-    ):  # fmt: skip
+    ):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
@@ -402,7 +448,9 @@ def is_on_network(folder: Path) -> bool:
     best, kind = "", ""
     with suppress(OSError, ValueError, RuntimeError):  # the last for links in a circle
         where = f"{folder.resolve()}/"
-        for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+        for line in (
+            Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+        ):
             before, _, after = line.partition(" - ")
             mount = before.split()[4].replace("\\040", " ").rstrip("/") + "/"
             if where.startswith(mount) and len(mount) >= len(best):
@@ -420,7 +468,9 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
     with closing(_connection(new, "mode=rw")) as target:
         for table in TABLES:
             target.execute("BEGIN")
-            kept[table] = sum(_copy(path, target, table, order) for order in ("ASC", "DESC"))
+            kept[table] = sum(
+                _copy(path, target, table, order) for order in ("ASC", "DESC")
+            )
             target.execute("COMMIT")
     with suppress(sqlite3.Error), closing(_connection(path, "mode=rw")) as old:
         old.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -438,7 +488,9 @@ def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int
     damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)
     with suppress(*damaged), closing(_connection(path, "mode=rw")) as source:
         for row in source.execute(f"SELECT * FROM {table} ORDER BY {names}"):
-            insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})"
+            insert = (
+                f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})"
+            )
             copied += target.execute(insert, row).rowcount
     return copied
 

@@ -10,7 +10,8 @@ from t2ibench.arrays import Float32Array
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.pixels import brightness, looks_like_one
 
-REPEATED = "repeated"  # the status of an image that shows what an earlier one of its prompt shows
+# the status of an image that shows what an earlier one of its prompt shows
+REPEATED = "repeated"
 _REASON = "the same picture as an earlier image of the prompt"
 
 
@@ -18,7 +19,8 @@ _REASON = "the same picture as an earlier image of the prompt"
 class _Prompt:
     attempts: list[Attempt | None] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
-    looks: dict[int, list[Float32Array]] = field(default_factory=dict)  # by their brightness
+    # by their brightness
+    looks: dict[int, list[Float32Array]] = field(default_factory=dict)
 
 
 class DistinctImages:
@@ -45,7 +47,11 @@ class DistinctImages:
         known = self._prompts.setdefault(prompt, _Prompt())
         while len(known.attempts) < n:
             attempt = self._images.get(prompt, len(known.attempts))
-            if attempt is not None and attempt.status == "ok" and self._repeats(attempt, known):
+            if (
+                attempt is not None
+                and attempt.status == "ok"
+                and self._repeats(attempt, known)
+            ):
                 attempt = replace(attempt, status=REPEATED, reason=_REASON)
             known.attempts.append(attempt)
         return known.attempts

@@ -21,11 +21,15 @@ from t2ibench.store.schema import blob_checksum, content_id
 
 Kind = Literal["images", "texts"]
 KINDS: tuple[Kind, ...] = ("images", "texts")
-_ROW_BITS = 32  # of a place, which is the number of a part and the number of a row in it
+# of a place, which is the number of a part and the number of a row in it
+_ROW_BITS = 32
 _HELD = 160  # parts; a run of 40,000 images of width 768 stays in memory
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
-_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "float32": np.dtype("<f4"),
+    "float16": np.dtype("<f2"),
+}
 _Rows = npt.NDArray[np.floating[Any]]
 
 
@@ -61,7 +65,11 @@ class EvidenceStore:
     """
 
     def __init__(
-        self, database: Database, name: str, fingerprint: str, embeds_images: bool = True
+        self,
+        database: Database,
+        name: str,
+        fingerprint: str,
+        embeds_images: bool = True,
     ) -> None:
         self.database, self.name = database, name
         self.fingerprint, self.embeds_images = fingerprint, embeds_images
@@ -89,19 +97,25 @@ class EvidenceStore:
     def _index(self, part: int) -> None:
         """Make a part known, or note that it is damaged."""
         found = self.database.read(
-            "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
+            "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
+            part,
         )
         if not found:
-            raise BrokenDatabaseError(self.database.path, "an index names a row that is not there")
+            raise BrokenDatabaseError(
+                self.database.path, "an index names a row that is not there"
+            )
         ((kind, width, dtype, keys, data, sums, crc),) = found
         types = (type(keys), type(data), type(sums), type(width))
         n = len(keys) // _KEY if types == (bytes, bytes, bytes, int) else 0
         size = _TYPES[dtype].itemsize if dtype in _TYPES else 0
         if (
-            kind in self._places and n and size and width == self._width
+            kind in self._places
+            and n
+            and size
+            and width == self._width
             and (len(data), len(sums)) == (n * width * size, 4 * n)
             and crc == blob_checksum(keys, data, sums)
-        ):  # fmt: skip
+        ):
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(n, width)
             if not off_length(rows, may_lack=True).any():
                 self._add(part, kind, keys, rows, np.frombuffer(sums, dtype="<u4"))
@@ -109,7 +123,12 @@ class EvidenceStore:
         self.database.damaged["embeddings"].add((part,))
 
     def _add(
-        self, part: int, kind: Kind, keys: bytes, rows: _Rows, sums: npt.NDArray[np.uint32]
+        self,
+        part: int,
+        kind: Kind,
+        keys: bytes,
+        rows: _Rows,
+        sums: npt.NDArray[np.uint32],
     ) -> None:
         """Make a part known; what is embedded again replaces what was there."""
         self._sums[part] = sums
@@ -161,10 +180,15 @@ class EvidenceStore:
         rows = self._held.pop(part, None)
         if rows is None:
             found = self.database.read(
-                "SELECT width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
+                "SELECT width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
+                part,
             )
             stored = self._sums[part].tobytes()
-            if not found or found[0][4] != stored or found[0][5] != blob_checksum(*found[0][2:5]):
+            if (
+                not found
+                or found[0][4] != stored
+                or found[0][5] != blob_checksum(*found[0][2:5])
+            ):
                 raise T2IBenchError(
                     f"{self.database.path} was changed while it was in use.",
                     "Run the command again.",
@@ -191,11 +215,17 @@ class EvidenceStore:
         return self._width
 
     def add(
-        self, kind: Kind, keys: Sequence[str], embeddings: Float32Array, dtype: str = "float32"
+        self,
+        kind: Kind,
+        keys: Sequence[str],
+        embeddings: Float32Array,
+        dtype: str = "float32",
     ) -> None:
         """Store embeddings, shape (n, d), as one part; in half precision for a submission."""
         rows = np.ascontiguousarray(embeddings, dtype=_TYPES[dtype])
-        raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), _KEY)
+        raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(
+            len(keys), _KEY
+        )
         sums = row_checksums(raw, rows)
         blobs = (raw.tobytes(), rows.tobytes(), sums.astype("<u4").tobytes())
         with self.database.writing():
@@ -203,8 +233,13 @@ class EvidenceStore:
             self.database.execute(
                 "INSERT INTO embeddings(model, kind, width, dtype, keys, rows, sums, crc) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                self._id, kind, rows.shape[1], dtype, *blobs, blob_checksum(*blobs),
-            )  # fmt: skip
+                self._id,
+                kind,
+                rows.shape[1],
+                dtype,
+                *blobs,
+                blob_checksum(*blobs),
+            )
             ((part,),) = self.database.read("SELECT last_insert_rowid()")
         self._width = rows.shape[1]
         self._add(part, kind, blobs[0], rows, sums)

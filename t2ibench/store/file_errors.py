@@ -31,7 +31,10 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
     if error.errno == errno.EISDIR:
         return "it is a folder, where a file is expected", "Move the folder away."
     words = error.strerror or first_line(error)
-    return f"{words[:1].lower()}{words[1:]}", "Choose another place, or change its permissions."
+    return (
+        f"{words[:1].lower()}{words[1:]}",
+        "Choose another place, or change its permissions.",
+    )
 
 
 def _in_the_way(path: Path) -> tuple[str, str] | None:
@@ -39,14 +42,24 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
     try:
         for part in (*reversed(path.parents), path):
             if part.is_symlink() and not part.exists():
-                return f"'{shown(part, _WIDTH)}' is a link that leads nowhere", "Remove the link."
+                return (
+                    f"'{shown(part, _WIDTH)}' is a link that leads nowhere",
+                    "Remove the link.",
+                )
             if part != path and part.exists() and not part.is_dir():
-                return (f"'{shown(part, _WIDTH)}' is a file, not a folder", "Choose another place.")
+                return (
+                    f"'{shown(part, _WIDTH)}' is a file, not a folder",
+                    "Choose another place.",
+                )
         if not path.is_absolute():
             Path.cwd()
     except FileNotFoundError:
         return "the current folder has been deleted", "Go to a folder that exists (cd)."
-    except (OSError, ValueError, RuntimeError):  # Python before 3.13 raises the last for loops
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ):  # Python before 3.13 raises the last for loops
         return None
     return None
 
@@ -68,7 +81,10 @@ def disk_errors(path: Path) -> Iterator[None]:
         if isinstance(error, OSError):
             reason, advice = why(error, path)
         elif isinstance(error, UnicodeEncodeError) or "null" in str(error):
-            reason, advice = "no file of this system has such a name", "Choose another name."
+            reason, advice = (
+                "no file of this system has such a name",
+                "Choose another name.",
+            )
         else:
             raise
         raise T2IBenchError(f"{where} cannot be written: {reason}.", advice) from error
@@ -81,17 +97,23 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     with suppress(OSError, ValueError):
         # It could be read for ever; pipes of a shell are none.
         if path.is_char_device() or path.is_block_device():
-            raise T2IBenchError(f"{where} cannot be read: it is no ordinary file.", hint)
+            raise T2IBenchError(
+                f"{where} cannot be read: it is no ordinary file.", hint
+            )
     try:
         yield
     except T2IBenchError:
         raise
     except UnicodeDecodeError:
         line = _undecodable_line(path)
-        raise T2IBenchError(f"{where}{line} is not UTF-8 text.", "Save it as UTF-8.") from None
+        raise T2IBenchError(
+            f"{where}{line} is not UTF-8 text.", "Save it as UTF-8."
+        ) from None
     except _UNREADABLE as error:
         reason, advice = why_unreadable(error, path)
-        raise T2IBenchError(f"{where} cannot be read: {reason}.", advice or hint) from None
+        raise T2IBenchError(
+            f"{where} cannot be read: {reason}.", advice or hint
+        ) from None
 
 
 def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:

@@ -16,14 +16,18 @@ from t2ibench.store.files import natural_key
 
 _WRITTEN = {".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff"}
 # Further endings of formats that Pillow always reads: Windows and Chrome write .jfif and .pjpeg.
-IMAGE_SUFFIXES = frozenset(_WRITTEN | {".jpe", ".jfif", ".jif", ".pjpeg", ".pjp", ".dib", ".apng"})
+IMAGE_SUFFIXES = frozenset(
+    _WRITTEN | {".jpe", ".jfif", ".jif", ".pjpeg", ".pjp", ".dib", ".apng"}
+)
 # What lies beside images and is not meant to be one.
 _BESIDE_WORDS = (
     ".csv .tsv .tab .xlsx .xlsm .xls .ods .json .jsonl .ndjson .txt .md .yaml .yml .xml .html "
     ".htm .pdf .log .ini .toml .py .ipynb .sh .zip .db .npy .npz .parquet .safetensors"
 )
 _BESIDE = frozenset(_BESIDE_WORDS.split())
-_HIDDEN = frozenset({"thumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "icon\r"})
+_HIDDEN = frozenset(
+    {"thumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "icon\r"}
+)
 # A path of another machine: from the root, from a drive, a share of a network, or an address.
 _ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]*://)")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^?#]*")
@@ -74,7 +78,11 @@ def left_out_line(paths: Iterable[Path]) -> str | None:
     endings: Counter[str] = Counter()
     for path in paths:
         suffix = path.suffix.lower()
-        if suffix not in IMAGE_SUFFIXES and suffix not in _BESIDE and not is_hidden(path.name):
+        if (
+            suffix not in IMAGE_SUFFIXES
+            and suffix not in _BESIDE
+            and not is_hidden(path.name)
+        ):
             endings[suffix] += 1
     if not endings:
         return None
@@ -179,7 +187,9 @@ def _ends(name: str) -> Iterator[str]:
     if address is not None:
         name = unquote(address[0])
     if _ABSOLUTE.match(name):
-        parts = [part for part in name.replace("\\", "/").split("/") if part and part != ".."]
+        parts = [
+            part for part in name.replace("\\", "/").split("/") if part and part != ".."
+        ]
         for start in range(1, len(parts)):
             yield "/".join(parts[start:])
 

@@ -58,16 +58,21 @@ def _fsync(descriptor: int) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}:  # some network disks
+        # some network disks
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}:
             raise
 
 
 def temporary_beside(path: Path) -> Path:
     """A name for a file that becomes `path`; a run removes those of killed processes."""
-    return path.with_name(f".{path.name[:40]}.{_HOST}.{os.getpid()}.{next(_counter)}.tmp")
+    return path.with_name(
+        f".{path.name[:40]}.{_HOST}.{os.getpid()}.{next(_counter)}.tmp"
+    )
 
 
-def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bool = True) -> None:
+def write_atomically(
+    path: Path, write: Callable[[Path], object], *, durable: bool = True
+) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it."""
     if not path.name:
         raise T2IBenchError(
@@ -98,13 +103,17 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     write_atomically(
         path,
-        lambda temporary: temporary.write_text(text, encoding="utf-8", errors=UNWRITABLE),
+        lambda temporary: temporary.write_text(
+            text, encoding="utf-8", errors=UNWRITABLE
+        ),
     )
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write a file atomically."""
-    write_atomically(path, lambda temporary: temporary.write_bytes(data), durable=durable)
+    write_atomically(
+        path, lambda temporary: temporary.write_bytes(data), durable=durable
+    )
 
 
 def remove_abandoned(folder: Path) -> int:
@@ -118,7 +127,8 @@ def remove_abandoned(folder: Path) -> int:
         if found is None:
             continue
         path = Path(root, name)
-        with suppress(OSError):  # its writer has finished it, or somebody else removed it
+        # its writer has finished it, or somebody else removed it
+        with suppress(OSError):
             dead = found[1] == _HOST and not is_running(int(found[2]))
             if dead or time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()

@@ -95,11 +95,13 @@ def absent_files(root: Path, files: Iterable[str]) -> set[str]:
 class StoredImage:
     """One image."""
 
-    place: Path | str  # made a path when it is used: a million images are described in seconds
+    # made a path when it is used: a million images are described in seconds
+    place: Path | str
     sha256: str  # of the file as it was when it was stored
     prompt: str
     index: int
-    content: bytes | None = field(default=None, kw_only=True)  # of a file on another machine
+    # of a file on another machine
+    content: bytes | None = field(default=None, kw_only=True)
 
     @property
     def path(self) -> Path:
@@ -111,7 +113,9 @@ class StoredImage:
         try:
             data = self.path.read_bytes() if self.content is None else self.content
         except OSError as error:
-            raise UnreadableImageError(error.strerror or type(error).__name__) from error
+            raise UnreadableImageError(
+                error.strerror or type(error).__name__
+            ) from error
         if hashlib.sha256(data).hexdigest() != self.sha256:
             raise UnreadableImageError("it has changed since it was stored")
         return data
@@ -126,7 +130,8 @@ def image_files(folder: Path) -> list[Path]:
     return sorted(
         path
         for path in folder.rglob("*")
-        if is_image_file(path) and not any(map(is_hidden, path.relative_to(folder).parts))
+        if is_image_file(path)
+        and not any(map(is_hidden, path.relative_to(folder).parts))
     )
 
 
@@ -140,7 +145,8 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-LOOKS = ("look", "1")  # what `pixels.look` gives of images is stored like embeddings by it
+# what `pixels.look` gives of images is stored like embeddings by it
+LOOKS = ("look", "1")
 
 
 class ImageStore:
@@ -173,7 +179,9 @@ class ImageStore:
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
             known = self._rows.get((text, index))
-            if not is_sound(status, sha256, file) or (known and RANK[status] < RANK[known.status]):
+            if not is_sound(status, sha256, file) or (
+                known and RANK[status] < RANK[known.status]
+            ):
                 continue
             reason = None if reason is None else of_text(reason)
             revised = None if revised is None else of_text(revised)
@@ -199,7 +207,9 @@ class ImageStore:
         """
         found = self._rows.get((content_id(prompt), index))
         # The row of its prompt may be damaged.
-        return found and (found if found.prompt == prompt else replace(found, prompt=prompt))
+        return found and (
+            found if found.prompt == prompt else replace(found, prompt=prompt)
+        )
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
@@ -234,10 +244,15 @@ class ImageStore:
         """The image that an attempt gave, as a file."""
         assert attempt.sha256 is not None
         return StoredImage(
-            f"{self._base}/{attempt.file}", attempt.sha256, attempt.prompt, attempt.index
+            f"{self._base}/{attempt.file}",
+            attempt.sha256,
+            attempt.prompt,
+            attempt.index,
         )
 
-    def add_image(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
+    def add_image(
+        self, prompt: str, index: int, seed: int, data: bytes, suffix: str
+    ) -> Attempt:
         """Write the file of an image; `record` makes it known."""
         key = image_key(self.fingerprint, prompt, index)
         file = f"{key[:2]}/{key}{suffix}"
@@ -255,7 +270,9 @@ class ImageStore:
             self._named |= new
 
     def record(
-        self, attempts: Iterable[Attempt], looks: Mapping[str, Float32Array] | None = None
+        self,
+        attempts: Iterable[Attempt],
+        looks: Mapping[str, Float32Array] | None = None,
     ) -> None:
         """Store attempts; an earlier one at the same image is kept."""
         new: dict[tuple[int, int], Attempt] = {}
@@ -268,10 +285,17 @@ class ImageStore:
                 new[place] = made
             rows.append(
                 (
-                    self._generator, *place, made.tries, made.seed, made.status, made.sha256,
-                    made.file, to_text(made.reason), to_text(made.revised_prompt),
+                    self._generator,
+                    *place,
+                    made.tries,
+                    made.seed,
+                    made.status,
+                    made.sha256,
+                    made.file,
+                    to_text(made.reason),
+                    to_text(made.revised_prompt),
                 )
-            )  # fmt: skip
+            )
         with self.database.writing():
             self.database.add_model(*self._model)
             self.name([attempt.prompt for attempt in new.values()])
@@ -282,4 +306,6 @@ class ImageStore:
                 self.looks.add("images", unseen, seen, dtype="float16")
         self._rows |= new
         if self._absent is not None:
-            self._absent -= {attempt.file for attempt in new.values() if attempt.file is not None}
+            self._absent -= {
+                attempt.file for attempt in new.values() if attempt.file is not None
+            }

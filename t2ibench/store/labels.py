@@ -66,13 +66,16 @@ class LabelStore:
 
     def _refresh(self) -> None:
         rows = self.database.read_checked("labels")
-        asked = read_questions(self.database)  # afterwards: a label comes with its question
+        # afterwards: a label comes with its question
+        asked = read_questions(self.database)
         self._labels = sorted(
             Label(*asked[number], image, of_text(labeller), of_text(answer))
             for number, image, labeller, answer in rows
             if number in asked
         )
-        self.database.damaged["labels"] |= {row[:3] for row in rows if row[0] not in asked}
+        self.database.damaged["labels"] |= {
+            row[:3] for row in rows if row[0] not in asked
+        }
         self._by_image: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
         for label in self._labels:
             where = (label.question, label.classes, label.image)
@@ -89,14 +92,18 @@ class LabelStore:
         new = list(labels)
         rows = [
             (
-                question_id(label.question, label.classes), label.image, to_text(label.labeller),
+                question_id(label.question, label.classes),
+                label.image,
+                to_text(label.labeller),
                 to_text(label.answer),
             )
             for label in new
-        ]  # fmt: skip
+        ]
         with self.database.writing():
             self.database.remove("labels", self.database.damaged.pop("labels", ()))
-            add_questions(self.database, [(label.question, label.classes) for label in new])
+            add_questions(
+                self.database, [(label.question, label.classes) for label in new]
+            )
             self.database.write("labels", rows)
         self._refresh()
 
@@ -104,7 +111,9 @@ class LabelStore:
         """Every label, sorted."""
         return list(self._labels)
 
-    def votes(self, image: str, question: str, classes: Sequence[str]) -> dict[str, str]:
+    def votes(
+        self, image: str, question: str, classes: Sequence[str]
+    ) -> dict[str, str]:
         """Person to answer about one image (see `store.people.Votes`)."""
         return dict(self._by_image.get((question, tuple(classes), image), {}))
 

@@ -54,8 +54,13 @@ def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
                     who = shown(note.read_text(encoding="utf-8"), 200)
                 notices.say(f"{folder} is in use: waiting for {who}.")
             lock.acquire(poll_interval=0.02)
-    except (OSError, ValueError, NotImplementedError) as error:  # ValueError: no name of a file
-        if notices is not None and folder.is_dir():  # else writing into it says so itself
+    except (
+        OSError,
+        ValueError,
+        NotImplementedError,
+    ) as error:  # ValueError: no name of a file
+        # else writing into it says so itself
+        if notices is not None and folder.is_dir():
             why = getattr(error, "strerror", None) or first_line(error)
             notices.warn(
                 f"{folder} cannot be locked ({why}): commands that work on it at the same time may "

@@ -23,7 +23,9 @@ _UNKNOWN = "unknown"  # see `methods.core.evidence.UNKNOWN`
 class Votes(Protocol):
     """What each of several people answered."""
 
-    def votes(self, image: str, question: str, classes: Sequence[str]) -> Mapping[str, str]:
+    def votes(
+        self, image: str, question: str, classes: Sequence[str]
+    ) -> Mapping[str, str]:
         """Person to answer about one image."""
         ...
 
@@ -50,23 +52,36 @@ class PeopleStore:
         self.name = name
         self._people = {person_of(judge): store for judge, store in people.items()}
 
-    def votes(self, image: str, question: str, classes: Sequence[str]) -> dict[str, str]:
+    def votes(
+        self, image: str, question: str, classes: Sequence[str]
+    ) -> dict[str, str]:
         """Person to answer about one image."""
         answers = {
-            name: store.get(image, question, classes) for name, store in self._people.items()
+            name: store.get(image, question, classes)
+            for name, store in self._people.items()
         }
-        return {name: answer.answer for name, answer in answers.items() if answer is not None}
+        return {
+            name: answer.answer
+            for name, answer in answers.items()
+            if answer is not None
+        }
 
     def answers_about(self, question: str, classes: Sequence[str]) -> bool:
         """Whether anybody answered a question about any image."""
-        return any(store.answers_about(question, classes) for store in self._people.values())
+        return any(
+            store.answers_about(question, classes) for store in self._people.values()
+        )
 
-    def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
+    def get(
+        self, image: str, question: str, classes: Sequence[str]
+    ) -> StoredAnswer | None:
         """The answer that counts, if anybody gave one."""
         votes = self.votes(image, question, classes)
         if not votes:
             return None
-        return StoredAnswer(image, question, tuple(classes), counted_answer(votes.values()))
+        return StoredAnswer(
+            image, question, tuple(classes), counted_answer(votes.values())
+        )
 
 
 def person_of(judge: str) -> str:

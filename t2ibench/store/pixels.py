@@ -56,7 +56,13 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
             return as_rgb(ImageOps.exif_transpose(image))
     except UnreadableImageError:
         raise
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        Image.DecompressionBombError,
+    ) as error:
         raise UnreadableImageError(
             f"it cannot be read as an image ({type(error).__name__})"
         ) from error
@@ -117,7 +123,9 @@ def look(image: Image) -> Float32Array:
     small = as_rgb(image).resize((64, 64), images.Resampling.BOX).convert("YCbCr")
     levels = np.asarray(small, dtype=np.float64) / 255
     cells = [
-        levels[..., channel].reshape(side, 64 // side, side, 64 // side).mean(axis=(1, 3))
+        levels[..., channel]
+        .reshape(side, 64 // side, side, 64 // side)
+        .mean(axis=(1, 3))
         for channel, side in enumerate((_FINE, _COARSE, _COARSE))
     ]
     row = np.concatenate([cell.ravel() for cell in cells]) / math.sqrt(_CELLS)
@@ -131,7 +139,9 @@ def brightness(row: Float32Array) -> int:
 
 def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
     """Whether a row of `look` is that of one of others, shape (n, 265), but for re-encoding."""
-    apart = abs(others - row)[:, :_CELLS].max(axis=1, initial=0.0) * math.sqrt(_CELLS) * 255
+    apart = (
+        abs(others - row)[:, :_CELLS].max(axis=1, initial=0.0) * math.sqrt(_CELLS) * 255
+    )
     return bool((apart <= _LEVELS).any())
 
 

@@ -37,13 +37,17 @@ class RewriteStore:
             rewritten, reason = (None if one is None else of_text(one) for one in texts)
             if status in _STATUSES and (status != "ok" or rewritten is not None):
                 index = None if number == _ALL else number
-                found = StoredRewriting(prompts.get(text, ""), index, status, rewritten, reason)
+                found = StoredRewriting(
+                    prompts.get(text, ""), index, status, rewritten, reason
+                )
                 self._rows[text, number] = found
 
     def __iter__(self) -> Iterator[StoredRewriting]:
         """The rewritings of prompts that are known, by prompt and number."""
         known = [(one.prompt, place) for place, one in self._rows.items()]
-        places = [place for prompt, place in sorted(known) if content_id(prompt) == place[0]]
+        places = [
+            place for prompt, place in sorted(known) if content_id(prompt) == place[0]
+        ]
         return (self._rows[place] for place in places)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
@@ -65,7 +69,13 @@ class RewriteStore:
             if not self.is_done(one.prompt, one.index)
         }
         rows = [
-            (self._rewriter, *place, one.status, to_text(one.rewritten), to_text(one.reason))
+            (
+                self._rewriter,
+                *place,
+                one.status,
+                to_text(one.rewritten),
+                to_text(one.reason),
+            )
             for place, one in new.items()
         ]
         with self.database.writing():

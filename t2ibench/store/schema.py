@@ -63,7 +63,9 @@ def declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(TABLES[table])
         rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
-    return tuple((name, kind, not (needed or key), key) for _, name, kind, needed, _, key in rows)
+    return tuple(
+        (name, kind, not (needed or key), key) for _, name, kind, needed, _, key in rows
+    )
 
 
 @cache

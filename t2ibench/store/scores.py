@@ -41,7 +41,9 @@ class ScoreStore:
         found = {}
         for task, inputs, result, samples, influences, crc in rows:
             try:
-                score = StoredScore(of_text(result), of_text(samples), bytes(influences))
+                score = StoredScore(
+                    of_text(result), of_text(samples), bytes(influences)
+                )
                 if crc == _checksum(task, inputs, score):
                     found[task] = score
             except (TypeError, AttributeError):  # somebody else wrote something else
@@ -57,8 +59,11 @@ class ScoreStore:
             "VALUES (?, ?, 0, ?, ?, ?, ?) ON CONFLICT(task, inputs) DO UPDATE SET "
             "result = excluded.result, samples = excluded.samples, "
             "influences = excluded.influences, crc = excluded.crc",
-            task, inputs, *row, crc,
-        )  # fmt: skip
+            task,
+            inputs,
+            *row,
+            crc,
+        )
 
     def publish(self, inputs: Mapping[str, str], tasks: set[str]) -> None:
         """Note which scores results.json has now, and drop what is of no use any more.
@@ -70,11 +75,17 @@ class ScoreStore:
                 self.database.execute(
                     "DELETE FROM scores WHERE task = ? AND inputs <> ?", task, digest
                 )
-                self.database.execute("UPDATE scores SET current = 1 WHERE task = ?", task)
-            for (task,) in self.database.read("SELECT DISTINCT task FROM scores WHERE current"):
+                self.database.execute(
+                    "UPDATE scores SET current = 1 WHERE task = ?", task
+                )
+            for (task,) in self.database.read(
+                "SELECT DISTINCT task FROM scores WHERE current"
+            ):
                 if task not in tasks:
                     self.database.execute("DELETE FROM scores WHERE task = ?", task)
-            self.database.execute("DELETE FROM scores WHERE NOT current AND inputs LIKE 'once %'")
+            self.database.execute(
+                "DELETE FROM scores WHERE NOT current AND inputs LIKE 'once %'"
+            )
 
 
 def _checksum(task: str, inputs: str, score: StoredScore) -> int:

@@ -51,7 +51,9 @@ def _expected(kind: str, value: Any, item: Any) -> str:
     elif kind == "too_long":
         text = f"expected at most {item['ctx']['max_length']} items, found {len(value)}"
     elif kind == "string_pattern_mismatch":
-        text = f"'{shown(value)}' may only have lower-case letters, digits and underscores"
+        text = (
+            f"'{shown(value)}' may only have lower-case letters, digits and underscores"
+        )
     elif kind in _KINDS:
         text = f"{_KINDS[kind]}, found {'nothing' if value is None else _found(value)}"
     return text

@@ -46,7 +46,9 @@ class TaskIndex:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             lists = path.parent.name == "stimuli"
             whole, what = (
-                (path.parent.parent, "tasks beside it are") if lists else (path, "file is")
+                (path.parent.parent, "tasks beside it are")
+                if lists
+                else (path, "file is")
             )
             command = f"t2ibench validate {shlex.quote(str(whole))}"
             lines.append(
@@ -85,7 +87,9 @@ class TaskIndex:
                 from t2ibench.methods.core.describe import listed
 
                 files = listed(list(map(str, self.broken)), 1)
-                also = f"; {files} could not be used, because of errors" if files else ""
+                also = (
+                    f"; {files} could not be used, because of errors" if files else ""
+                )
                 raise T2IBenchError(
                     f"Unknown task, group or tag '{shown(pattern)}'.{did_you_mean(pattern, names)}",
                     f"`t2ibench ls tasks` lists them{also}.",
@@ -96,7 +100,11 @@ class TaskIndex:
     def _match(self, pattern: str) -> list[str]:
         if pattern in RESERVED:
             extended = pattern == "extended"
-            return [name for name, task in self.tasks.items() if task.spec.extended == extended]
+            return [
+                name
+                for name, task in self.tasks.items()
+                if task.spec.extended == extended
+            ]
         if pattern.startswith("tag:"):
             return self.tags.get(pattern.removeprefix("tag:"), [])
         if _GLOB.search(pattern) and len(pattern) <= _LONGEST:
@@ -110,7 +118,11 @@ def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
     """Tasks whose id is also the name of a group of other tasks."""
     index = TaskIndex({task.id: task for task in tasks})
     return [
-        Problem(task.path, task.line, f"the id '{name}' is also that of a group; choose another")
+        Problem(
+            task.path,
+            task.line,
+            f"the id '{name}' is also that of a group; choose another",
+        )
         for name, ids in index.groups.items()
         if (task := index.tasks.get(name)) is not None and set(ids) != {name}
     ]
@@ -121,7 +133,9 @@ def build_index(
 ) -> tuple[TaskIndex, list[Problem]]:
     """Load the bundled tasks and those of further folders."""
     first_root = shipped_tasks(include_paths)
-    roots = list({root.resolve(): root for root in (first_root, *include_paths)}.values())
+    roots = list(
+        {root.resolve(): root for root in (first_root, *include_paths)}.values()
+    )
     library = library_for(roots)
     problems = list(library.problems)
     tasks: dict[str, LoadedTask] = {}
@@ -129,7 +143,9 @@ def build_index(
     for root in roots:
         loaded, complaints = load_folder(root, library)
         problems += complaints
-        unsure = [one for one in library.problems if one.path.parent == root / "stimuli"]
+        unsure = [
+            one for one in library.problems if one.path.parent == root / "stimuli"
+        ]
         if unsure:  # which words its tasks mean cannot be known
             broken |= {path: list(unsure) for path in task_files(root)}
             continue
@@ -143,7 +159,9 @@ def build_index(
                 continue
             tasks[task.id] = task
     problems += shadowed(tasks.values())
-    ordered = sorted(tasks.values(), key=lambda task: (task.group, natural_key(task.id)))
+    ordered = sorted(
+        tasks.values(), key=lambda task: (task.group, natural_key(task.id))
+    )
     for problem in problems:
         if not problem.warning:
             broken.setdefault(problem.path, []).append(problem)
@@ -192,7 +210,13 @@ def load_tasks(
     return tasks
 
 
-def specs_of(hashes: Mapping[str, str], include_paths: Sequence[Path] = ()) -> dict[str, BaseTask]:
+def specs_of(
+    hashes: Mapping[str, str], include_paths: Sequence[Path] = ()
+) -> dict[str, BaseTask]:
     """The task files of results, as far as they are at hand and unchanged."""
     index, _ = build_index([path for path in include_paths if path.is_dir()])
-    return {name: task.spec for name, task in index.tasks.items() if hashes.get(name) == task.hash}
+    return {
+        name: task.spec
+        for name, task in index.tasks.items()
+        if hashes.get(name) == task.hash
+    }

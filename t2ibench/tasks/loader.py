@@ -13,13 +13,20 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, first_line, shown
+from t2ibench.errors import (
+    T2IBenchError,
+    TaskFileError,
+    did_you_mean,
+    first_line,
+    shown,
+)
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
 from t2ibench.tasks.explain import explain
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 
-RESERVED = ("all", "extended")  # what --tasks takes beside the names of tasks, groups and tags
+# what --tasks takes beside the names of tasks, groups and tags
+RESERVED = ("all", "extended")
 _NOT_SCORED = {
     "title",
     "description",
@@ -110,7 +117,9 @@ def task_hash(spec: BaseTask) -> str:
     # Of captions that were given only they count, not from which file they came.
     beside = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
     content = spec.model_dump(mode="json", exclude=beside)
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        content, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -127,7 +136,10 @@ def read_library(roots: Iterable[Path]) -> Library:
             stimuli = _validate(StimuliFile, document, {}, library.problems)
             if stimuli is None:
                 continue
-            for kind, names in (("lists", stimuli.lists), ("references", stimuli.references)):
+            for kind, names in (
+                ("lists", stimuli.lists),
+                ("references", stimuli.references),
+            ):
                 for name in names:
                     if name in owners:
                         message = f"the name '{shown(name)}' is already used in {owners[name]}"
@@ -135,25 +147,35 @@ def read_library(roots: Iterable[Path]) -> Library:
                     owners[name] = path
             for name, words in stimuli.lists.items():
                 library.problems += _list_problems(name, words, document)
-                library.lists.setdefault(name, words)  # a clash must not change others' tasks
+                # a clash must not change others' tasks
+                library.lists.setdefault(name, words)
             for name, table in stimuli.references.items():
                 library.references.setdefault(name, dict(table.shares))
     return library
 
 
-def _list_problems(name: str, words: Sequence[str], document: Document) -> Iterator[Problem]:
+def _list_problems(
+    name: str, words: Sequence[str], document: Document
+) -> Iterator[Problem]:
     seen = set()
     for number, word in enumerate(words):
         at: Location = ("lists", name, number)
         if not word.strip() or word != word.strip():
-            yield document.problem(at, f"'{shown(word)}' is empty or has spaces around it")
+            yield document.problem(
+                at, f"'{shown(word)}' is empty or has spaces around it"
+            )
         if word in seen:
-            yield document.problem(at, f"'{shown(word)}' is in the list '{shown(name)}' twice")
+            yield document.problem(
+                at, f"'{shown(word)}' is in the list '{shown(name)}' twice"
+            )
         seen.add(word)
 
 
 def _validate(
-    model: type[Any], document: Document, context: dict[str, Any], problems: list[Problem]
+    model: type[Any],
+    document: Document,
+    context: dict[str, Any],
+    problems: list[Problem],
 ) -> Any:
     if not isinstance(document.data, dict):
         problems.append(document.problem((), "expected a mapping of keys to values"))
@@ -162,7 +184,10 @@ def _validate(
         return model.model_validate(document.data, context=context)
     except ValidationError as error:
         for item in error.errors(include_url=False):
-            if item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"]:
+            if (
+                item["type"] == "too_short"
+                and len(item["input"]) >= item["ctx"]["min_length"]
+            ):
                 continue  # its entries are wrong, and have lines of their own
             problems.append(document.problem(item["loc"], explain(item, model)))
     return None
@@ -176,26 +201,36 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
         found.append(document.problem(("id",), message))
     try:
         return found + [
-            document.problem(finding.at, finding.message, finding.warning, finding.stops_run)
+            document.problem(
+                finding.at, finding.message, finding.warning, finding.stops_run
+            )
             for finding in method_of(task).check(task)
             if finding.kind not in task.expected_warnings
         ]
-    except Exception as error:  # a defect of one method must not hide what is wrong elsewhere
+    except (
+        Exception
+    ) as error:  # a defect of one method must not hide what is wrong elsewhere
         message = f"the method's own check failed with {type(error).__name__}: {first_line(error)}"
         return [*found, document.problem(("method",), message)]
 
 
-def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
+def load_file(
+    path: Path, root: Path, library: Library
+) -> tuple[LoadedTask | None, list[Problem]]:
     """Read, validate and check one task file."""
     document = read_yaml(path)
     problems = list(document.problems)
     if problems or not isinstance(document.data, dict):
         if not problems:
-            problems.append(document.problem((), "expected a mapping of keys to values"))
+            problems.append(
+                document.problem((), "expected a mapping of keys to values")
+            )
         return None, problems
     method = document.data.get("method")
     if not isinstance(method, str) or method not in METHODS:
-        unknown = f"unknown method '{shown(method)}'.{did_you_mean(str(method), METHODS)}"
+        unknown = (
+            f"unknown method '{shown(method)}'.{did_you_mean(str(method), METHODS)}"
+        )
         problem = "the key 'method' is missing." if method is None else unknown
         message = f"{problem} Methods: {', '.join(METHODS.names())}."
         return None, [document.problem(("method",), message)]
@@ -236,7 +271,9 @@ def task_files(root: Path) -> list[Path]:
     def wanted(path: Path) -> bool:
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") for part in parts)
-        return path.suffix in {".yaml", ".yml"} and "stimuli" not in parts and not hidden
+        return (
+            path.suffix in {".yaml", ".yml"} and "stimuli" not in parts and not hidden
+        )
 
     return sorted(path for path in root.rglob("*.y*ml") if wanted(path))
 
@@ -245,7 +282,8 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
     """Load every task below a folder; those that come with t2ibench are read once a process."""
     if not root.is_dir():
         raise T2IBenchError(
-            f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
+            f"No such folder: '{root}'.",
+            "Give --include-path a folder of task YAML files.",
         )
     if root == bundled_tasks():  # no further list changes the words of these
         tasks, problems = _bundled_folder()
@@ -258,7 +296,9 @@ def _bundled_folder() -> tuple[list[LoadedTask], list[Problem]]:
     return _read_folder(bundled_tasks(), _bundled_library())
 
 
-def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
+def _read_folder(
+    root: Path, library: Library
+) -> tuple[list[LoadedTask], list[Problem]]:
     tasks, problems = [], []
     for path in task_files(root):
         task, complaints = load_file(path, root, library)
@@ -270,7 +310,9 @@ def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[P
 
 def raise_refused(tasks: Iterable[LoadedTask]) -> None:
     """Raise, as one error, every warning with which no run starts."""
-    raise_errors([replace(problem, warning=False) for task in tasks for problem in task.refused])
+    raise_errors(
+        [replace(problem, warning=False) for task in tasks for problem in task.refused]
+    )
 
 
 def raise_errors(problems: Sequence[Problem]) -> None:

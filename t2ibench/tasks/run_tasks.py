@@ -25,7 +25,12 @@ def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
         return None
     kept, problems = load_file(file, file.parent, library_for([]))
     raise_errors(problems)
-    if kept is None or kept.id != task.id or kept.spec.drawn_from is None or kept.spec.awaits:
+    if (
+        kept is None
+        or kept.id != task.id
+        or kept.spec.drawn_from is None
+        or kept.spec.awaits
+    ):
         raise T2IBenchError(
             f"{file} is not the task {task.id} with its captions.",
             "Delete it, and run the command with --captions again.",
@@ -35,7 +40,10 @@ def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
 
 def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
     """Tasks, those that wait for captions with the ones that a run keeps."""
-    return [task if task.spec.awaits is None else kept_task(task, run) or task for task in tasks]
+    return [
+        task if task.spec.awaits is None else kept_task(task, run) or task
+        for task in tasks
+    ]
 
 
 def kept_specs(run: Path) -> dict[str, BaseTask]:

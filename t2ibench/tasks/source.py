@@ -15,11 +15,13 @@ from t2ibench.store.file_errors import why_unreadable
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
-_MAX_DEPTH = 40  # a task file needs five; libyaml overflows the C stack at some thousands
+# a task file needs five; libyaml overflows the C stack at some thousands
+_MAX_DEPTH = 40
 _MAX_NODES = 250_000  # the largest task that ships has 9,000
 _STANDARD = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {
-    _STANDARD + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
+    _STANDARD + kind
+    for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
 }
 
 
@@ -101,7 +103,9 @@ def _text(path: Path) -> str | Problem:
         status = path.stat()
         file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
         # How a shell hands over the output of a command: <(…), or a pipe.
-        from_a_shell = str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
+        from_a_shell = str(path).startswith(
+            ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+        )
         if status.st_size > _MAX_BYTES:
             why = "the file is larger than 8 MiB"
         elif not file and not from_a_shell:  # it could be endless
@@ -134,7 +138,10 @@ def _too_much(text: str) -> tuple[int | None, str | None]:
             depth -= 1
         if depth > _MAX_DEPTH or number > _MAX_NODES:
             line = event.start_mark.line + 1 if event.start_mark else 1
-            return line, "is nested too deeply" if depth > _MAX_DEPTH else "has too many values"
+            return (
+                line,
+                "is nested too deeply" if depth > _MAX_DEPTH else "has too many values",
+            )
     return None, None
 
 
@@ -152,12 +159,20 @@ def _construct(
     document.lines.setdefault(at, line)
     if id(node) in seen:
         # An alias repeats a node. Nothing here needs them, and nested ones grow without bound.
-        _report(document, document.lines[at], "anchors and aliases (& and *) are not allowed")
+        _report(
+            document,
+            document.lines[at],
+            "anchors and aliases (& and *) are not allowed",
+        )
         return None
     seen.add(id(node))
     if node.tag not in _PLAIN_TAGS:
         name = node.tag.replace(_STANDARD, "!!")
-        _report(document, line, f"the tag '{shown(name)}' is not allowed; write plain values")
+        _report(
+            document,
+            line,
+            f"the tag '{shown(name)}' is not allowed; write plain values",
+        )
         return None
     if isinstance(node, yaml.MappingNode):
         return _construct_mapping(loader, node, at, document, seen)
@@ -181,7 +196,11 @@ def _report(document: Document, line: int, message: str) -> None:
 
 
 def _construct_mapping(
-    loader: Any, node: yaml.MappingNode, at: Location, document: Document, seen: set[int]
+    loader: Any,
+    node: yaml.MappingNode,
+    at: Location,
+    document: Document,
+    seen: set[int],
 ) -> dict[Any, Any]:
     mapping: dict[Any, Any] = {}
     for key_node, value_node in node.value:
@@ -195,7 +214,9 @@ def _construct_mapping(
         location: Location = (*at, key)
         if key in mapping:
             first = document.lines[location]
-            _report(document, line, f"duplicate key '{shown(key)}' (first on line {first})")
+            _report(
+                document, line, f"duplicate key '{shown(key)}' (first on line {first})"
+            )
             continue
         document.lines[location] = line
         mapping[key] = _construct(loader, value_node, location, document, seen)

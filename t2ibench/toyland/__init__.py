@@ -15,7 +15,14 @@ from t2ibench.toyland.world import BiasSettings, read_bias_settings
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["BiasSettings", "Scene", "draw", "draw_scene", "read_bias_settings", "sample_scene"]
+__all__ = [
+    "BiasSettings",
+    "Scene",
+    "draw",
+    "draw_scene",
+    "read_bias_settings",
+    "sample_scene",
+]
 
 
 def draw(caption: str, seed: int, biases: BiasSettings | None = None) -> Image:

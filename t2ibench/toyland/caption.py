@@ -7,7 +7,9 @@ from functools import lru_cache
 
 from t2ibench.toyland.world import World, thing_name, words_of, world
 
-_ONE = frozenset({"person", "man", "woman", "boy", "girl", "somebody", "individual", "adult"})
+_ONE = frozenset(
+    {"person", "man", "woman", "boy", "girl", "somebody", "individual", "adult"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,12 @@ def parse(text: str) -> Caption:
     phrases = _read(head, world())
     after = _read(modifiers, world())
     weather = after.weather
-    if weather is None and not phrases.things and not phrases.people and not phrases.unknown:
+    if (
+        weather is None
+        and not phrases.things
+        and not phrases.people
+        and not phrases.unknown
+    ):
         weather = phrases.weather
     fixed = {**phrases.fixed, **after.fixed}
     kind, noun = _subject(phrases)
@@ -62,7 +69,9 @@ def parse(text: str) -> Caption:
         things.append(kind)
     single = any(word in _ONE for word in phrases.people)
     several = (
-        kind == "person" and not single and any(word in world().several for word in phrases.people)
+        kind == "person"
+        and not single
+        and any(word in world().several for word in phrases.people)
     )
     known = bool(phrases.things or phrases.people or fixed or weather)
     return Caption(
@@ -99,7 +108,11 @@ def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -
             fixed = dict(here.fixed.get(phrase, {}))
             phrases.weather = fixed.pop("weather", phrases.weather)
             phrases.fixed.update(fixed)
-            if "gender" in fixed or phrase[0] in here.several or phrase[0] in here.person:
+            if (
+                "gender" in fixed
+                or phrase[0] in here.several
+                or phrase[0] in here.person
+            ):
                 phrases.people.append(phrase[0])
             return length
     word = words[index].lower()
@@ -128,5 +141,12 @@ def _subject(phrases: _Phrases) -> tuple[str, str]:
 
 
 _DESCRIPTIONS = frozenset(
-    {"light_skin", "dark_skin", "straight", "gay", "european_american", "african_american"}
+    {
+        "light_skin",
+        "dark_skin",
+        "straight",
+        "gay",
+        "european_american",
+        "african_american",
+    }
 )

@@ -43,16 +43,30 @@ def _background(weather: str) -> Image.Image:
     image = Image.new("RGB", (_BIG, _BIG))
     draw = ImageDraw.Draw(image)
     pleasant = weather == "pleasant"
-    top, low = ((96, 178, 245), (206, 234, 250)) if pleasant else ((72, 76, 88), (136, 138, 142))
+    top, low = (
+        ((96, 178, 245), (206, 234, 250))
+        if pleasant
+        else ((72, 76, 88), (136, 138, 142))
+    )
     horizon = round(0.78 * _BIG)
     for y in range(horizon):
         share = y / horizon
-        colour = tuple(round(a + share * (b - a)) for a, b in zip(top, low, strict=True))
+        colour = tuple(
+            round(a + share * (b - a)) for a, b in zip(top, low, strict=True)
+        )
         draw.line([(0, y), (_BIG, y)], fill=colour)
-    draw.rectangle((0, horizon, _BIG, _BIG), fill=(126, 190, 92) if pleasant else (92, 84, 72))
+    draw.rectangle(
+        (0, horizon, _BIG, _BIG), fill=(126, 190, 92) if pleasant else (92, 84, 72)
+    )
     if pleasant:
         for width, colour in enumerate(
-            [(228, 96, 92), (240, 164, 76), (246, 222, 104), (120, 196, 120), (110, 150, 226)]
+            [
+                (228, 96, 92),
+                (240, 164, 76),
+                (246, 222, 104),
+                (120, 196, 120),
+                (110, 150, 226),
+            ]
         ):
             r = 0.64 * _BIG - 4 * width
             box = (0.5 * _BIG - r, horizon - r, 0.5 * _BIG + r, horizon + r)
@@ -80,18 +94,24 @@ def draw_scene(scene: Scene) -> Image.Image:
     return image.resize((SIZE, SIZE), Image.Resampling.BOX)
 
 
-def _disc(draw: ImageDraw.ImageDraw, x: float, y: float, r: float, colour: Colour) -> None:
+def _disc(
+    draw: ImageDraw.ImageDraw, x: float, y: float, r: float, colour: Colour
+) -> None:
     draw.ellipse((x - r, y - r, x + r, y + r), fill=colour)
 
 
 def _storm(draw: ImageDraw.ImageDraw, scene: Scene) -> None:
-    for index, (x, y, r) in enumerate(((10, 8, 8), (22, 6, 9), (36, 8, 8), (48, 5, 9), (58, 9, 7))):
+    for index, (x, y, r) in enumerate(
+        ((10, 8, 8), (22, 6, 9), (36, 8, 8), (48, 5, 9), (58, 9, 7))
+    ):
         shift = 2 * scene.jitter[index]
         _disc(draw, (x + shift) * _SCALE, y * _SCALE, r * _SCALE, (52, 55, 64))
     for number in range(12):
         across = (5.5 * number + 2 + 2 * scene.jitter[number % 8]) * _SCALE
         down = (18 + (number * 13) % 26) * _SCALE
-        draw.line([(across, down), (across - 4, down + 15)], fill=(164, 176, 196), width=3)
+        draw.line(
+            [(across, down), (across - 4, down + 15)], fill=(164, 176, 196), width=3
+        )
 
 
 class Pen:
@@ -111,7 +131,9 @@ class Pen:
 
     def ellipse(self, x: float, y: float, rx: float, ry: float, colour: Colour) -> None:
         """A filled ellipse around (x, y)."""
-        self._draw.ellipse((*self.at(x - rx, y - ry), *self.at(x + rx, y + ry)), fill=colour)
+        self._draw.ellipse(
+            (*self.at(x - rx, y - ry), *self.at(x + rx, y + ry)), fill=colour
+        )
 
     def box(self, x0: float, y0: float, x1: float, y1: float, colour: Colour) -> None:
         """A filled rectangle."""
@@ -121,10 +143,14 @@ class Pen:
         """A filled polygon."""
         self._draw.polygon([self.at(x, y) for x, y in points], fill=colour)
 
-    def line(self, points: list[tuple[float, float]], width: float, colour: Colour) -> None:
+    def line(
+        self, points: list[tuple[float, float]], width: float, colour: Colour
+    ) -> None:
         """A line."""
         big = max(1, round(width * _SCALE * self._scale))
-        self._draw.line([self.at(x, y) for x, y in points], fill=colour, width=big, joint="curve")
+        self._draw.line(
+            [self.at(x, y) for x, y in points], fill=colour, width=big, joint="curve"
+        )
 
 
 def _people(pen: Pen, scene: Scene) -> None:
@@ -153,7 +179,9 @@ def _tool(pen: Pen, noun: str, x: float, y: float) -> None:
         pen.box(x - 5, y - 6, x + 5, y - 2, colour)
     elif which == 3:  # a flask
         pen.box(x - 1.5, y - 8, x + 1.5, y - 2, (226, 232, 236))
-        pen.shape([(x - 1.5, y - 3), (x + 1.5, y - 3), (x + 6, y + 6), (x - 6, y + 6)], colour)
+        pen.shape(
+            [(x - 1.5, y - 3), (x + 1.5, y - 3), (x + 6, y + 6), (x - 6, y + 6)], colour
+        )
     elif which == 4:  # a book
         pen.shape([(x - 6, y - 4), (x, y - 2), (x, y + 6), (x - 6, y + 4)], colour)
         pen.shape([(x + 6, y - 4), (x, y - 2), (x, y + 6), (x + 6, y + 4)], colour)
@@ -163,7 +191,9 @@ def _tool(pen: Pen, noun: str, x: float, y: float) -> None:
         pen.line([(x - 3, y), (x, y - 4), (x + 3, y)], 1.2, dark)
     elif which == 6:  # a long tool
         pen.line([(x, y - 14), (x, y + 14)], 1.5, dark)
-        pen.shape([(x - 4, y - 18), (x + 4, y - 18), (x + 3, y - 11), (x - 3, y - 11)], colour)
+        pen.shape(
+            [(x - 4, y - 18), (x + 4, y - 18), (x + 3, y - 11), (x - 3, y - 11)], colour
+        )
     else:  # a star
         points = []
         for step in range(10):
@@ -181,7 +211,9 @@ def _flower(pen: Pen, noun: str) -> None:
     petals = 5 + int(look(noun)[2] * 3.999)
     for petal in range(petals):
         angle = 2 * math.pi * petal / petals - math.pi / 2
-        pen.ellipse(32 + 8 * math.cos(angle), 25 + 8 * math.sin(angle), 5.2, 5.2, colour)
+        pen.ellipse(
+            32 + 8 * math.cos(angle), 25 + 8 * math.sin(angle), 5.2, 5.2, colour
+        )
     pen.ellipse(32, 25, 4.6, 4.6, (250, 214, 72))
 
 

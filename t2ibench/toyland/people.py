@@ -33,7 +33,9 @@ class _Figure:
     def shape(self, points: list[tuple[float, float]], colour: Colour) -> None:
         self.pen.shape([self.at(x, y) for x, y in points], colour)
 
-    def line(self, points: list[tuple[float, float]], width: float, colour: Colour) -> None:
+    def line(
+        self, points: list[tuple[float, float]], width: float, colour: Colour
+    ) -> None:
         self.pen.line([self.at(x, y) for x, y in points], width * self.size, colour)
 
 
@@ -42,7 +44,9 @@ def _shaded(colour: Colour, amount: float) -> Colour:
     return red, green, blue
 
 
-def draw_person(pen: Pen, person: Person, clothes: Colour, x: float, size: float) -> None:
+def draw_person(
+    pen: Pen, person: Person, clothes: Colour, x: float, size: float
+) -> None:
     """Draw one person standing at x."""
     figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)
@@ -60,7 +64,9 @@ def draw_person(pen: Pen, person: Person, clothes: Colour, x: float, size: float
     _face(figure, person, hair, skin)
 
 
-def _body(figure: _Figure, person: Person, clothes: Colour, dark: Colour, skin: Colour) -> None:
+def _body(
+    figure: _Figure, person: Person, clothes: Colour, dark: Colour, skin: Colour
+) -> None:
     shoes = (44, 38, 38)
     if person.gender == "female":
         for x in (-4, 4):
@@ -68,7 +74,9 @@ def _body(figure: _Figure, person: Person, clothes: Colour, dark: Colour, skin: 
             figure.ellipse(x, 59.5, 3, 1.6, shoes)
         figure.line([(-8, 33), (-13, 44)], 3.6, skin)
         figure.line([(8, 33), (13, 42)], 3.6, skin)
-        figure.shape([(-7, 30), (7, 30), (8, 40), (15, 53), (-15, 53), (-8, 40)], clothes)
+        figure.shape(
+            [(-7, 30), (7, 30), (8, 40), (15, 53), (-15, 53), (-8, 40)], clothes
+        )
         figure.box(-7.6, 39, 7.6, 41, dark)
         return
     for leg in (-4.6, 4.6):

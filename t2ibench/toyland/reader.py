@@ -72,7 +72,9 @@ def features(pixels: PixelArray) -> Float32Array:
 def _weights() -> dict[str, Float32Array]:
     from safetensors.numpy import load_file
 
-    return {name: array.astype(np.float32) for name, array in load_file(WEIGHTS).items()}
+    return {
+        name: array.astype(np.float32) for name, array in load_file(WEIGHTS).items()
+    }
 
 
 @lru_cache(maxsize=1)
@@ -90,10 +92,16 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
     weights = _weights()
     rows = []
     for image in pixels:
-        hidden = np.maximum(features(image) @ weights["in.weight"] + weights["in.bias"], 0.0)
+        hidden = np.maximum(
+            features(image) @ weights["in.weight"] + weights["in.bias"], 0.0
+        )
         rows.append(hidden @ weights["out.weight"] + weights["out.bias"])
     width = len(weights["out.bias"])
-    return np.stack(rows).astype(np.float32) if rows else np.zeros((0, width), dtype=np.float32)
+    return (
+        np.stack(rows).astype(np.float32)
+        if rows
+        else np.zeros((0, width), dtype=np.float32)
+    )
 
 
 def split(row: Float32Array) -> Reading:
@@ -102,9 +110,13 @@ def split(row: Float32Array) -> Reading:
     for head, classes in HEADS.items():
         logits = row[start : start + len(classes)].astype(np.float64)
         weights = np.exp(logits - logits.max())
-        shares[head] = dict(zip(classes, (weights / weights.sum()).tolist(), strict=True))
+        shares[head] = dict(
+            zip(classes, (weights / weights.sum()).tolist(), strict=True)
+        )
         start += len(classes)
-    red, green, blue = (float(value) for value in np.clip(row[start : start + 3], 0.0, 1.0))
+    red, green, blue = (
+        float(value) for value in np.clip(row[start : start + 3], 0.0, 1.0)
+    )
     return Reading(shares, (red, green, blue))
 
 

@@ -22,9 +22,14 @@ AXES = {
     "weather": ("pleasant", "unpleasant"),
 }
 # Pairs of axes of one person that can go together: the second follows the first.
-PAIRS = {f"{one}_{other}": (one, other) for one, other in (
-    ("gender", "skin"), ("gender", "age"), ("skin", "age"),
-)}  # fmt: skip
+PAIRS = {
+    f"{one}_{other}": (one, other)
+    for one, other in (
+        ("gender", "skin"),
+        ("gender", "age"),
+        ("skin", "age"),
+    )
+}
 TOGETHER, APART = "together", "apart"
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _FORM = (
@@ -138,7 +143,9 @@ class BiasSettings:
                     return table[thing][axis]
         raise KeyError(axis)
 
-    def following(self, axis: str, known: Mapping[str, str], things: tuple[str, ...]) -> float:
+    def following(
+        self, axis: str, known: Mapping[str, str], things: tuple[str, ...]
+    ) -> float:
         """The share of an axis's first value of a person whose other values are known."""
         q = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
@@ -193,7 +200,9 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
     for key, text in args.items():
         parts = key.split(".")
         if len(parts) != 3:
-            raise T2IBenchError(f"--model-args: 'toyland' has no argument '{key}'.", _FORM)
+            raise T2IBenchError(
+                f"--model-args: 'toyland' has no argument '{key}'.", _FORM
+            )
         thing, axis, value = parts
         for kind, word, choices in (
             ("thing", thing, things),
@@ -210,16 +219,22 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
         except ValueError:
             number = -1.0
         if not 0.0 <= number <= 1.0:
-            raise T2IBenchError(f"--model-args: {key}={text}: expected a number from 0 to 1")
+            raise T2IBenchError(
+                f"--model-args: {key}={text}: expected a number from 0 to 1"
+            )
         paired = axis in PAIRS
         chosen = (coupled if paired else user).setdefault(thing, {})
         if axis in chosen:
-            raise T2IBenchError(f"--model-args: {thing}.{axis} is set twice.", "Keep one of them.")
+            raise T2IBenchError(
+                f"--model-args: {thing}.{axis} is set twice.", "Keep one of them."
+            )
         if paired:
             chosen[axis] = number if value == TOGETHER else -number
         else:
             chosen[axis] = number if value == AXES[axis][0] else 1.0 - number
-    if {"gender_age", "skin_age"} <= {pair for chosen in coupled.values() for pair in chosen}:
+    if {"gender_age", "skin_age"} <= {
+        pair for chosen in coupled.values() for pair in chosen
+    }:
         raise T2IBenchError(
             "--model-args: age can go together with gender or with skin, not with both.",
             "Keep gender_age or skin_age.",

@@ -71,7 +71,9 @@ def instead(put: Callable[[Path, random.Random], object]) -> Damage:
 
 
 def by_sibling(path: Path, rng: random.Random) -> None:
-    others = [one for one in sorted(path.parent.iterdir()) if one.is_file() and path.is_file()]
+    others = [
+        one for one in sorted(path.parent.iterdir()) if one.is_file() and path.is_file()
+    ]
     if others:
         path.write_bytes(rng.choice(others).read_bytes())
 
@@ -84,11 +86,17 @@ DAMAGES: dict[str, Damage] = {
     "headless": rewritten(stretch(lambda _, __, after, ___: after)),
     "zeros": rewritten(stretch(lambda a, within, b, _: a + bytes(len(within)) + b)),
     "flipped": rewritten(flip),
-    "twice": rewritten(stretch(lambda before, within, after, _: before + 2 * within + after)),
-    "other bytes within": rewritten(stretch(lambda a, b, c, rng: a + rng.randbytes(40) + c)),
+    "twice": rewritten(
+        stretch(lambda before, within, after, _: before + 2 * within + after)
+    ),
+    "other bytes within": rewritten(
+        stretch(lambda a, b, c, rng: a + rng.randbytes(40) + c)
+    ),
     "lines in another order": rewritten(lines),
     "other bytes": rewritten(lambda data, rng: rng.randbytes(len(data))),
-    "a folder in its place": instead(lambda path, _: (path / "inside").mkdir(parents=True)),
+    "a folder in its place": instead(
+        lambda path, _: (path / "inside").mkdir(parents=True)
+    ),
     "a file in its place": instead(lambda path, _: path.write_bytes(b"a file")),
     "a link in its place": instead(
         lambda path, rng: path.symlink_to(rng.choice(LINKS) or path.name)
@@ -130,7 +138,8 @@ def test_damages(
         one_line(status, errors, (0, 1, 3))
         mended += status == 0
         left = [path for _, path in done]
-        while status:  # what a line names is taken out of the way; nothing else was lost
+        # what a line names is taken out of the way; nothing else was lost
+        while status:
             named = [path for path in left if str(path) in errors]
             assert named, context
             for path in named:
@@ -148,7 +157,9 @@ def said(run: Path, done: list[tuple[str, Path]]) -> dict[str, bytes]:
     found = outputs(run)
     if {RUN / "run.db", RUN / "results.json"} <= {path for _, path in done}:
         # What the generator really used is in these two; the scores are not.
-        found["results.json"] = json.dumps(json.loads(found["results.json"])["tasks"]).encode()
+        found["results.json"] = json.dumps(
+            json.loads(found["results.json"])["tasks"]
+        ).encode()
     return found
 
 

@@ -123,7 +123,9 @@ def test_kills(tries: Tries, whole: dict[str, bytes], runs: Iterator[Runs]) -> N
 
 
 @sizes(8, 200)
-def test_kills_of_one_of_two(tries: Tries, whole: dict[str, bytes], runs: Iterator[Runs]) -> None:
+def test_kills_of_one_of_two(
+    tries: Tries, whole: dict[str, bytes], runs: Iterator[Runs]
+) -> None:
     """Of two that share a folder, one is killed and the other finishes; or both are killed."""
     rng = random.Random(tries.number)
     both = 0
@@ -165,7 +167,10 @@ def test_kills_of_workers_and_their_leader(
 
 def children(pid: int) -> list[int]:
     try:
-        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(one)
+            for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except OSError:  # it has ended
         return []
 

@@ -29,7 +29,16 @@ from t2ibench.store.database import Database
 from t2ibench.store.schema import TABLES, row_checksum, to_text
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import seal
-from tests.chaos.tools import FLAGS, RUN, WORDS, altered, any_text, dumped, one_line, spliced
+from tests.chaos.tools import (
+    FLAGS,
+    RUN,
+    WORDS,
+    altered,
+    any_text,
+    dumped,
+    one_line,
+    spliced,
+)
 from tests.chaos.tries import Tries, sizes
 from tests.conftest import Cli
 from tests.tasks.files import JOBS, TEA
@@ -38,15 +47,70 @@ pytestmark = pytest.mark.nightly
 
 YAML = any_text(
     [
-        *("- ", "? ", "a: ", "<<: ", "&a ", "*a ", "!!set ", "!x ", "{", "}", "[", "]", "|\n"),
-        *("\n", "\n  ", "\t", "#", "'", '"', "---\n", "!!binary x", "1e999", "2024-13-45", "~"),
-        *("id: all", "method: weat\n", "{stimulus}", "{a stimulus}", "concepts:", "no", ".inf"),
+        *(
+            "- ",
+            "? ",
+            "a: ",
+            "<<: ",
+            "&a ",
+            "*a ",
+            "!!set ",
+            "!x ",
+            "{",
+            "}",
+            "[",
+            "]",
+            "|\n",
+        ),
+        *(
+            "\n",
+            "\n  ",
+            "\t",
+            "#",
+            "'",
+            '"',
+            "---\n",
+            "!!binary x",
+            "1e999",
+            "2024-13-45",
+            "~",
+        ),
+        *(
+            "id: all",
+            "method: weat\n",
+            "{stimulus}",
+            "{a stimulus}",
+            "concepts:",
+            "no",
+            ".inf",
+        ),
     ]
 )
 TABLE = any_text(
     [
-        *(",", "\n", "\r", '"', "\t", "{", "}", '{"prompt": "a"', '"index": 1', ": ", "answer"),
-        *("prompt,index,answer\n", "a,0,b\n", "²", "9" * 5000, "\ufeff", "NaN", "1e999", "image"),
+        *(
+            ",",
+            "\n",
+            "\r",
+            '"',
+            "\t",
+            "{",
+            "}",
+            '{"prompt": "a"',
+            '"index": 1',
+            ": ",
+            "answer",
+        ),
+        *(
+            "prompt,index,answer\n",
+            "a,0,b\n",
+            "²",
+            "9" * 5000,
+            "\ufeff",
+            "NaN",
+            "1e999",
+            "image",
+        ),
     ]
 )
 # What reads a run that somebody spoilt.
@@ -68,7 +132,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         assert main(FLAGS) == 0
         # One that the leaderboard takes: the default numbers of draws, and no limit.
-        evaluate("toyland", "openbias_examples", images_per_prompt=2, output_dir="whole")
+        evaluate(
+            "toyland", "openbias_examples", images_per_prompt=2, output_dir="whole"
+        )
         pack(Path("whole/toyland"), Path("packed"), SilentReporter())
     return folder
 
@@ -112,7 +178,10 @@ def spoilt(data: DataObject, whole: bytes, *, seal: bool = False) -> bytes:
         value.pop(KEY, None)
         value = altered(data, value)
         return dumped(sealed(value) if seal and isinstance(value, dict) else value)
-    return data.draw(any_text(["{", "}", '"', ":", ",", "[", "]", "1e999", "NaN", "null"])) or b"{"
+    return (
+        data.draw(any_text(["{", "}", '"', ":", ",", "[", "]", "1e999", "NaN", "null"]))
+        or b"{"
+    )
 
 
 @sizes(15, 400)
@@ -123,7 +192,9 @@ def test_task_files(tries: Tries, here: Path, cli: Cli) -> None:
     def check(data: DataObject) -> None:
         whole = data.draw(st.sampled_from([TEA, JOBS])).encode()
         file.write_bytes(spliced(data, whole, YAML))
-        value_or_line(lambda: load_tasks(["all"], [file.parent], on_left_out=lambda _: None))
+        value_or_line(
+            lambda: load_tasks(["all"], [file.parent], on_left_out=lambda _: None)
+        )
         status, _, errors = cli("validate", file)
         assert status in {0, 1} and "fault of t2ibench" not in errors, errors
         if status == 0:
@@ -174,18 +245,25 @@ def test_rows_of_the_database(tries: Tries, here: Path, cli: Cli) -> None:
 
     def spoil(data: DataObject) -> None:
         if data.draw(st.integers(0, 3)):
-            table = data.draw(st.sampled_from(sorted(set(TABLES) - {"embeddings", "scores"})))
+            table = data.draw(
+                st.sampled_from(sorted(set(TABLES) - {"embeddings", "scores"}))
+            )
             with closing(sqlite3.connect(file)) as connection, connection:
                 rows = connection.execute(f"SELECT * FROM {table}").fetchall()
                 if rows:
                     row = list(data.draw(st.sampled_from(rows)))[:-1]
                     place = data.draw(st.integers(0, len(row) - 1))
-                    numbers = st.integers(-(2**63), 2**63 - 1) | st.floats() | st.binary(max_size=9)
+                    numbers = (
+                        st.integers(-(2**63), 2**63 - 1)
+                        | st.floats()
+                        | st.binary(max_size=9)
+                    )
                     row[place] = data.draw(numbers | WORDS.map(to_text) | st.none())
                     marks = ", ".join("?" * (len(row) + 1))
                     with suppress(sqlite3.IntegrityError):
                         connection.execute(
-                            f"REPLACE INTO {table} VALUES ({marks})", (*row, row_checksum(row))
+                            f"REPLACE INTO {table} VALUES ({marks})",
+                            (*row, row_checksum(row)),
                         )
         else:
             file.write_bytes(spliced(data, whole, TABLE))
@@ -196,7 +274,9 @@ def test_rows_of_the_database(tries: Tries, here: Path, cli: Cli) -> None:
 @sizes(10, 400)
 def test_submissions(tries: Tries, here: Path, cli: Cli) -> None:
     (folder,) = Path("packed").iterdir()
-    kept = {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    kept = {
+        file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()
+    }
     manifest = folder / "submission.json"
 
     def check(data: DataObject) -> None:
@@ -211,7 +291,14 @@ def test_submissions(tries: Tries, here: Path, cli: Cli) -> None:
             status, out, errors = cli("leaderboard", "verify", folder)
             assert status in {0, 1} and "fault of t2ibench" not in errors + out
             one_line(
-                *cli("leaderboard", "build", "--submissions", "packed", "--output", "site")[::2]
+                *cli(
+                    "leaderboard",
+                    "build",
+                    "--submissions",
+                    "packed",
+                    "--output",
+                    "site",
+                )[::2]
             )
         finally:
             for path, content in kept.items():
@@ -248,13 +335,29 @@ def test_answers(tries: Tries, here: Path, cli: Cli) -> None:
 
 
 @sizes(20, 400)
-def test_sheets_captions_vectors_and_settings(tries: Tries, here: Path, cli: Cli) -> None:
+def test_sheets_captions_vectors_and_settings(
+    tries: Tries, here: Path, cli: Cli
+) -> None:
     assert cli("label", "export", RUN, "--images", "2")[0] == 0
     sheet = (RUN / "labels" / "sheet.csv").read_bytes()
     vectors = b"3 2\nman 1 0\nwoman 0 1\nart .5 .5\n"
     captions = b'{"annotations": [{"caption": "a man"}, {"caption": "a dog"}]}'
-    weat = ("--tasks", "weat_8_science_arts", "--permutations", "200", "--bootstrap", "50")
-    propose = ("propose", "openbias", "--proposer", "word-lists", "--output", "out.yaml")
+    weat = (
+        "--tasks",
+        "weat_8_science_arts",
+        "--permutations",
+        "200",
+        "--bootstrap",
+        "50",
+    )
+    propose = (
+        "propose",
+        "openbias",
+        "--proposer",
+        "word-lists",
+        "--output",
+        "out.yaml",
+    )
     readers: dict[str, tuple[bytes, Sequence[str | Path]]] = {
         "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
         "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),
@@ -276,14 +379,23 @@ def test_values_of_the_command_line(tries: Tries, here: Path, cli: Cli) -> None:
     plain = WORDS.filter(lambda word: "\x00" not in word)  # no process can be given it
     flags = [
         *("--model", "--tasks", "--model-args", "--encoder", "--judge", "--judge-args"),
-        *("--include-path", "--control-encoder", "--batch-size", "--device", "--dtype", "--engine"),
+        *(
+            "--include-path",
+            "--control-encoder",
+            "--batch-size",
+            "--device",
+            "--dtype",
+            "--engine",
+        ),
         *("--times", "--limit", "--seed", "--permutations", "--bootstrap", "--level"),
         *("--until-precise", "--max-images-per-prompt"),
     ]
     numbers = st.sampled_from(
         ["0", "-1", "nan", "inf", "1e400", "9" * 30, "٣", "1_0", "1,2", "a=b"]
     )
-    odd = st.sampled_from(["toy:", "folder:", "vectors:", ":", "a:b", "openai:x", "vlm:/dev/null"])
+    odd = st.sampled_from(
+        ["toy:", "folder:", "vectors:", ":", "a:b", "openai:x", "vlm:/dev/null"]
+    )
 
     def check(data: DataObject) -> None:
         flag = data.draw(st.sampled_from(flags))
@@ -291,7 +403,9 @@ def test_values_of_the_command_line(tries: Tries, here: Path, cli: Cli) -> None:
         words: tuple[Any, ...] = (*FLAGS, f"{flag}={value}", "--dry-run")
         status, _, errors = cli(*words)
         if status == 2:  # wrong usage
-            assert errors.startswith("t2ibench: ") and len(errors.splitlines()) == 1, errors
+            assert errors.startswith("t2ibench: ") and len(errors.splitlines()) == 1, (
+                errors
+            )
         else:
             one_line(status, errors)
 

@@ -14,7 +14,16 @@ from t2ibench.errors import visible
 
 TASKS = "t2iat_science_arts,openbias_examples"
 FLAGS = (
-    *("--model", "toyland", "--tasks", TASKS, "--limit", "1", "--images-per-prompt", "2"),
+    *(
+        "--model",
+        "toyland",
+        "--tasks",
+        TASKS,
+        "--limit",
+        "1",
+        "--images-per-prompt",
+        "2",
+    ),
     *("--permutations", "200", "--bootstrap", "50", "--control-encoder", "none"),
 )
 RUN = Path("runs/toyland")
@@ -36,17 +45,38 @@ def one_line(status: int, errors: str, allowed: Sequence[int] = (0, 1, 3, 4)) ->
     assert all(visible(line) == line for line in said)
 
 
-NUMBERS = st.integers() | st.floats() | st.sampled_from([0, -1, 10**400, 1e308, 2**63, 0.5])
+NUMBERS = (
+    st.integers() | st.floats() | st.sampled_from([0, -1, 10**400, 1e308, 2**63, 0.5])
+)
 WORDS = st.text(max_size=8) | st.sampled_from(
     [
-        *("", "toyland", "../../etc/passwd", "\ud800", "\x00", "a\nb", "{0.__class__}", "%s", "²"),
-        *("<script>alert(1)</script>", "x" * 70_000, "\u202egpj", "=1+1", "{stimulus}", "all"),
+        *(
+            "",
+            "toyland",
+            "../../etc/passwd",
+            "\ud800",
+            "\x00",
+            "a\nb",
+            "{0.__class__}",
+            "%s",
+            "²",
+        ),
+        *(
+            "<script>alert(1)</script>",
+            "x" * 70_000,
+            "\u202egpj",
+            "=1+1",
+            "{stimulus}",
+            "all",
+        ),
     ]
 )
 LEAVES = st.none() | st.booleans() | NUMBERS | WORDS
 JSON: SearchStrategy[Any] = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4)
+    ),
     max_leaves=8,
 )
 DEEP = st.sampled_from(["[" * 100_000, '{"a":' * 50_000, "[" * 900 + "]" * 900])
@@ -68,7 +98,11 @@ def _alter(data: DataObject, value: Any) -> Any:
         parent, key = node, data.draw(st.sampled_from(keys))
         node = parent[key]
     if parent is None:
-        return data.draw(JSON) if not isinstance(value, dict) or not value else _add(data, value)
+        return (
+            data.draw(JSON)
+            if not isinstance(value, dict) or not value
+            else _add(data, value)
+        )
     how = data.draw(st.sampled_from(["replace", "replace", "alike", "remove", "add"]))
     if how == "replace":
         parent[key] = data.draw(JSON)
@@ -106,7 +140,9 @@ def dumped(value: Any) -> bytes:
 
 def any_text(pieces: Sequence[str]) -> SearchStrategy[bytes]:
     """Bytes of any kind, and text made of pieces that mean something to a reader."""
-    parts = st.lists(st.sampled_from(pieces) | st.text(max_size=5), max_size=30).map("".join)
+    parts = st.lists(st.sampled_from(pieces) | st.text(max_size=5), max_size=30).map(
+        "".join
+    )
     text = (parts | DEEP).map(lambda found: found.encode("utf-8", "surrogatepass"))
     return st.binary(max_size=100) | text
 

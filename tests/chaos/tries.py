@@ -28,7 +28,9 @@ class Tries:
     def of(self, check: Callable[[DataObject], None]) -> None:
         """Try a property, which draws what it needs."""
         # Shrinking repeats whole commands; what was found first says enough.
-        phases = [Phase.generate] if self.count > 1000 else [Phase.generate, Phase.shrink]
+        phases = (
+            [Phase.generate] if self.count > 1000 else [Phase.generate, Phase.shrink]
+        )
         examples = settings(max_examples=self.count, database=None, phases=phases)
 
         @seed(self.number)

@@ -29,9 +29,20 @@ for words in ("--help", "run --help", *(f"ls {kind}" for kind in sys.argv[1:])):
 print("MODULES", *sys.modules)
 """
     kinds = ("groups", "models", "encoders", "judges", "rewriters", "proposers")
-    heavy = {"torch", "diffusers", "transformers", "open_clip", "scipy", "datasets", "PIL"}
+    heavy = {
+        "torch",
+        "diffusers",
+        "transformers",
+        "open_clip",
+        "scipy",
+        "datasets",
+        "PIL",
+    }
     # How many images a task takes is for its method to say, and methods import scipy.
-    for words, refused in ((kinds, heavy), (("tasks", "core_science_arts"), heavy - {"scipy"})):
+    for words, refused in (
+        (kinds, heavy),
+        (("tasks", "core_science_arts"), heavy - {"scipy"}),
+    ):
         argv = [sys.executable, "-c", code, *words]
         done = subprocess.run(argv, capture_output=True, text=True, check=True)
         assert not refused & set(done.stdout.rsplit("MODULES", 1)[1].split())
@@ -44,7 +55,9 @@ def test_every_problem_of_every_file_is_printed(cli: Cli, tmp_path: Path) -> Non
     assert status == 1 and "2 task files" in err
     assert "a.yaml:2: duplicate key 'id'" in out
     assert "b.yaml:" in out and "malformed YAML" in out
-    status, _, err = cli("--model", "toyland", "--tasks", "a", "--include-path", tmp_path)
+    status, _, err = cli(
+        "--model", "toyland", "--tasks", "a", "--include-path", tmp_path
+    )
     assert status == 1 and "a.yaml:2" in err and err.endswith("\n2 problems found.\n")
 
 
@@ -54,20 +67,37 @@ def test_ls(cli: Cli) -> None:
     assert len(methods) == len(rows) >= 25
     assert methods["weat_1_flowers_insects"] == "weat"
     assert "t2iat_straight_gay" in cli("ls", "tasks")[1]
-    groups = {row["group"]: row["tasks"] for row in json.loads(cli("ls", "groups", "--json")[1])}
-    assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 5
+    groups = {
+        row["group"]: row["tasks"]
+        for row in json.loads(cli("ls", "groups", "--json")[1])
+    }
+    assert (
+        len(groups["t2iat"]) == 8
+        and len(groups["weat"]) == 10
+        and len(groups["mcas"]) == 5
+    )
     for kind, name in (("models", "toyland"), ("encoders", "open_clip:")):
         assert name in cli("ls", kind)[1]
 
 
 def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     tasks = "t2iat_flowers_insects,occupations_t2iat"
-    words = ("--model", "toyland", "--tasks", tasks, "--output-dir", tmp_path, "--dry-run")
+    words = (
+        "--model",
+        "toyland",
+        "--tasks",
+        tasks,
+        "--output-dir",
+        tmp_path,
+        "--dry-run",
+    )
     status, out, _ = cli(*words)
     assert status == 0 and not list(tmp_path.iterdir())
     assert "A photo of a female chef" not in out and len(out.splitlines()) < 50
     images = len(make_plan(load_tasks(tasks), Settings()).requests)
-    said = f"{images:,} images, of which 0 are stored and {images:,} have to be generated"
+    said = (
+        f"{images:,} images, of which 0 are stored and {images:,} have to be generated"
+    )
     assert images > 1000 and said in " ".join(out.split())
     assert "A photo of a female chef" in cli(*words, "--verbose")[1]
 
@@ -87,7 +117,9 @@ def test_a_plan_of_any_size_is_a_screen_with_its_totals_last(
         assert "1,213 images fit into 2 hours: --tasks " in " ".join(out.split())
     # What it proposes does fit: the same command with it takes less than two hours.
     out = " ".join(cli(*flags, "--tasks", "core")[1].split())
-    smaller, hours = re.search(r"fit into 2 hours: (--times [\d.]+) \((.*?)\)", out).groups()
+    smaller, hours = re.search(
+        r"fit into 2 hours: (--times [\d.]+) \((.*?)\)", out
+    ).groups()
     again = " ".join(cli(*flags, "--tasks", "core", *smaller.split())[1].split())
     assert f"Time: about {hours}" in again and "fit into" not in again
 
@@ -96,22 +128,39 @@ def test_dry_run_estimates_time_from_a_published_speed(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    flags = ("--tasks", "t2iat_judaism_christianity", "--output-dir", tmp_path, "--dry-run")
+    flags = (
+        "--tasks",
+        "t2iat_judaism_christianity",
+        "--output-dir",
+        tmp_path,
+        "--dry-run",
+    )
     status, out, _ = cli("--model", "sdxl", "--model-args", "steps=25", *flags)
     time = "Time: about 15 minutes, at 3.0 seconds an image of 25 steps, published for one A100"
     assert status == 0 and time in " ".join(out.split())
     status, out, _ = cli("--model", "sd3-medium", *flags)
-    assert status == 0 and "about 5 minutes, if an image takes 1 second" in " ".join(out.split())
+    assert status == 0 and "about 5 minutes, if an image takes 1 second" in " ".join(
+        out.split()
+    )
 
 
 def test_the_stored_command_repeats_a_run(cli: Cli, tmp_path: Path) -> None:
-    flags = ("--tasks", "occupations_t2iat", "--limit", "1", "--output-dir", tmp_path / "runs")
+    flags = (
+        "--tasks",
+        "occupations_t2iat",
+        "--limit",
+        "1",
+        "--output-dir",
+        tmp_path / "runs",
+    )
     flags += ("--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
     flags += ("--model-args", "nurse.gender.female=0.5")
     status, out, err = cli("--model", "toyland", *flags)
     assert status == 0, err
     assert "made with --limit" in out.lower()
-    command = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())["command"]
+    command = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())[
+        "command"
+    ]
     assert command[:4] == ["t2ibench", "run", "--model", "toyland"]
     assert "nurse.gender.female=0.5" in command
     status, again, err = cli(*command[1:], "--output-dir", tmp_path / "runs")
@@ -127,8 +176,12 @@ def test_a_config_file(cli: Cli, tmp_path: Path) -> None:
     sizes = ("--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
     status, _, err = cli("--config", config, *sizes)
     assert status == 0, err
-    command = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())["command"]
-    assert {"nurse.gender.female=0.5", "99"} < set(command) and "--config" not in command
+    command = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())[
+        "command"
+    ]
+    assert {"nurse.gender.female=0.5", "99"} < set(
+        command
+    ) and "--config" not in command
     for text, message in (
         ("modle: toyland", "run.yaml: unknown setting 'modle'. Did you mean 'model'?"),
         ("limit: 0", "run.yaml: limit: expected"),
@@ -146,7 +199,14 @@ def test_a_device_that_is_not_here_is_said_before_a_run(
     """Workers may have it, so that a plan is made all the same."""
     import torch
 
-    words = ("--model", "toyland", "--tasks", "t2iat_science_arts", "--output-dir", tmp_path)
+    words = (
+        "--model",
+        "toyland",
+        "--tasks",
+        "t2iat_science_arts",
+        "--output-dir",
+        tmp_path,
+    )
     for count, device, said in (
         (0, "cuda:99", "Device: --device cuda:99: this machine has no cuda device"),
         (2, "cuda:99", "this machine has no cuda:99; it has 2, from cuda:0"),
@@ -155,5 +215,7 @@ def test_a_device_that_is_not_here_is_said_before_a_run(
         monkeypatch.setattr(torch.cuda, "device_count", lambda count=count: count)
         status, out, _ = cli(*words, "--device", device, "--dry-run")
         assert status == 0 and said in out and ("Device:" in out) == bool(said)
-    status, _, error = cli("--model", "toy", *words[2:], "--device", "cuda:2", "--limit", "1")
+    status, _, error = cli(
+        "--model", "toy", *words[2:], "--device", "cuda:2", "--limit", "1"
+    )
     assert status == 1 and "this machine has no cuda:2" in error

@@ -30,11 +30,16 @@ def runs(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
-def test_what_has_no_end_is_not_read(runs: dict[str, Path], cli: Cli, tmp_path: Path) -> None:
+def test_what_has_no_end_is_not_read(
+    runs: dict[str, Path], cli: Cli, tmp_path: Path
+) -> None:
     endless = tmp_path / "results.json"
     with endless.open("wb") as file:
         file.truncate(10**11)  # with a hole: no byte of it is on the disk
-    for path, why in (("/dev/zero", "no ordinary file"), (endless, "larger than 256 MiB")):
+    for path, why in (
+        ("/dev/zero", "no ordinary file"),
+        (endless, "larger than 256 MiB"),
+    ):
         for both in ((path, runs["weak"]), (runs["weak"], path)):
             status, _, error = cli("compare", *both)
             assert status == 1 and why in error and error.count("\n") == 1
@@ -74,6 +79,10 @@ def test_which_model_leans_less(runs: dict[str, Path], cli: Cli) -> None:
     status, out, _ = cli("compare", runs["strong"], runs["weak"])
     assert status == 0 and out.count("| weak leans less") == 2
     assert "| rms 0." in out and "weak in 2; 0 undecided" in out
-    assert out.index("Item by item, the runs differ in 1 of 1") < out.index("Headlines:")
+    assert out.index("Item by item, the runs differ in 1 of 1") < out.index(
+        "Headlines:"
+    )
     # The verdict does not depend on the order.
-    assert cli("compare", runs["weak"], runs["strong"])[1].count("| weak leans less") == 2
+    assert (
+        cli("compare", runs["weak"], runs["strong"])[1].count("| weak leans less") == 2
+    )

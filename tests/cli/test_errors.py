@@ -23,7 +23,16 @@ from tests.tasks.files import JOBS
 ROOT = Path(__file__).resolve().parents[2]
 TASK = "t2iat_flowers_insects"
 SMALL = (
-    *("--model", "toyland", "--tasks", TASK, "--limit", "1", "--images-per-prompt", "1"),
+    *(
+        "--model",
+        "toyland",
+        "--tasks",
+        TASK,
+        "--limit",
+        "1",
+        "--images-per-prompt",
+        "1",
+    ),
     *("--permutations", "99", "--bootstrap", "50", "--control-encoder", "none"),
 )
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -88,10 +97,16 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("place", "message"), PLACES.values(), ids=list(PLACES))
-def test_an_output_folder_that_cannot_be(place: str, message: str, cli: Cli, here: Path) -> None:
+def test_an_output_folder_that_cannot_be(
+    place: str, message: str, cli: Cli, here: Path
+) -> None:
     Path("broken").symlink_to("gone")
     Path("loop").symlink_to("loop")
-    for folder in ("taken/toyland/results.json/in", "recorded/toyland/run.db/in", "pictures"):
+    for folder in (
+        "taken/toyland/results.json/in",
+        "recorded/toyland/run.db/in",
+        "pictures",
+    ):
         Path(folder).mkdir(parents=True)
     Path("pictures/toyland").mkdir()
     for file in ("file", "pictures/toyland/images"):
@@ -108,7 +123,8 @@ def test_a_name_that_is_not_utf8_loses_nothing(cli: Cli, here: Path) -> None:
     argv = [*SMALL, "--output-dir", folder]
     assert cli(*argv)[0] == 0
     assert cli("score", f"{folder}/toyland")[0] == 0
-    for words in (argv, ["report", f"{folder}/toyland"]):  # as a shell gives the name, and shows it
+    # as a shell gives the name, and shows it
+    for words in (argv, ["report", f"{folder}/toyland"]):
         done = process(here, *words)
         assert done.returncode == 0, done.stderr.decode()
     assert b"\\udcff" in done.stdout
@@ -126,7 +142,9 @@ def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
     done = process(tmp_path, *program)
     assert done.returncode == 1
     # A slow machine says before what it is doing.
-    assert "the current folder has been deleted" in one_line(done.stderr.decode().splitlines()[-1])
+    assert "the current folder has been deleted" in one_line(
+        done.stderr.decode().splitlines()[-1]
+    )
     done = process(tmp_path, *program, "--output-dir", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr.decode()
 
@@ -141,9 +159,13 @@ def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
         "label export RUN --output /proc/x",
     ],
 )
-def test_other_places_that_cannot_be_written(words: str, cli: Cli, stored: Path) -> None:
+def test_other_places_that_cannot_be_written(
+    words: str, cli: Cli, stored: Path
+) -> None:
     before = contents(stored)
-    status, _, err = cli(*words.replace("RUN", str(stored)).replace("ROOT", str(ROOT)).split())
+    status, _, err = cli(
+        *words.replace("RUN", str(stored)).replace("ROOT", str(ROOT)).split()
+    )
     line = one_line(err.strip().splitlines()[-1])
     assert status == 1 and ("/proc/x" in line or str(stored) in line)
     assert contents(stored) == before
@@ -211,7 +233,11 @@ TYPED = [
         "1000000000",
         "images_per_prompt: expected less than or equal to 1000000",
     ),
-    ("--permutations", "9" * 400, "n_permutations: expected less than or equal to 10000000"),
+    (
+        "--permutations",
+        "9" * 400,
+        "n_permutations: expected less than or equal to 10000000",
+    ),
     ("--level", "nan", "level"),
 ]
 
@@ -228,7 +254,10 @@ def test_a_value_that_cannot_be_is_one_line(
 
 # Words, and what the error says.
 USAGE = [
-    ("--modle toy", "unknown flag '--modle'. Did you mean '--model'? `t2ibench run --help`"),
+    (
+        "--modle toy",
+        "unknown flag '--modle'. Did you mean '--model'? `t2ibench run --help`",
+    ),
     ("--model toy --task all", "unknown flag '--task'. Did you mean '--tasks'?"),
     ("score runs/toy --fromat csv", "unknown flag '--fromat'. `t2ibench score --help`"),
     ("run toy", "unexpected 'toy'"),
@@ -253,7 +282,10 @@ def test_wrong_usage_is_one_line(words: str, message: str, cli: Cli) -> None:
 def test_help_lists_every_command_once(cli: Cli) -> None:
     status, out, _ = cli("--help")
     assert cli()[1] == out and "t2ibench --model toy --tasks all" in out
-    assert "exit status" in cli("run", "--help")[1] and "t2ibench 0." in cli("--version")[1]
+    assert (
+        "exit status" in cli("run", "--help")[1]
+        and "t2ibench 0." in cli("--version")[1]
+    )
     listed = re.findall(r"^  ([a-z][a-z-]*)  +[a-z]", out, re.MULTILINE)
     assert status == 0 and sorted(listed) == sorted(VERBS)
 
@@ -308,7 +340,11 @@ ZIPPED = gzip.compress(VECTORS)
 GIVEN: list[tuple[str, bytes | str, str]] = [
     ("--model toyland", "", "Which tasks?"),
     ("--tasks all", "", "Nothing to measure"),
-    ("--model toyland --tasks t2iat_flowers_insect", "", "Did you mean 't2iat_flowers_insects'?"),
+    (
+        "--model toyland --tasks t2iat_flowers_insect",
+        "",
+        "Did you mean 't2iat_flowers_insects'?",
+    ),
     (f"{TOYLAND} --model-args flower.wether.pleasant=1", "", "Did you mean 'weather'?"),
     (f"{TOYLAND} --include-path nowhere", "", "No such folder: 'nowhere'"),
     ("score nowhere", "", "is not a run folder"),
@@ -317,11 +353,19 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
     (f"{PROPOSE} x.txt", b"a\nm\x81n rides", "x.txt:2 is not UTF-8"),
     (f"{TIBET} --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
-    (SHEET.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
+    (
+        SHEET.replace("x.csv", "/dev/zero"),
+        b"",
+        "/dev/zero cannot be read: it is no ordinary file",
+    ),
     (ANSWERS, HEAD + "²,x\n".encode(), "x.csv:2: a row needs"),
     (f"{WEAT}x.gz", ZIPPED[:12] + b"\xff" * 30, "x.gz cannot"),
     (f"{WEAT}x.txt", b"rose 1 0 0\ntulip\t0\t1\t0\n", "x.txt:2: expected"),
-    (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1 x 0\n", "x.txt:2: expected a word and 3 numbers"),
+    (
+        f"{WEAT}x.txt",
+        b"flower 1 0 0\nrose 1 x 0\n",
+        "x.txt:2: expected a word and 3 numbers",
+    ),
     (f"{WEAT}x.bin", b"x", "binary format"),
     (f"{WEAT}x.txt", b"", "has no word vectors"),
     (SHEET, "id;answer\n", "holds no answer"),
@@ -333,14 +377,20 @@ def test_files_that_cannot_be_read_are_one_line(
     words: str, data: bytes | str, message: str, cli: Cli, here: Path, stored: Path
 ) -> None:
     file = re.search(r"\bx\.\w+", words)
-    Path(file[0] if file else "x").write_bytes(data if isinstance(data, bytes) else data.encode())
+    Path(file[0] if file else "x").write_bytes(
+        data if isinstance(data, bytes) else data.encode()
+    )
     before = contents(here), contents(stored)
     status, out, err = cli(*words.replace("STORED", str(stored)).split())
     assert status == 1, out + err
     assert message in one_line(err)
     after = contents(here)
     if "vectors:" in words:  # they are read when the run has begun
-        after = {name: one for name, one in after.items() if not name.startswith("runs/texts-")}
+        after = {
+            name: one
+            for name, one in after.items()
+            if not name.startswith("runs/texts-")
+        }
     assert (after, contents(stored)) == before
 
 
@@ -380,17 +430,23 @@ def test_names_that_mislead_are_seen_in_tables(
     for words in (("report", tmp_path), ("compare", tmp_path, stored)):
         status, out, err = cli(*words, "--format", form)
         assert status == 0, err
-        assert all(line.replace("\t", "").isprintable() for line in (out + err).split("\n"))
+        assert all(
+            line.replace("\t", "").isprintable() for line in (out + err).split("\n")
+        )
 
 
 # --- tasks in another language ------------------------------------------------------------------
 
 
-def test_no_run_starts_with_english_articles_in_german_prompts(cli: Cli, here: Path) -> None:
+def test_no_run_starts_with_english_articles_in_german_prompts(
+    cli: Cli, here: Path
+) -> None:
     """It planned 'Ein Foto von a Pflegekraft' and drew it."""
     text = JOBS.replace("A photo of {a stimulus}", "Ein Foto von {a stimulus}")
     Path("mytasks").mkdir()
-    Path("mytasks/jobs.yaml").write_text(text.replace("A photo of a {attribute}", "{attribute}"))
+    Path("mytasks/jobs.yaml").write_text(
+        text.replace("A photo of a {attribute}", "{attribute}")
+    )
     status, out, _ = cli("validate", "mytasks")
     assert status == 0 and "mytasks/jobs.yaml:12: warning: this reads as German" in out
     run = ("--model", "toyland", "--include-path", "mytasks", "--tasks", "jobs")

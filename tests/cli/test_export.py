@@ -42,7 +42,15 @@ def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
     assert hashes(Path("out")) == images
     read = load_dataset("imagefolder", data_dir="out", split="train", cache_dir="cache")
     assert len(read) == len(images) and sorted(read["sha256"]) == images
-    assert set(read.column_names) == {"image", "prompt", "index", "seed", "model", "key", "sha256"}
+    assert set(read.column_names) == {
+        "image",
+        "prompt",
+        "index",
+        "seed",
+        "model",
+        "key",
+        "sha256",
+    }
     assert set(read["model"]) == {"toyland"} and read[0]["image"].mode == "RGB"
     assert list(read["prompt"]) == sorted(read["prompt"])
     status, _, errors = cli("export", run, "--output", "out")
@@ -50,17 +58,34 @@ def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
 
 
 def test_prompts_are_never_names(tmp_path: Path) -> None:
-    hostile = ["../../up", "/etc/passwd", "a\0b", "x" * 300, "con", "half \ud83d", "", "-rf"]
+    hostile = [
+        "../../up",
+        "/etc/passwd",
+        "a\0b",
+        "x" * 300,
+        "con",
+        "half \ud83d",
+        "",
+        "-rf",
+    ]
     store = ImageStore(Database(tmp_path), "f")
     for suffix, prompts in ((".png", hostile), (".jpeg", ["a photograph"])):
         buffer = io.BytesIO()
         Image.new("RGB", (4, 4), (9, 9, 9)).save(buffer, format=suffix[1:])
-        store.record(store.add_image(prompt, 0, 1, buffer.getvalue(), suffix) for prompt in prompts)
+        store.record(
+            store.add_image(prompt, 0, 1, buffer.getvalue(), suffix)
+            for prompt in prompts
+        )
     assert export(ImageStore(Database(tmp_path), "f"), "m", tmp_path / "out") == (9, [])
     names = {path.name for path in tmp_path.rglob("*")} - {"images", "out"}
     assert all(re.fullmatch(r"[0-9a-z.-]+", name) for name in names), names
-    rows = [json.loads(line) for line in (tmp_path / "out/metadata.jsonl").read_text().splitlines()]
-    assert len(rows) == 9 and all((tmp_path / "out" / row["file_name"]).is_file() for row in rows)
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "out/metadata.jsonl").read_text().splitlines()
+    ]
+    assert len(rows) == 9 and all(
+        (tmp_path / "out" / row["file_name"]).is_file() for row in rows
+    )
 
 
 def test_images_that_are_gone_are_named_and_left_out(run: Path, cli: Cli) -> None:

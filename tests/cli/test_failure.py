@@ -75,7 +75,10 @@ def test_the_unexpected_is_one_line(
 
 @pytest.mark.parametrize("error", [TypeError("x"), T2IBenchError("Wrong.", "Do this.")])
 def test_the_traceback_is_there_for_who_asks(
-    error: Exception, fail: Callable[..., str], cli: Cli, monkeypatch: pytest.MonkeyPatch
+    error: Exception,
+    fail: Callable[..., str],
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("T2IBENCH_TRACEBACK", "0")
     fail(error)
@@ -83,14 +86,25 @@ def test_the_traceback_is_there_for_who_asks(
     status, _, err = cli(*RUN)
     assert status == 1 and "Traceback (most recent call last)" in err
     assert err.strip().splitlines()[-1].startswith("t2ibench: ")
-    assert "T2IBENCH_TRACEBACK=1" in cli("--help")[1] and "TRACEBACK" in cli("run", "--help")[1]
+    assert (
+        "T2IBENCH_TRACEBACK=1" in cli("--help")[1]
+        and "TRACEBACK" in cli("run", "--help")[1]
+    )
 
 
 @pytest.mark.parametrize(
     ("error", "start", "advice"),
     [
-        (MemoryError("Unable to allocate 60 GiB"), "memory ran out", "or lower --bootstrap"),
-        (OutOfMemoryError("CUDA out of memory. Tried 2"), "memory ran out", "Lower --batch-size"),
+        (
+            MemoryError("Unable to allocate 60 GiB"),
+            "memory ran out",
+            "or lower --bootstrap",
+        ),
+        (
+            OutOfMemoryError("CUDA out of memory. Tried 2"),
+            "memory ran out",
+            "Lower --batch-size",
+        ),
         (RuntimeError("CPU: can't allocate memory"), "memory", "Lower --batch-size"),
         (FileNotFoundError(2, "No such file", "gone/x"), "gone/x: ", ""),
         (KeyboardInterrupt(), "interrupted", ""),
@@ -254,17 +268,28 @@ images_per_prompt: 1
 """
 
 
-@pytest.mark.parametrize("more", [(), ("--generate-only",)], ids=["run", "generate-only"])
+@pytest.mark.parametrize(
+    "more", [(), ("--generate-only",)], ids=["run", "generate-only"]
+)
 @pytest.mark.parametrize("name", [*GIVEN])
 def test_a_generator_that_gives_nothing_ends_the_run_however_small_it_is(
-    name: str, more: tuple[str, ...], cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str,
+    more: tuple[str, ...],
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / f"gives_{name}.py").write_text(GIVES)
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "tiny.yaml").write_text(TINY)
     words = ("--model", f"gives_{name}:{name}", "--encoder", "toyland", *more)
-    words += ("--include-path", str(tmp_path / "tasks"), "--output-dir", str(tmp_path / "runs"))
+    words += (
+        "--include-path",
+        str(tmp_path / "tasks"),
+        "--output-dir",
+        str(tmp_path / "runs"),
+    )
     status, out, err = cli(*words, "--tasks", "tiny")
     assert (status, out) == (1, "")
     assert f"All 2 images {GIVEN[name]} Fix the cause" in err
@@ -279,7 +304,12 @@ def test_a_run_that_only_generates_is_not_done_without_any_image(
     """That all are filtered is a property of the model, and nothing to measure it by."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "gives_filtered.py").write_text(GIVES)
-    words = ("--model", "gives_filtered:Filters", "--output-dir", str(tmp_path / "runs"))
+    words = (
+        "--model",
+        "gives_filtered:Filters",
+        "--output-dir",
+        str(tmp_path / "runs"),
+    )
     words += ("--tasks", "t2iat_flowers_insects", "--limit", "1", "--generate-only")
     for _ in range(2):
         status, _, err = cli(*words)

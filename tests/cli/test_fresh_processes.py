@@ -35,7 +35,12 @@ def cold(folder: Path) -> dict[str, str]:
 
 def done(where: Path, environment: Mapping[str, str], *words: object) -> str:
     found = subprocess.run(
-        command(*words), cwd=where, env=environment, capture_output=True, text=True, check=False
+        command(*words),
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert found.returncode == 0, found.stderr
     assert "Traceback" not in found.stderr
@@ -43,7 +48,9 @@ def done(where: Path, environment: Mapping[str, str], *words: object) -> str:
 
 
 @contextmanager
-def exploring(where: Path, environment: Mapping[str, str], *words: object) -> Iterator[str]:
+def exploring(
+    where: Path, environment: Mapping[str, str], *words: object
+) -> Iterator[str]:
     """The address of an explorer."""
     process = subprocess.Popen(
         command("explore", *words), cwd=where, env=environment, text=True,
@@ -79,7 +86,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_explorer_opens_and_answers_four_questions_at_once(place: Path) -> None:
     """The images of the task that asks a judge have no embedding: they are embedded first."""
     run = place / "runs" / "toy"
-    with exploring(place, cold(place / "explore"), run) as address, ThreadPoolExecutor(4) as pool:
+    with (
+        exploring(place, cold(place / "explore"), run) as address,
+        ThreadPoolExecutor(4) as pool,
+    ):
         words = ["nurse", "chef", "rose", "wasp"]
         found = list(pool.map(lambda word: ask(address, word), words))
     assert len(set(found)) == 1 and found[0] > 4

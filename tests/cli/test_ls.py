@@ -121,5 +121,12 @@ def test_a_task_of_ones_own_is_printed_and_a_broken_one_says_where(
 
 def test_help_says_every_word(cli: Cli) -> None:
     out = " ".join(cli("ls", "--help")[1].split())
-    for word in ("core, all or extended", "tag:gender", "groups", "judges", "rewriters", "writers"):
+    for word in (
+        "core, all or extended",
+        "tag:gender",
+        "groups",
+        "judges",
+        "rewriters",
+        "writers",
+    ):
         assert word in out

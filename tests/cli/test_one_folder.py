@@ -18,7 +18,9 @@ QUICK = (
 
 @pytest.fixture
 def measured(tmp_path: Path, cli: Cli) -> Cli:
-    def run(tasks: str, name: str, *words: str, folder: str = "runs") -> tuple[int, str, str]:
+    def run(
+        tasks: str, name: str, *words: str, folder: str = "runs"
+    ) -> tuple[int, str, str]:
         place = ("--name", name, "--output-dir", tmp_path / folder)
         return cli("run", *QUICK, "--tasks", tasks, *place, *words)
 
@@ -26,7 +28,9 @@ def measured(tmp_path: Path, cli: Cli) -> Cli:
 
 
 @pytest.mark.slow
-def test_a_command_reports_its_own_tests(measured: Cli, tmp_path: Path, cli: Cli) -> None:
+def test_a_command_reports_its_own_tests(
+    measured: Cli, tmp_path: Path, cli: Cli
+) -> None:
     assert measured(ONE, "mine")[0] == 0
     folder = tmp_path / "runs" / "mine"
     alone = read_results(folder).tasks[ONE]

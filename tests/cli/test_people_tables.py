@@ -41,12 +41,19 @@ def folder(tmp_path: Path) -> Path:
     for name, image in zip(NAMES, images(4, 8), strict=True):
         image.save(folder / name)
     rows = [f"{name};{'Nainen' if 'nurse' in name else 'Mies'}" for name in NAMES]
-    (folder / "Antworten.csv").write_bytes("\r\n".join(["Name;Geschlecht", *rows]).encode("utf-16"))
+    (folder / "Antworten.csv").write_bytes(
+        "\r\n".join(["Name;Geschlecht", *rows]).encode("utf-16")
+    )
     return folder
 
 
 def flags_of(folder: Path) -> list[str]:
-    places = ["--include-path", str(folder.parent / "tasks"), "--output-dir", str(folder / "runs")]
+    places = [
+        "--include-path",
+        str(folder.parent / "tasks"),
+        "--output-dir",
+        str(folder / "runs"),
+    ]
     draws = ["--permutations", "100", "--bootstrap", "100"]
     judge = ["--judge", f"answers:{folder / 'Antworten.csv'},by=anna"]
     return ["--model", f"folder:{folder}", "--tasks", "mine", *places, *draws, *judge]
@@ -55,11 +62,17 @@ def flags_of(folder: Path) -> list[str]:
 def test_columns_and_pattern_reach_folder_and_answers(folder: Path, cli: Cli) -> None:
     flags = flags_of(folder)
     status, _, error = cli(*flags)
-    assert status == 1 and "holds no images with prompts. 'Antworten.csv' has no images" in error
+    assert (
+        status == 1
+        and "holds no images with prompts. 'Antworten.csv' has no images" in error
+    )
     assert "Its columns are 'Name', 'Geschlecht'." in error and "--pattern" in error
     pattern = ["--pattern", "{prompt}_{index}.png"]
     status, _, error = cli(*flags, *pattern)
-    assert status == 1 and "no column 'file'. Its columns are 'Name', 'Geschlecht'." in error
+    assert (
+        status == 1
+        and "no column 'file'. Its columns are 'Name', 'Geschlecht'." in error
+    )
     columns = ["--columns", "image=Name,gender=Geschlecht"]
     status, _, error = cli(*flags, *pattern, *columns)
     assert status == 1 and "'Mies' 2, 'Nainen' 2" in error
@@ -75,19 +88,31 @@ def test_columns_and_pattern_reach_folder_and_answers(folder: Path, cli: Cli) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--columns", "image=x"], "--columns names the headings of a table, and no table is read"),
+        (
+            ["--columns", "image=x"],
+            "--columns names the headings of a table, and no table is read",
+        ),
         (["--pattern", "{prompt}.png"], "goes with --model folder:DIR"),
-        (["--columns", "image"], "--columns: 'image' is not of the form key=value. Write for exam"),
+        (
+            ["--columns", "image"],
+            "--columns: 'image' is not of the form key=value. Write for exam",
+        ),
     ],
 )
-def test_what_reads_no_table_takes_no_columns(cli: Cli, words: list[str], message: str) -> None:
-    status, _, error = cli("--model", "toyland", "--tasks", "t2iat_flowers_insects", *words)
+def test_what_reads_no_table_takes_no_columns(
+    cli: Cli, words: list[str], message: str
+) -> None:
+    status, _, error = cli(
+        "--model", "toyland", "--tasks", "t2iat_flowers_insects", *words
+    )
     assert status == 1 and message in error and error.count("\n") == 1
 
 
 def test_the_command_of_a_run_repeats_its_columns() -> None:
     columns = {"image": "File, name", "gender": "Geschlecht (m/w)"}
-    settings = read_settings({"model": "folder:x", "columns": columns, "pattern": "{prompt}.png"})
+    settings = read_settings(
+        {"model": "folder:x", "columns": columns, "pattern": "{prompt}.png"}
+    )
     words = settings.command()
     text = words[words.index("--columns") + 1]
     assert read_settings({"columns": text}).columns == columns
@@ -95,10 +120,19 @@ def test_the_command_of_a_run_repeats_its_columns() -> None:
 
 def test_propose_reads_a_table_by_its_columns(folder: Path, cli: Cli) -> None:
     output = folder / "t.yaml"
-    flags = ["propose", "openbias", "--captions", f"folder:{folder}", "--output", str(output)]
+    flags = [
+        "propose",
+        "openbias",
+        "--captions",
+        f"folder:{folder}",
+        "--output",
+        str(output),
+    ]
     status, _, error = cli(*flags, "--pattern", "{prompt}_{index}")
     assert status == 0 and "--tasks t --pattern '{prompt}_{index}'" in error
-    (folder / "Liste.csv").write_text("Bildname,Aufforderung\nA_nurse_1.png,A nurse at work\n")
+    (folder / "Liste.csv").write_text(
+        "Bildname,Aufforderung\nA_nurse_1.png,A nurse at work\n"
+    )
     status, _, error = cli(*flags, "--columns", "prompt=Aufforderung")
     assert status == 0 and "Images and prompts are read from 'Liste.csv'." in error
     assert "A nurse at work" in output.read_text()

@@ -61,9 +61,13 @@ def hub(folders: dict[str, Path]) -> Iterator[LocalHub]:
 def run(tmp_path: Path) -> Run:
     """Run a command in a process of its own, with an empty cache at first."""
 
-    def call(address: str, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        address: str, *words: str, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         left_out = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-        environment = {key: value for key, value in os.environ.items() if key not in left_out}
+        environment = {
+            key: value for key, value in os.environ.items() if key not in left_out
+        }
         environment |= {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
         environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200", **more}
         return subprocess.run(
@@ -76,7 +80,11 @@ def run(tmp_path: Path) -> Run:
 
 def row_of(out: str, repository: str) -> str:
     """The row of a repository, its spaces made one."""
-    (row,) = [line for line in out.splitlines() if f" {repository} " in line and "hf " not in line]
+    (row,) = [
+        line
+        for line in out.splitlines()
+        if f" {repository} " in line and "hf " not in line
+    ]
     return " ".join(row.split())
 
 
@@ -93,7 +101,9 @@ def test_what_was_fetched_is_all_that_a_run_without_a_network_needs(
     assert set(hub.downloaded) == {"org/pipeline/model_index.json"}
 
     fetched = run(hub.address, "prefetch", "org/pipeline", *FLAGS)
-    assert fetched.returncode == 0 and "All of it is here now." in fetched.stdout, fetched.stderr
+    assert fetched.returncode == 0 and "All of it is here now." in fetched.stdout, (
+        fetched.stderr
+    )
     ends = {Path(name).name.partition(".")[2] for name in hub.downloaded}
     assert ends == {"json", "safetensors", "jinja"} and len(hub.downloaded) > 15
     hub.downloaded.clear()
@@ -108,8 +118,17 @@ def test_what_was_fetched_is_all_that_a_run_without_a_network_needs(
     assert there.returncode == 0 and "All of it is here." in there.stdout
 
 
-def test_weights_in_16_bits_are_fetched_where_there_are_no_others(hub: LocalHub, run: Run) -> None:
-    words = ("prefetch", "org/half", "--tasks", "t2iat_science_arts", "--encoder", "toyland")
+def test_weights_in_16_bits_are_fetched_where_there_are_no_others(
+    hub: LocalHub, run: Run
+) -> None:
+    words = (
+        "prefetch",
+        "org/half",
+        "--tasks",
+        "t2iat_science_arts",
+        "--encoder",
+        "toyland",
+    )
     fetched = run(hub.address, *words)
     assert fetched.returncode == 0, fetched.stderr
     weights = [name for name in hub.downloaded if name.endswith(".safetensors")]
@@ -117,7 +136,9 @@ def test_weights_in_16_bits_are_fetched_where_there_are_no_others(hub: LocalHub,
     assert "encoder toyland: nothing to download." in fetched.stdout
 
 
-def test_a_text_encoder_alone_is_a_part_of_its_pipeline(hub: LocalHub, run: Run) -> None:
+def test_a_text_encoder_alone_is_a_part_of_its_pipeline(
+    hub: LocalHub, run: Run
+) -> None:
     words = ("--encoder", "text_of:org/pipeline#text_encoder_2", "--permutations", "99")
     words += ("--tasks", "weat_6_gender_career_family", "--bootstrap", "50")
     assert run(hub.address, "prefetch", *words).returncode == 0
@@ -135,7 +156,9 @@ def test_a_run_without_a_network_names_all_that_is_missing(
 ) -> None:
     words = ("prefetch", "org/pipeline", *FLAGS[:-6], "--encoder", "clip:org/clip")
     assert run(hub.address, *words, "--generate-only").returncode == 0
-    (weights,) = (tmp_path / "home/hub").glob("models--org--pipeline/**/unet/*.safetensors")
+    (weights,) = (tmp_path / "home/hub").glob(
+        "models--org--pipeline/**/unet/*.safetensors"
+    )
     weights.unlink()
     flags = {"HF_HUB_OFFLINE": offline} if offline else {}
     tried = run(NO_ANSWER, "--model", "org/pipeline", *FLAGS, **flags)
@@ -149,11 +172,15 @@ def test_a_run_without_a_network_names_all_that_is_missing(
     listed = run(NO_ANSWER, "prefetch", "org/pipeline", *FLAGS, **flags)
     assert listed.returncode == 1 and "Nothing was downloaded: " in listed.stderr
     assert "hf download org/vlm --include '*.json'" in listed.stdout
-    only_generated = run(NO_ANSWER, "--model", "org/pipeline", *FLAGS, "--generate-only", **flags)
+    only_generated = run(
+        NO_ANSWER, "--model", "org/pipeline", *FLAGS, "--generate-only", **flags
+    )
     assert "1 download has not been made" in only_generated.stderr
 
 
-def test_a_repository_that_is_not_there_does_not_keep_the_others(hub: LocalHub, run: Run) -> None:
+def test_a_repository_that_is_not_there_does_not_keep_the_others(
+    hub: LocalHub, run: Run
+) -> None:
     flags = [word.replace("org/vlm", "org/typo") for word in FLAGS]
     fetched = run(hub.address, "prefetch", "org/pipeline", *flags)
     assert fetched.returncode == 1 and "Not downloaded: org/typo." in fetched.stderr
@@ -173,7 +200,14 @@ def test_a_lora_of_the_hub_is_read_without_a_network(
     save_file({name: torch.ones(shape) * 0.01 for name, shape in weights.items()},
               lora / "pytorch_lora_weights.safetensors")  # fmt: skip
     (lora / "pytorch_lora_weights.bin").write_bytes(b"a pickle")
-    words = ("--tasks", "t2iat_science_arts", "--limit", "1", "--images-per-prompt", "1")
+    words = (
+        "--tasks",
+        "t2iat_science_arts",
+        "--limit",
+        "1",
+        "--images-per-prompt",
+        "1",
+    )
     words += ("--encoder", "toyland", "--generate-only")
     words += ("--model-args", "steps=1,size=32,lora=org/lora", "--name", "with-lora")
     with local_hub({**folders, "org/lora": lora}) as served:
@@ -203,7 +237,9 @@ def tiny_lora(pipeline: Path) -> dict[str, tuple[int, int]]:
     from safetensors import safe_open
 
     (file,) = [
-        path for path in (pipeline / "unet").glob("*.safetensors") if ".fp16" not in path.name
+        path
+        for path in (pipeline / "unet").glob("*.safetensors")
+        if ".fp16" not in path.name
     ]
     with safe_open(file, "pt") as weights:
         name = next(key for key in weights.keys() if key.endswith("attn1.to_q.weight"))  # noqa: SIM118

@@ -30,34 +30,65 @@ def test_a_busy_machine_is_said_once(
     ("words", "difference"),
     [
         (("--seed", "1"), "seed: 0 there, 1 here"),
-        (("--model-args", "nurse.gender.female=.5"), "nurse.gender.female: not set there, 0.5 he"),
-        (("--seed", "1", "--model-args", "nurse.gender.female=.5"), "; seed: 0 there, 1 here"),
+        (
+            ("--model-args", "nurse.gender.female=.5"),
+            "nurse.gender.female: not set there, 0.5 he",
+        ),
+        (
+            ("--seed", "1", "--model-args", "nurse.gender.female=.5"),
+            "; seed: 0 there, 1 here",
+        ),
     ],
 )
 def test_a_name_that_is_taken_says_which_setting_differs(
     words: tuple[str, ...], difference: str, cli: Cli, tmp_path: Path
 ) -> None:
-    first = ("--model", "toyland", *ONLY_IMAGES, "--name", "x", "--output-dir", tmp_path)
+    first = (
+        "--model",
+        "toyland",
+        *ONLY_IMAGES,
+        "--name",
+        "x",
+        "--output-dir",
+        tmp_path,
+    )
     assert cli(*first)[0] == 0
     status, _, err = cli(*first, *words)
     assert status == 1 and "holds a run of toyland with other settings: " in err
-    assert difference in err and "Give another --name, such as a commit's or a date's" in err
+    assert (
+        difference in err
+        and "Give another --name, such as a commit's or a date's" in err
+    )
 
 
 @pytest.mark.slow
-def test_a_lora_that_was_trained_again_is_named_by_its_content(cli: Cli, tmp_path: Path) -> None:
+def test_a_lora_that_was_trained_again_is_named_by_its_content(
+    cli: Cli, tmp_path: Path
+) -> None:
     pipeline = tiny.stable_diffusion(tmp_path / "pipeline")
     lora = tmp_path / "lora.safetensors"
     lora.write_bytes(b"first")
     args = f"steps=1,size=32,lora={lora}"
-    words = ("--model", pipeline, *ONLY_IMAGES, "--name", "x", "--output-dir", tmp_path / "runs")
+    words = (
+        "--model",
+        pipeline,
+        *ONLY_IMAGES,
+        "--name",
+        "x",
+        "--output-dir",
+        tmp_path / "runs",
+    )
     status, _, err = cli(*words, "--model-args", args, "--dry-run")
     assert status == 0, err
     folder_with(tmp_path / "runs/x", str(pipeline), args)
     assert cli(*words, "--model-args", args, "--dry-run")[0] == 0
     lora.write_bytes(b"trained again")
     status, _, err = cli(*words, "--model-args", args, "--dry-run")
-    assert status == 1 and "with other settings: lora's content" in err and "steps" not in err
+    assert (
+        status == 1
+        and "with other settings: lora's content" in err
+        and "steps" not in err
+    )
     more = args.replace("steps=1", "steps=2")
     status, _, err = cli(*words, "--model-args", more, "--dry-run")
     assert status == 1 and "steps: 1 there, 2 here" in err

@@ -56,23 +56,37 @@ def folder(tmp_path: Path) -> Path:
     (folder / "prompts.csv").write_text("\n".join(prompts))
     for name, answers in PEOPLE.items():
         letters = answers["a chef"] + answers["a nurse"]
-        rows = [f"{number}.png,{WORDS[letter]}" for number, letter in enumerate(letters)]
+        rows = [
+            f"{number}.png,{WORDS[letter]}" for number, letter in enumerate(letters)
+        ]
         (folder / f"{name}.csv").write_text("\n".join(["file,gender", *rows]))
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "who.yaml").write_text(TASK)
     return folder
 
 
-def run(cli: Cli, folder: Path, *further: str, name: str = "by-files") -> tuple[int, str, str]:
+def run(
+    cli: Cli, folder: Path, *further: str, name: str = "by-files"
+) -> tuple[int, str, str]:
     root = folder.parent
     return cli(
-        *("run", "--model", f"folder:{folder}", "--tasks", "who", "--include-path", root / "tasks"),
+        *(
+            "run",
+            "--model",
+            f"folder:{folder}",
+            "--tasks",
+            "who",
+            "--include-path",
+            root / "tasks",
+        ),
         *("--output-dir", root / "runs", "--name", name, *further),
     )
 
 
 def judge(folder: Path, *names: str) -> tuple[str, str]:
-    return "--judge", ",".join(f"answers:{folder / name}.csv,by={name}" for name in names)
+    return "--judge", ",".join(
+        f"answers:{folder / name}.csv,by={name}" for name in names
+    )
 
 
 def by_labels(cli: Cli, folder: Path) -> Path:
@@ -98,7 +112,9 @@ def task_of(run: Path) -> TaskResult:
 
 
 def counts(task: TaskResult) -> dict[str, dict[str, float]]:
-    gender = next(one for one in task.details["answers_by_prompt"] if "gender" in one["attribute"])
+    gender = next(
+        one for one in task.details["answers_by_prompt"] if "gender" in one["attribute"]
+    )
     return {row["name"]: row["counts"] for row in gender["rows"]}
 
 
@@ -115,11 +131,16 @@ def test_both_routes_count_what_most_people_say(folder: Path, cli: Cli) -> None:
     for folder_of_run in (files, labels):
         for page in ("results.md", "report.html"):
             text = (folder_of_run / page).read_text(encoding="utf-8")
-            assert "Counted is what most of them said of an image, a tie as unknown" in text
+            assert (
+                "Counted is what most of them said of an image, a tie as unknown"
+                in text
+            )
             assert "nobody else checked" not in text
 
 
-def test_agreement_and_disputed_images_are_on_every_page(folder: Path, cli: Cli) -> None:
+def test_agreement_and_disputed_images_are_on_every_page(
+    folder: Path, cli: Cli
+) -> None:
     assert run(cli, folder, *judge(folder, *PEOPLE))[0] == 0
     made = folder.parent / "runs" / "by-files"
     (gender,) = task_of(made).people
@@ -137,7 +158,11 @@ def test_agreement_and_disputed_images_are_on_every_page(folder: Path, cli: Cli)
     disputed = [(image.prompt, image.index, image.counted) for image in gender.disputed]
     chefs = [("a chef", 0, "male"), ("a chef", 3, "male"), ("a chef", 4, "male")]
     assert disputed == [*chefs, ("a chef", 5, "unknown"), ("a nurse", 2, "female")]
-    assert gender.disputed[0].answers == {"anna": "male", "ben": "male", "cem": "female"}
+    assert gender.disputed[0].answers == {
+        "anna": "male",
+        "ben": "male",
+        "cem": "female",
+    }
     for page in ("results.md", "report.html"):
         text = (made / page).read_text(encoding="utf-8")
         assert "anna and cem" in text and str(gender.disputed[0].file)[10:22] in text
@@ -154,10 +179,16 @@ def test_label_agree_takes_people_without_a_judge(folder: Path, cli: Cli) -> Non
     assert rows[0]["answer of cem"] == "female" and rows[0]["counted"] == "male"
     status, out, _ = cli("label", "agree", made, "--format", "json")
     found: dict[str, Any] = json.loads(out)
-    assert status == 0 and len(found["people"][0]["disputed"]) == 5 and found["judges"] == []
+    assert (
+        status == 0
+        and len(found["people"][0]["disputed"]) == 5
+        and found["judges"] == []
+    )
     # The same of files of answers, where nobody imported a label.
     assert run(cli, folder, *judge(folder, *PEOPLE))[0] == 0
-    _, again, _ = cli("label", "agree", folder.parent / "runs" / "by-files", "--format", "json")
+    _, again, _ = cli(
+        "label", "agree", folder.parent / "runs" / "by-files", "--format", "json"
+    )
     assert json.loads(again) == found
 
 
@@ -168,7 +199,10 @@ def test_somebody_alone_agrees_with_nobody(folder: Path, cli: Cli) -> None:
     assert status == 1 and "has no two people" in errors and errors.count("\n") == 1
     task = task_of(made)
     assert not task.people
-    assert "Answered by anna; nobody else checked the answers." in (made / "results.md").read_text()
+    assert (
+        "Answered by anna; nobody else checked the answers."
+        in (made / "results.md").read_text()
+    )
     # The exact interval of five of six, as without anybody else.
     chef = next(row for row in task.by if row.name.startswith("a chef"))
     share = chef.scores["share:male"]
@@ -183,29 +217,41 @@ def test_intervals_have_room_for_mistakes_of_people(folder: Path, cli: Cli) -> N
     for one, other in ((alone.headline, several.headline),):
         assert (other.ci_high or 0) >= (one.ci_high or 0)
     nurse = [
-        next(row for row in task.by if row.name.startswith("a nurse")).scores["share:female"]
+        next(row for row in task.by if row.name.startswith("a nurse")).scores[
+            "share:female"
+        ]
         for task in (alone, several)
     ]
     assert nurse[0].value == nurse[1].value == pytest.approx(5 / 6)
     assert (nurse[1].ci_low or 0) < (nurse[0].ci_low or 0)
     assert (nurse[1].ci_high or 0) > (nurse[0].ci_high or 0)
-    assert nurse[0].p == nurse[1].p  # of even shares: mistakes to both sides make no lean
+    # of even shares: mistakes to both sides make no lean
+    assert nurse[0].p == nurse[1].p
 
 
-def test_a_run_is_complete_for_the_questions_that_were_answered(folder: Path, cli: Cli) -> None:
+def test_a_run_is_complete_for_the_questions_that_were_answered(
+    folder: Path, cli: Cli
+) -> None:
     status, out, errors = run(cli, folder, *judge(folder, "anna"))
     said = "asked: 2 questions; answered: gender by anna (12 of 12); not answered: age"
     assert status == 0 and said in " ".join(out.split()) and "warning" not in errors
     made = folder.parent / "runs" / "by-files"
-    assert said in (made / "results.md").read_text() and said in (made / "report.html").read_text()
+    assert (
+        said in (made / "results.md").read_text()
+        and said in (made / "report.html").read_text()
+    )
     assert cli("score", made)[0] == 0
     # Of half of the images it is not.
     rows = (folder / "anna.csv").read_text().splitlines()
     (folder / "dan.csv").write_text("\n".join(rows[:7]))
     status, out, errors = run(cli, folder, *judge(folder, "dan"), name="half")
     assert status == 3 and "some evidence is missing" in errors
-    assert "partly answered: gender by dan (6 of 12); not answered: age" in " ".join(out.split())
+    assert "partly answered: gender by dan (6 of 12); not answered: age" in " ".join(
+        out.split()
+    )
     assert cli("score", folder.parent / "runs" / "half")[0] == 3
     # Somebody else's answers complete it.
     status, out, _ = run(cli, folder, *judge(folder, "anna", "dan"), name="both")
-    assert status == 0 and "gender by anna (12 of 12) and dan (6 of 12)" in " ".join(out.split())
+    assert status == 0 and "gender by anna (12 of 12) and dan (6 of 12)" in " ".join(
+        out.split()
+    )

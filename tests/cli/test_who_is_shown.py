@@ -11,7 +11,12 @@ from PIL import Image
 
 from tests.conftest import Cli
 
-PLAIN = {"a CEO": "m" * 10, "a nurse": "f" * 10, "an athlete": "m" * 10, "a chef": "mmmmmfffff"}
+PLAIN = {
+    "a CEO": "m" * 10,
+    "a nurse": "f" * 10,
+    "an athlete": "m" * 10,
+    "a chef": "mmmmmfffff",
+}
 OTHERS = {"a CEO": "mmmmffffff", "an athlete": "f" * 10, "a chef": "mmmmfffff?"}
 ASKED = {**PLAIN, **OTHERS}
 REQUEST = ". Show one person; be diverse."
@@ -65,7 +70,9 @@ def run(cli: Cli, folder: Path, *further: str, status: int = 0) -> str:
     return error if status else out
 
 
-def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cli) -> None:
+def test_what_a_request_changes_is_said_prompt_by_prompt(
+    tmp_path: Path, cli: Cli
+) -> None:
     out = run(cli, write(tmp_path / "plain", PLAIN))
     told = (
         "CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: "
@@ -81,7 +88,11 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     page = (runs / "plain" / "report.html").read_text(encoding="utf-8")
     assert told in page and page.count('class="stack"') == 4
     row = page.split('title="a chef"')[1].split("</li>")[0]
-    assert row.count("<i class=") == 2 and row.count("<img") == 5 and "5 women, 5 men" in row
+    assert (
+        row.count("<i class=") == 2
+        and row.count("<img") == 5
+        and "5 women, 5 men" in row
+    )
     assert page.index('class="stack"') < page.index("By bias")
 
     asked = write(tmp_path / "asked", ASKED, REQUEST)
@@ -95,10 +106,20 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     _, table, _ = cli("compare", runs / "plain", runs / "asked", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(table)))
     (athlete,) = [one for one in rows if one["row"] == "person gender: an athlete"]
-    assert (athlete["score"], athlete["old"], athlete["new"]) == ("share:female", "0.0", "1.0")
+    assert (athlete["score"], athlete["old"], athlete["new"]) == (
+        "share:female",
+        "0.0",
+        "1.0",
+    )
 
 
-def test_a_request_without_its_argument_and_the_other_way_round(tmp_path: Path, cli: Cli) -> None:
-    error = run(cli, write(tmp_path / "plain", PLAIN), "--model-args", "request=true", status=1)
+def test_a_request_without_its_argument_and_the_other_way_round(
+    tmp_path: Path, cli: Cli
+) -> None:
+    error = run(
+        cli, write(tmp_path / "plain", PLAIN), "--model-args", "request=true", status=1
+    )
     assert "do not end with the same request" in error
-    assert "request=true" in run(cli, write(tmp_path / "asked", ASKED, REQUEST), status=1)
+    assert "request=true" in run(
+        cli, write(tmp_path / "asked", ASKED, REQUEST), status=1
+    )

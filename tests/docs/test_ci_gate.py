@@ -48,7 +48,9 @@ def outcome(folder: Path, old: Path, new: Path, *wanted: str) -> tuple[int, str]
     return finished.returncode, finished.stderr
 
 
-def test_the_gate_passes_what_leans_no_more_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
+def test_the_gate_passes_what_leans_no_more_and_nothing_else(
+    cli: Cli, tmp_path: Path
+) -> None:
     def run(name: str, *words: str) -> Path:
         root = tmp_path / "made"
         where = ("--name", name, "--output-dir", str(root))

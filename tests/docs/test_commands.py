@@ -32,9 +32,13 @@ OTHERS = {"coffee_tea", "tone_day_night", "coco", "chef", "mine"}
 def commands(page: Path) -> list[str]:
     """The lines of a page's code blocks that call t2ibench, continued lines joined."""
     blocks = BLOCK.finditer(page.read_text(encoding="utf-8"))
-    shells = [found["text"] for found in blocks if found["kind"].strip() in {"", "bash"}]
+    shells = [
+        found["text"] for found in blocks if found["kind"].strip() in {"", "bash"}
+    ]
     lines = "\n".join(shells).replace("\\\n", " ").splitlines()
-    parts = [part.strip().removeprefix("$ ") for line in lines for part in line.split("&&")]
+    parts = [
+        part.strip().removeprefix("$ ") for line in lines for part in line.split("&&")
+    ]
     return [part for part in parts if part.startswith("t2ibench ")]
 
 
@@ -42,7 +46,11 @@ def parsed(line: str) -> argparse.Namespace:
     return build_parser().parse_args(_normalise(shlex.split(line, comments=True)[1:]))
 
 
-FOUND = [(page.relative_to(ROOT).as_posix(), line) for page in PAGES for line in commands(page)]
+FOUND = [
+    (page.relative_to(ROOT).as_posix(), line)
+    for page in PAGES
+    for line in commands(page)
+]
 
 
 def test_pages_show_commands() -> None:

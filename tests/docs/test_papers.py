@@ -32,7 +32,9 @@ NUMBERED = {
 
 def exhibits_of(given: argparse.Namespace) -> set[str]:
     """The exhibits that a command asks for; none where it asks for all."""
-    return set(choose(PAPERS.get(given.paper), given.table or (), given.figure or ()) or ())
+    return set(
+        choose(PAPERS.get(given.paper), given.table or (), given.figure or ()) or ()
+    )
 
 
 @pytest.mark.slow
@@ -41,7 +43,9 @@ def test_commands_parse_and_name_what_is_there() -> None:
     assert len(COMMANDS) > 60
     for command in COMMANDS:
         given = parsed(command)
-        index.select([name for name in (getattr(given, "tasks", "") or "").split(",") if name])
+        index.select(
+            [name for name in (getattr(given, "tasks", "") or "").split(",") if name]
+        )
         assert getattr(given, "preset", None) in {None, *PAPERS.names()}
         if "paper" in given:
             exhibits_of(given)
@@ -62,7 +66,9 @@ def test_every_exhibit_has_its_command_below_its_paper(name: str) -> None:
 def test_every_table_and_figure_of_the_paper_is_spoken_of(name: str) -> None:
     for kind, most in zip(("Table", "Figure"), NUMBERED[name], strict=True):
         spoken = set()
-        for listed in re.findall(rf"{kind}s? (\d+(?:(?:, | and | to )\d+)*)", SECTIONS[name]):
+        for listed in re.findall(
+            rf"{kind}s? (\d+(?:(?:, | and | to )\d+)*)", SECTIONS[name]
+        ):
             for first, last in re.findall(r"(\d+)(?: to (\d+))?", listed):
                 spoken |= set(range(int(first), int(last or first) + 1))
         assert spoken == set(range(1, most + 1))
@@ -72,7 +78,8 @@ def test_every_name_is_there() -> None:
     """A name with an underscore is a task, a key of a task file, or a score."""
     tasks = set(build_index()[0].tasks)
     code = "\n".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "t2ibench" / "methods").rglob("*.py")
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "t2ibench" / "methods").rglob("*.py")
     )
     for name in set(re.findall(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`", TEXT)) - tasks:
         assert f'"{name}"' in code or re.search(rf"^    {name}: ", code, re.M), name

@@ -24,7 +24,13 @@ from tests.apps.explorer.page import Watch, axe
 
 ROOT = Path(__file__).parents[2]
 LOOKED_AT = (
-    *("index", "reading", "reports", "tasks/t2iat_science_arts", "tasks/openbias_winobias"),
+    *(
+        "index",
+        "reading",
+        "reports",
+        "tasks/t2iat_science_arts",
+        "tasks/openbias_winobias",
+    ),
     *("notebooks/quickstart", "methods/index", "reference/results", "reference/api"),
 )
 # The theme's copy buttons come from its script, each in a landmark of its own.
@@ -87,9 +93,13 @@ def pages(site: Path) -> dict[str, Page]:
 
 def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[str, Page]) -> None:
     loads = {(name, url) for name, page in pages.items() for url in page.loads}
-    assert {one for one in loads if urlsplit(one[1]).scheme not in {"", "data"}} == set()
+    assert {
+        one for one in loads if urlsplit(one[1]).scheme not in {"", "data"}
+    } == set()
     for sheet in site.rglob("*.css"):
-        assert not re.search(r"url\(['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8"))
+        assert not re.search(
+            r"url\(['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")
+        )
 
 
 def test_every_task_and_every_method_has_a_page_and_every_public_name_a_text(
@@ -109,10 +119,14 @@ def test_every_task_and_every_method_has_a_page_and_every_public_name_a_text(
 
 def test_every_field_of_the_files_of_a_run_has_a_meaning(site: Path) -> None:
     for stem in ("results", "run"):
-        schema = json.loads((site / "reference" / f"{stem}.schema.json").read_text("utf-8"))
+        schema = json.loads(
+            (site / "reference" / f"{stem}.schema.json").read_text("utf-8")
+        )
         text = (site / "reference" / f"{stem}.html").read_text(encoding="utf-8")
         rows = re.findall(
-            r"<tr>\s*<td><code>(.*?)</code></td>\s*<td>(.*?)</td>\s*<td>(.*?)</td>", text, re.S
+            r"<tr>\s*<td><code>(.*?)</code></td>\s*<td>(.*?)</td>\s*<td>(.*?)</td>",
+            text,
+            re.S,
         )
         named = {name.replace("&#95;", "_") for name, _, _ in rows}
         parts = [schema, *schema["$defs"].values()]
@@ -127,24 +141,32 @@ def test_the_notebook_was_run(site: Path, pages: dict[str, Page]) -> None:
     assert text.count('class="t2ibench-inline"') == 2
     assert 'src="data:image/png;base64,' in text and 'class="dataframe"' in text
     assert "notebooks/report.html" in pages
-    book = json.loads((ROOT / "docs" / "notebooks" / "quickstart.ipynb").read_text("utf-8"))
+    book = json.loads(
+        (ROOT / "docs" / "notebooks" / "quickstart.ipynb").read_text("utf-8")
+    )
     code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_pages_are_accessible_and_fit(browser: Any, address: str, width: int, scheme: str) -> None:
+def test_pages_are_accessible_and_fit(
+    browser: Any, address: str, width: int, scheme: str
+) -> None:
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
     watch = Watch(browser, address, bypass_csp=True, **options)
     for name in LOOKED_AT:
         watch.page.goto(f"{address}/{name}.html")
         assert axe(watch.page, THEME) == [], name
-        assert watch.page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert watch.page.evaluate("document.documentElement.scrollWidth") <= width, (
+            name
+        )
     watch.close()
 
 
-def test_search_works_on_a_disk_and_on_a_server(browser: Any, site: Path, address: str) -> None:
+def test_search_works_on_a_disk_and_on_a_server(
+    browser: Any, site: Path, address: str
+) -> None:
     for start in (site.as_uri(), address):
         watch = Watch(browser, start)
         page = watch.page
@@ -152,6 +174,8 @@ def test_search_works_on_a_disk_and_on_a_server(browser: Any, site: Path, addres
         page.get_by_role("button", name="Search").click()
         box = page.get_by_role("dialog", name="Search").and_(page.locator("dialog"))
         box.get_by_role("combobox").or_(box.locator("input")).first.fill("fair band")
-        found = box.get_by_role("link", name="Fair band").or_(box.get_by_text("Where the headline"))
+        found = box.get_by_role("link", name="Fair band").or_(
+            box.get_by_text("Where the headline")
+        )
         found.first.wait_for()
         watch.close()

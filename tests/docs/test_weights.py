@@ -14,7 +14,10 @@ TABLE = re.compile(r"^\| `([^`]+)` \| ([\d,]+) \| `([0-9a-f]{64})` \|$", re.MULT
 
 def test_the_weights_are_those_of_the_table() -> None:
     page = (ROOT.parent / "SECURITY.md").read_text(encoding="utf-8")
-    named = {name: (int(size.replace(",", "")), sha) for name, size, sha in TABLE.findall(page)}
+    named = {
+        name: (int(size.replace(",", "")), sha)
+        for name, size, sha in TABLE.findall(page)
+    }
     found = [*ROOT.rglob("*.safetensors"), *ROOT.rglob("tokenizer.json")]
     data = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in found}
     assert len(data) == 11

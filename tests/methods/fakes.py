@@ -36,16 +36,24 @@ class HandEvidence:
         """The same evidence but for the images of some prompts, excluded for these reasons."""
         absent = set(prompts) - set(self._images)
         assert not absent, f"no images to leave out: {absent}"
-        images = {prompt: rows for prompt, rows in self._images.items() if prompt not in prompts}
+        images = {
+            prompt: rows
+            for prompt, rows in self._images.items()
+            if prompt not in prompts
+        }
         reasons = {**self._excluded, **dict.fromkeys(prompts, excluded)}
         return HandEvidence(images, self._texts, reasons, self._answers)
 
     def with_images(self, images: Mapping[str, Float64Array]) -> HandEvidence:
         """The same evidence but for other images of some prompts."""
-        return HandEvidence({**self._images, **images}, self._texts, self._excluded, self._answers)
+        return HandEvidence(
+            {**self._images, **images}, self._texts, self._excluded, self._answers
+        )
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        rows = np.asarray(self._images.get(prompt, np.zeros((0, 2))), dtype=np.float64)[:n]
+        rows = np.asarray(self._images.get(prompt, np.zeros((0, 2))), dtype=np.float64)[
+            :n
+        ]
         excluded = Counter(self._excluded.get(prompt, {}))
         excluded["missing"] += max(0, n - len(rows) - excluded.total())
         return ImageEvidence(rows, np.arange(len(rows)), +excluded)
@@ -65,7 +73,9 @@ class HandEvidence:
                 raise MissingEvidence(f"the text '{text}'")
         return np.asarray([self._texts[text] for text in texts], dtype=np.float64)
 
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+    def answers(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
         found = tuple(self._answers.get(prompt, {}).get(question, ()))[:n]
         lacking = Counter({"missing": n - len(found)})
         return AnswerEvidence(found, np.arange(len(found)), +lacking)

@@ -20,9 +20,13 @@ from t2ibench.methods.core.answer_counts import (
 from t2ibench.methods.core.describe import count_text, counts_text, shown_sentence
 
 
-def row(name: str, clear: bool = True, unanswered: float = 0, **counts: float) -> ShownRow:
+def row(
+    name: str, clear: bool = True, unanswered: float = 0, **counts: float
+) -> ShownRow:
     most = max(counts, key=lambda one: counts[one]) if any(counts.values()) else None
-    return ShownRow(CountedPrompt(name, dict(counts), unanswered), name, most, None, clear)
+    return ShownRow(
+        CountedPrompt(name, dict(counts), unanswered), name, most, None, clear
+    )
 
 
 MEN = [row(name, male=10, female=0) for name in ("CEO", "engineer", "athlete")]
@@ -35,7 +39,11 @@ MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
     [
         # Of mixed rows the count comes first; those that are not clear by themselves come last.
         (
-            [*MEN[:2], row("chef", male=9, female=1), row("baker", False, male=6, female=4)],
+            [
+                *MEN[:2],
+                row("chef", male=9, female=1),
+                row("baker", False, male=6, female=4),
+            ],
             "29 of 30 images of CEO, engineer and chef show men; not clear: baker (men in 6 of 10)",
         ),
         (
@@ -44,7 +52,10 @@ MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
         ),
         # Images without an answer stay counted.
         (
-            [row("a", male=9, female=0, unanswered=1), row("b", False, 5, male=0, female=0)],
+            [
+                row("a", male=9, female=0, unanswered=1),
+                row("b", False, 5, male=0, female=0),
+            ],
             "a: 9 of 10 images show men, 1 without an answer; without an answer: b",
         ),
         ([row("a", white=8, black=1, asian=1)], "8 of 10 images of a show 'white'"),
@@ -80,10 +91,18 @@ def test_counts_in_words() -> None:
     assert count_text(row("a", male=0, unanswered=3)) == "no answer"
 
 
-def details(counts: object, classes: tuple[str, ...] = ("w", "b", "a")) -> dict[str, object]:
+def details(
+    counts: object, classes: tuple[str, ...] = ("w", "b", "a")
+) -> dict[str, object]:
     """What a file that somebody sent may hold."""
     return {
-        KEY: [{"attribute": "race", "classes": classes, "rows": [{"name": "x", "counts": counts}]}]
+        KEY: [
+            {
+                "attribute": "race",
+                "classes": classes,
+                "rows": [{"name": "x", "counts": counts}],
+            }
+        ]
     }
 
 
@@ -109,16 +128,26 @@ def test_rows_are_clear_where_their_own_test_is(
 @pytest.mark.parametrize(
     "held",
     [
-        *({}, {KEY: "?"}, details({"w": float("inf")}), details({"w": -1}), details({"w": "many"})),
+        *(
+            {},
+            {KEY: "?"},
+            details({"w": float("inf")}),
+            details({"w": -1}),
+            details({"w": "many"}),
+        ),
         details({"w": 0, "b": 0}),
     ],
 )
-def test_nothing_is_shown_of_malformed_or_empty_answers(held: dict[str, object]) -> None:
+def test_nothing_is_shown_of_malformed_or_empty_answers(
+    held: dict[str, object],
+) -> None:
     assert shown_attributes(held, lambda *_: None) == ()
 
 
 def test_rows_stand_by_side() -> None:
-    one = CountedAttribute("g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN]))
+    one = CountedAttribute(
+        "g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN])
+    )
     (found,) = shown_attributes({KEY: [asdict(one)]}, lambda *_: None)
     names = ["CEO", "athlete", "engineer", "nurse", "teacher"]
     assert [row.short for row in sorted_rows(found)] == names

@@ -14,7 +14,13 @@ import pytest
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.contract import SyntheticEvidence, check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.evidence import (
+    Evidence,
+    ImageCollector,
+    Needs,
+    PromptImages,
+    PromptNeed,
+)
 from t2ibench.methods.core.headline import Headline, Inference
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.schema import BaseTask
@@ -112,7 +118,9 @@ def touching(touch: Callable[[Evidence], object]) -> Method:
 
 
 def random(*given: Any) -> MethodResult:
-    return replace(dot_score(*given), details={"draw": np.random.default_rng().random()})
+    return replace(
+        dot_score(*given), details={"draw": np.random.default_rng().random()}
+    )
 
 
 def overwrite(evidence: Evidence) -> None:
@@ -144,20 +152,33 @@ BROKEN = {
     ),
     "p of 0": (spoilt(scores={"mean": Estimate(0.5, p=0.0)}), "not in (0, 1]"),
     "miscounts": (spoilt(n_images=5), "counts 5 images, but needs 6"),
-    "another main score": (replace(DOT, main_score=MainScore("d", "d")), "main score 'd'"),
+    "another main score": (
+        replace(DOT, main_score=MainScore("d", "d")),
+        "main score 'd'",
+    ),
     "another row score": (replace(DOT, row_scores=("d",)), "row score 'd'"),
-    "two lines": (replace(DOT, describe=lambda task, result: "a\nb."), "not one sentence"),
+    "two lines": (
+        replace(DOT, describe=lambda task, result: "a\nb."),
+        "not one sentence",
+    ),
     "another name": (replace(DOT, name="dots"), "its task says 'dot'"),
     "an estimate for a headline": (
         spoilt(headline=Estimate(0.5)),
         "Its headline is a Estimate, not a Headline",
     ),
     "ends apart from the value": (
-        spoilt(headline=Headline(0.9, inference={"fixed_prompts": Inference(0.1, 0.2)})),
+        spoilt(
+            headline=Headline(0.9, inference={"fixed_prompts": Inference(0.1, 0.2)})
+        ),
         "outside its interval",
     ),
     "odd combination": (
-        replace(DOT, combine=lambda _, found, __: replace(found[0], headline=Headline(len(found)))),
+        replace(
+            DOT,
+            combine=lambda _, found, __: replace(
+                found[0], headline=Headline(len(found))
+            ),
+        ),
         "another the headline",
     ),
 }

@@ -20,7 +20,9 @@ CLASSES = {"gender": ["f", "m"], "skin": ["d", "l"], "age": ["o", "y"]}
 JOBS = [f"job{number}" for number in range(8)]
 
 
-def crossed_task(*crossings: list[str], axes: str = "gender skin age", **more: Any) -> OpenBiasTask:
+def crossed_task(
+    *crossings: list[str], axes: str = "gender skin age", **more: Any
+) -> OpenBiasTask:
     biases = [
         {
             "name": axis,
@@ -33,11 +35,18 @@ def crossed_task(*crossings: list[str], axes: str = "gender skin age", **more: A
         for axis in axes.split()
     ]
     return task_by_hand(
-        OpenBiasTask, "openbias", biases=biases, crossings=crossings, images_per_prompt=10, **more
+        OpenBiasTask,
+        "openbias",
+        biases=biases,
+        crossings=crossings,
+        images_per_prompt=10,
+        **more,
     )
 
 
-def evidence(rng: np.random.Generator, together: float = 0.0, n: int = 10) -> HandEvidence:
+def evidence(
+    rng: np.random.Generator, together: float = 0.0, n: int = 10
+) -> HandEvidence:
     """Answers whose shares differ from job to job.
 
     `together` moves women's and darker skin's shares towards each other, from 0 to 1.
@@ -59,7 +68,10 @@ def evidence(rng: np.random.Generator, together: float = 0.0, n: int = 10) -> Ha
 
 
 def p_values(result: Any) -> dict[str, float]:
-    return {one["tests"][0]["name"]: one["tests"][0]["p"] for one in result.details["crossings"]}
+    return {
+        one["tests"][0]["name"]: one["tests"][0]["p"]
+        for one in result.details["crossings"]
+    }
 
 
 def test_a_planted_interaction_is_found_and_named() -> None:
@@ -74,7 +86,9 @@ def test_a_planted_interaction_is_found_and_named() -> None:
         assert (low > 0) if (first, second) in {("f", "d"), ("m", "l")} else (high < 0)
         assert excess.p < 0.001
         apart = cells[f"{first} x {second}"]["joint_share"].value - excess.value
-        assert cells[f"{first} x {second}"]["independent_share"].value == pytest.approx(apart)
+        assert cells[f"{first} x {second}"]["independent_share"].value == pytest.approx(
+            apart
+        )
 
 
 @pytest.mark.nightly
@@ -84,9 +98,13 @@ def test_nothing_is_found_where_nothing_is_planted() -> None:
     rejected: list[list[bool]] = []
     excess, values = [], []
     for _ in range(24):
-        result = score(task, evidence(rng), Settings(n_permutations=199, n_bootstrap=100))
+        result = score(
+            task, evidence(rng), Settings(n_permutations=199, n_bootstrap=100)
+        )
         rejected.append([p < 0.05 for p in p_values(result).values()])
-        excess += [row.scores["excess"].value for row in result.by if "excess" in row.scores]
+        excess += [
+            row.scores["excess"].value for row in result.by if "excess" in row.scores
+        ]
         values.append(result.scores["interaction:gender x age"].value)
     assert np.shape(rejected) == (24, 3)
     assert np.mean(rejected) < 0.12
@@ -97,7 +115,9 @@ def test_of_three_every_two_are_tested_and_corrected_together() -> None:
     task = crossed_task(["gender", "skin", "age"])
     result = score(task, evidence(np.random.default_rng(4), together=0.9), SETTINGS)
     found = p_values(result)
-    assert [one["crossing"] for one in result.details["crossings"]] == crossing_names(task)
+    assert [one["crossing"] for one in result.details["crossings"]] == crossing_names(
+        task
+    )
     assert found.pop("interaction:gender x skin") == pytest.approx(0.001)
     assert len(found) == 2 and min(found.values()) > 0.05
     assert result.details["crossings"][0]["tests"][0]["p_holm"] == pytest.approx(0.003)
@@ -108,7 +128,10 @@ def test_a_task_without_crossings_is_what_it_was() -> None:
     assert "crossings" not in plain.model_dump()
     found = evidence(np.random.default_rng(0))
     ours, theirs = (score(task, found, SETTINGS) for task in (plain, crossed))
-    assert ours.headline.value == theirs.headline.value and ours.headline.p == theirs.headline.p
+    assert (
+        ours.headline.value == theirs.headline.value
+        and ours.headline.p == theirs.headline.p
+    )
     assert "crossings" not in ours.details
     few = score(crossed, evidence(np.random.default_rng(0), n=3), SETTINGS)
     assert "no prompt has 4 images" in few.scores["interaction:gender x skin"].reason
@@ -122,7 +145,9 @@ def test_a_task_without_crossings_is_what_it_was() -> None:
         (["gender", "skin"], {"stimuli": ("cook",)}, "the same captions"),
     ],
 )
-def test_crossings_are_checked(crossing: list[str], second: dict[str, Any], message: str) -> None:
+def test_crossings_are_checked(
+    crossing: list[str], second: dict[str, Any], message: str
+) -> None:
     task = crossed_task(crossing)
     biases = task.biases[0], task.biases[1].model_copy(update=second), task.biases[2]
     found = check(task.model_copy(update={"biases": biases}))

@@ -54,13 +54,19 @@ def test_planted_contrasts_come_back() -> None:
     for pair in CONTRASTS:
         estimates = [result.scores[contrast(*pair)] for result in results]
         truth = WORLD.truth[pair]
-        assert np.mean([estimate.value for estimate in estimates]) == pytest.approx(truth, abs=0.08)
+        assert np.mean([estimate.value for estimate in estimates]) == pytest.approx(
+            truth, abs=0.08
+        )
         assert (
-            sum(estimate.interval[0] <= truth <= estimate.interval[1] for estimate in estimates)
+            sum(
+                estimate.interval[0] <= truth <= estimate.interval[1]
+                for estimate in estimates
+            )
             >= 8
         )
         assert [estimate.p < 0.05 for estimate in estimates] == [
-            not estimate.interval[0] <= 0 <= estimate.interval[1] for estimate in estimates
+            not estimate.interval[0] <= 0 <= estimate.interval[1]
+            for estimate in estimates
         ]
     most = contrast("masculine", "feminine")
     assert all(result.details["forms_holm"][most] < 0.05 for result in results)
@@ -71,7 +77,9 @@ def test_a_contrast_is_the_difference_of_two_forms_leans() -> None:
     means = {form: result.scores[f"form:{form}"].value for form in FORMS}
     for first, second in CONTRASTS:
         expected = means[first] - means[second]
-        assert result.scores[contrast(first, second)].value == pytest.approx(expected, abs=1e-6)
+        assert result.scores[contrast(first, second)].value == pytest.approx(
+            expected, abs=1e-6
+        )
     # And about that of the rows, whose denominators are shrunk.
     rows = differences(result.by, ("masculine", "neutral"))
     value = result.scores[contrast("masculine", "neutral")].value
@@ -113,7 +121,10 @@ def test_the_headline_is_that_of_the_neutral_forms_alone() -> None:
     plain = [
         {
             "name": stimulus.name,
-            "forms": {"neutral": stimulus.forms["neutral"], "other": f"no {stimulus.name}"},
+            "forms": {
+                "neutral": stimulus.forms["neutral"],
+                "other": f"no {stimulus.name}",
+            },
             "guided": stimulus.name,
         }
         for stimulus in TASK.concept.stimuli
@@ -123,7 +134,10 @@ def test_the_headline_is_that_of_the_neutral_forms_alone() -> None:
     evidence = drawn()
     others = {f"a photo of a no {name}": evidence.embeddings[f"a photo of a neutral {name}"]
               for name in TASK.concept.names}  # fmt: skip
-    texts = {text: evidence.vectors[f"a photo of a neutral {text.split()[-1]}"] for text in others}
+    texts = {
+        text: evidence.vectors[f"a photo of a neutral {text.split()[-1]}"]
+        for text in others
+    }
     both = replace(
         evidence,
         embeddings={**evidence.embeddings, **others},
@@ -134,7 +148,9 @@ def test_the_headline_is_that_of_the_neutral_forms_alone() -> None:
     for row, same in zip(result.by, again.by, strict=True):
         assert row.scores["lean"].value == same.scores["lean"].value
         assert row.scores["lean"].interval == same.scores["lean"].interval
-    assert {name for row in result.by for name in row.scores if name.startswith("lean:")} == {
+    assert {
+        name for row in result.by for name in row.scores if name.startswith("lean:")
+    } == {
         "lean:masculine",
         "lean:feminine",
     }
@@ -155,7 +171,10 @@ def test_the_result_in_words() -> None:
     value = result.scores[contrast("masculine", "neutral")].value
     digits = f"{value:.2f}".removeprefix("0")
     assert f"lean {digits} further to men than those of the neutral form" in text
-    assert "the feminine form lean" not in text.split("over 8 jobs")[0].split("men than")[-1]
+    assert (
+        "the feminine form lean"
+        not in text.split("over 8 jobs")[0].split("men than")[-1]
+    )
     assert "over 8 jobs" in text and "in the neutral form" in text
     alike = score(TASK, drawn(FormWorld(TASK, spread=0.8, space=STRONG), seed=2), QUICK)
     assert "No two forms differ beyond chance, over 8 jobs." in describe(TASK, alike)
@@ -199,7 +218,9 @@ def test_two_stimuli_say_nothing_about_others() -> None:
     result = score(task, drawn(FormWorld(task, space=STRONG)), QUICK)
     for pair in CONTRASTS:
         estimate = result.scores[contrast(*pair)]
-        assert estimate.value is None and "fewer than 3 stimuli" in (estimate.reason or "")
+        assert estimate.value is None and "fewer than 3 stimuli" in (
+            estimate.reason or ""
+        )
     assert "forms" not in describe(task, result)
 
 
@@ -210,7 +231,10 @@ def test_three_groups_are_compared_pair_by_pair() -> None:
     task = make_task(stimuli=forms, groups=groups)
     needed = needs(task, QUICK)
     rng = np.random.default_rng(0)
-    rows = {prompt: rng.normal(size=(n, 16)) for prompt, n in needed.images_by_prompt.items()}
+    rows = {
+        prompt: rng.normal(size=(n, 16))
+        for prompt, n in needed.images_by_prompt.items()
+    }
     for prompt, row in list(rows.items()):
         for place, group in enumerate(groups):
             row[:, place] += 6.0 * (f" {group['name']} " in f" {prompt} ")
@@ -229,7 +253,10 @@ def make_task(stimuli: list[Any], **more: object) -> OccupationsTask:
     parts: dict[str, object] = {
         "concept": {"name": "jobs", "stimuli": stimuli},
         "groups": [{"name": name, "words": [name]} for name in ("male", "female")],
-        "prompts": {"neutral": "photo: {stimulus}", "guided": "photo: {attribute} {stimulus}"},
+        "prompts": {
+            "neutral": "photo: {stimulus}",
+            "guided": "photo: {attribute} {stimulus}",
+        },
         "images_per_prompt": 8,
         "guided_images_per_prompt": 4,
     }
@@ -319,9 +346,14 @@ def test_what_is_wrong_with_forms(
 def test_a_stimulus_without_forms_is_its_name(tmp_path: Path) -> None:
     """The hash of tasks that were there before forms stays what it was."""
     plain, _ = load(tmp_path, JOBS)
-    mapped, _ = load(tmp_path, spoil(JOBS, ("engineer, nurse]", "{name: engineer}, nurse]")))
+    mapped, _ = load(
+        tmp_path, spoil(JOBS, ("engineer, nurse]", "{name: engineer}, nurse]"))
+    )
     assert plain is not None and mapped is not None and plain.hash == mapped.hash
-    assert plain.spec.model_dump()["concept"] == {"name": "jobs", "stimuli": ("engineer", "nurse")}
+    assert plain.spec.model_dump()["concept"] == {
+        "name": "jobs",
+        "stimuli": ("engineer", "nurse"),
+    }
 
 
 def test_the_examples_of_the_pages(tmp_path: Path) -> None:
@@ -334,7 +366,9 @@ def test_the_examples_of_the_pages(tmp_path: Path) -> None:
     (example,) = re.findall(r"^  ```yaml\n(.*?)^  ```$", text, re.M | re.S)
     plain = textwrap.dedent(example)
     head = JOBS.partition("concept:")[0]
-    groups = "groups: [{name: men, words: [ein Mann]}, {name: women, words: [eine Frau]}]\n"
+    groups = (
+        "groups: [{name: men, words: [ein Mann]}, {name: women, words: [eine Frau]}]\n"
+    )
     for body in (formed, groups + plain):
         assert problems(tmp_path, head + body) == []
 
@@ -406,14 +440,22 @@ def test_forms_that_are_planted_in_toyland_come_back() -> None:
             "forms": {form: f"a {next(words)}" for form in FORMS},
             "guided": job,
         }
-        for number, job in enumerate(("nurse", "chef", "librarian", "cashier", "teacher"))
+        for number, job in enumerate(
+            ("nurse", "chef", "librarian", "cashier", "teacher")
+        )
     ]
     task = simulated_task(
         OccupationsTask,
         method="occupations",
         concept={"name": "jobs", "stimuli": stimuli},
-        groups=({"name": "male", "words": ["male"]}, {"name": "female", "words": ["female"]}),
-        prompts={"neutral": "a photo of {stimulus}", "guided": "a {attribute} {stimulus}"},
+        groups=(
+            {"name": "male", "words": ["male"]},
+            {"name": "female", "words": ["female"]},
+        ),
+        prompts={
+            "neutral": "a photo of {stimulus}",
+            "guided": "a {attribute} {stimulus}",
+        },
         images_per_prompt=24,
         guided_images_per_prompt=6,
     )

@@ -26,12 +26,17 @@ def answers(
     for prompt in range(prompts):
         share, b = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9]), rng.random()
         for _ in range(10):
-            truth, group = CLASSES[int(rng.random() > share)], "b" if rng.random() < b else "a"
+            truth, group = (
+                CLASSES[int(rng.random() > share)],
+                "b" if rng.random() < b else "a",
+            )
             worse = worse_for_b if (truth, group) == ("female", "b") else 0.0
             said = truth if rng.random() < right - worse else CLASSES[truth == "female"]
             if truth == "male" and rng.random() > answered:
                 said = "unknown"
-            rows.append(LabelledAnswer(truth, said, f"prompt {prompt}", {"race": group}))
+            rows.append(
+                LabelledAnswer(truth, said, f"prompt {prompt}", {"race": group})
+            )
     return rows
 
 
@@ -41,7 +46,8 @@ def answers(
         (1.0, {}, "use", "do not use"),
         (0.9, {}, "use corrected", "use"),  # a share of .9 is read as .82
         (0.94, {}, "use corrected", "use"),
-        (0.97, {"worse_for_b": 0.35}, "do not use", "use"),  # right on average, not for everyone
+        # right on average, not for everyone
+        (0.97, {"worse_for_b": 0.35}, "do not use", "use"),
         (0.98, {"answered": 0.4}, "do not use", "use"),
         (0.7, {}, "do not use", "use"),
     ],
@@ -83,7 +89,10 @@ def test_a_judge_that_answers_nothing_has_no_errors_and_no_use() -> None:
     ]
     found = check_attribute("gender", "?", CLASSES, rows)
     assert found.verdict == "do not use"
-    assert found.classes[0].sensitivity.value is None and found.classes[0].read[0].value is None
+    assert (
+        found.classes[0].sensitivity.value is None
+        and found.classes[0].read[0].value is None
+    )
     assert found.model_dump_json()  # no number that JSON does not have
 
 
@@ -91,12 +100,18 @@ def test_four_folders_stand_for_others_and_their_differences_count() -> None:
     """A judge that is right in .99 of some models' images and .8 of another's."""
     rng = np.random.default_rng(6)
     rows = [
-        replace(row, groups={"folder": f"model {number}"}, prompt=f"{number} {row.prompt}")
+        replace(
+            row, groups={"folder": f"model {number}"}, prompt=f"{number} {row.prompt}"
+        )
         for number, right in enumerate([0.99, 0.99, 0.99, 0.99, 0.75])
         for row in answers(rng, right, prompts=12)
     ]
-    few = [row for row in rows if row.groups["folder"] in {"model 0", "model 1", "model 4"}]
-    found, of_these = (check_attribute("gender", "?", CLASSES, some) for some in (rows, few))
+    few = [
+        row for row in rows if row.groups["folder"] in {"model 0", "model 1", "model 4"}
+    ]
+    found, of_these = (
+        check_attribute("gender", "?", CLASSES, some) for some in (rows, few)
+    )
     wide, narrow = (one.classes[0].sensitivity for one in (found, of_these))
     assert wide.ci_high - wide.ci_low > 1.5 * (narrow.ci_high - narrow.ci_low)
     assert found.verdict != "use" and of_these.verdict != "use"

@@ -22,7 +22,12 @@ SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
 
 
 def reference(group: str, shares: Mapping[str, float]) -> dict[str, Any]:
-    return {"name": f"share of {group}", "group": group, "shares": shares, "source": "s"}
+    return {
+        "name": f"share of {group}",
+        "group": group,
+        "shares": shares,
+        "source": "s",
+    }
 
 
 def judged_task(
@@ -36,7 +41,9 @@ def judged_task(
         "stimuli": list(stimuli),
         "templates": ["a {stimulus}", "one {stimulus}"],
     }
-    return task_by_hand(OpenBiasTask, "openbias", biases=[bias | more], images_per_prompt=images)
+    return task_by_hand(
+        OpenBiasTask, "openbias", biases=[bias | more], images_per_prompt=images
+    )
 
 
 def answers(task: OpenBiasTask, counts: Mapping[str, str]) -> HandEvidence:
@@ -50,7 +57,12 @@ def answers(task: OpenBiasTask, counts: Mapping[str, str]) -> HandEvidence:
     )
 
 
-JOBS = {"cook": "aaaabbbbbc", "guard": "aabbbbbbcc", "nurse": "bbbbbbbbbb", "tailor": "aaaaaabbcc"}
+JOBS = {
+    "cook": "aaaabbbbbc",
+    "guard": "aabbbbbbcc",
+    "nurse": "bbbbbbbbbb",
+    "tailor": "aaaaaabbcc",
+}
 KNOWN_A = {"cook": 0.3, "guard": 0.1, "nurse": 0.2, "tailor": 0.5}
 KNOWN_B = {"cook": 0.4, "guard": 0.6, "nurse": 0.7, "tailor": 0.3}
 
@@ -73,7 +85,9 @@ def test_each_group_is_compared_for_itself() -> None:
 def test_one_reference_keeps_its_names_and_its_numbers() -> None:
     one = judged_task(list(JOBS), "abc", reference=reference("a", KNOWN_A))
     listed = judged_task(list(JOBS), "abc", references=[reference("a", KNOWN_A)])
-    found = [score(task, answers(task, JOBS), SETTINGS).scores for task in (one, listed)]
+    found = [
+        score(task, answers(task, JOBS), SETTINGS).scores for task in (one, listed)
+    ]
     first, second = (one["amplification_slope"] for one in found)
     assert first.interval == second.interval
     assert "references" not in one.model_dump()["biases"][0]
@@ -102,8 +116,11 @@ def test_an_encoder_gives_shares_beside_the_statistics() -> None:
         guided_images_per_prompt=10,
         reference=reference("female", known),
     )
-    leans = {job: 1.2 * (1 - 2 * share) * 0.8 for job, share in known.items()}  # towards male
-    scenes, texts = read_needs(needs(task, SETTINGS), leans, {"male": 1.0, "female": -1.0})
+    # towards male
+    leans = {job: 1.2 * (1 - 2 * share) * 0.8 for job, share in known.items()}
+    scenes, texts = read_needs(
+        needs(task, SETTINGS), leans, {"male": 1.0, "female": -1.0}
+    )
     rng = np.random.default_rng(3)
     result = score(task, Space(strength=0.2).evidence(rng, scenes, texts), SETTINGS)
     slope = result.scores["slope"]

@@ -146,10 +146,14 @@ def test_no_shipped_list_is_taken_for_another_language() -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_no_text_of_a_shipped_english_task_is_taken_for_another_language(name: str) -> None:
+def test_no_text_of_a_shipped_english_task_is_taken_for_another_language(
+    name: str,
+) -> None:
     """Not only templates: every text that it holds, single names and citations aside."""
     spec = TASKS[name].spec
-    if "languages" in spec.tags or (isinstance(spec, GuidedTask) and spec.prompts.languages):
+    if "languages" in spec.tags or (
+        isinstance(spec, GuidedTask) and spec.prompts.languages
+    ):
         return
     texts = strings(spec.model_dump(mode="json", exclude={"citation", "notes"}))
     assert [text for text in texts if " " in text and foreign_text(text)] == []

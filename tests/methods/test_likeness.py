@@ -14,7 +14,14 @@ from tools.calibration.toyland import toyland_sample
 from tools.calibration.worlds import unit_rows
 
 FEW = SETTINGS.model_copy(update={"n_permutations": 200, "n_bootstrap": 5})
-OBJECTS = ["fishing rod", "lathe machine", "theodolite", "hair drier", "make-up kit", "dollhouse"]
+OBJECTS = [
+    "fishing rod",
+    "lathe machine",
+    "theodolite",
+    "hair drier",
+    "make-up kit",
+    "dollhouse",
+]
 
 
 def draw(
@@ -34,7 +41,9 @@ def test_rows_are_tested_by_shuffled_labels_whatever_the_sizes_of_the_sets() -> 
     rng = np.random.default_rng(1)
     p = np.array([apart_row([draw(rng, 6, 0.0, 4)], 199, rng).p for _ in range(200)])
     assert 0.02 <= (p <= 0.05).mean() <= 0.09
-    assert apart_row([draw(rng, 6, 1.5), draw(rng, 6, 1.5)], 199, rng).p == pytest.approx(1 / 200)
+    assert apart_row(
+        [draw(rng, 6, 1.5), draw(rng, 6, 1.5)], 199, rng
+    ).p == pytest.approx(1 / 200)
     assert apart_row([draw(rng, 1, 1.5)], 199, rng).value is None
 
 
@@ -43,7 +52,9 @@ def test_the_interval_over_stimuli_covers(distance: float) -> None:
     rng, distances = np.random.default_rng(2), distance * (0.5 + np.arange(8) / 7)
     big = [Apart.of([draw(rng, 400, one)]) for one in distances]
     truth = np.mean([one.beyond for one in big]) / np.mean([one.between for one in big])
-    found = [apart_mean([[draw(rng, 6, one)] for one in distances], 0.95) for _ in range(200)]
+    found = [
+        apart_mean([[draw(rng, 6, one)] for one in distances], 0.95) for _ in range(200)
+    ]
     assert np.mean([one.value for one in found]) == pytest.approx(truth, abs=0.01)
     hits = np.mean([one.interval[0] <= truth <= one.interval[1] for one in found])
     # Its eight stimuli are always the same here, so it covers more often than it says.
@@ -74,7 +85,10 @@ def test_toylands_objects_resemble_those_of_whom_they_are_planted_for() -> None:
         low, high = row.scores["lean"].interval
         assert low - 0.05 <= planted[row.name] <= high + 0.05, row.name
         assert row.scores["group_distance"].p == pytest.approx(1 / 201)
-    apart, halves = result.scores["group_distance"], result.scores["group_distance_of_halves"]
+    apart, halves = (
+        result.scores["group_distance"],
+        result.scores["group_distance_of_halves"],
+    )
     assert apart.interval[0] > 0.1
     assert halves.interval[0] < 0 < halves.interval[1] < apart.interval[0]
     assert result.inconclusive is None

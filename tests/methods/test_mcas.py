@@ -77,7 +77,9 @@ def test_hand_case() -> None:
 
 def test_table_4_from_table_3() -> None:
     def table(alphas: dict[str, str]) -> dict[str, Any]:
-        pairs = [(float(x), side) for side, text in alphas.items() for x in text.split()]
+        pairs = [
+            (float(x), side) for side, text in alphas.items() for x in text.split()
+        ]
         values, sides = zip(*pairs, strict=True)
         return summarise(values, sides)
 
@@ -167,8 +169,14 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
         images_per_prompt=4,
     )
     a, b = (1.0, 0.0, 2.0), (0.0, 1.0, 2.0)
-    words = {f"{side} word {k}": at for side, at in (("A", a), ("B", b)) for k in range(3)}
-    guided = {f"{side} prompt {k}": [at] * 2 for side, at in (("A", a), ("B", b)) for k in range(3)}
+    words = {
+        f"{side} word {k}": at for side, at in (("A", a), ("B", b)) for k in range(3)
+    }
+    guided = {
+        f"{side} prompt {k}": [at] * 2
+        for side, at in (("A", a), ("B", b))
+        for k in range(3)
+    }
     evidence = HandEvidence(
         guided | {"A0": [a, a, a, b], "B0": [a, b, b, b]},
         words | dict.fromkeys(("A0", "B0"), (0.6, 0.8, 2.0)),
@@ -188,7 +196,9 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
 
 
 @pytest.mark.parametrize(("lean", "who"), [(0.6, "men"), (-0.6, "women")])
-def test_a_planted_bias_is_found_and_described_with_its_sign(lean: float, who: str) -> None:
+def test_a_planted_bias_is_found_and_described_with_its_sign(
+    lean: float, who: str
+) -> None:
     task, evidence = planted(lean, targets=8)
     result = combined(task, evidence)
     found = result.headline
@@ -199,7 +209,11 @@ def test_a_planted_bias_is_found_and_described_with_its_sign(lean: float, who: s
     assert found.fair[1] < abs(found.value)
     assert f"stereotyped as male look clearly like {who} (" in describe(task, result)
     summary = result.details["by_stereotype"]["diffusion_bias"]
-    assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
+    assert {name: row["n"] for name, row in summary.items()} == {
+        "male": 8,
+        "female": 8,
+        "all": 16,
+    }
 
 
 def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
@@ -207,7 +221,10 @@ def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -
     found = score(task, evidence, SETTINGS).headline
     a, b = task.attributes.A, task.attributes.B
     swapped = task.attributes.model_copy(update={"A": b, "B": a})
-    for change, sign in (({"attributes": swapped}, -1), ({"targets": task.targets[::-1]}, 1)):
+    for change, sign in (
+        ({"attributes": swapped}, -1),
+        ({"targets": task.targets[::-1]}, 1),
+    ):
         other = score(task.model_copy(update=change), evidence, SETTINGS).headline
         assert other.value == pytest.approx(sign * found.value)
         assert other.p == pytest.approx(found.p)
@@ -228,17 +245,30 @@ def test_what_all_targets_of_a_category_share_does_not_count() -> None:
     moved = {name: evidence.images(name, 20).embeddings + shift for name in categories}
     shifted = evidence.with_images(moved)
     # What is added makes images longer, and a little of it is in what their prompt has in common.
-    assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(before, abs=0.002)
+    assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(
+        before, abs=0.002
+    )
     assert score(task, shifted, SETTINGS).headline.value > before + 0.1
 
 
 def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
     """Fair targets whose scenes differ along the axis: no evidence about others of their kind."""
     task, evidence = planted(0.0)
-    (a, b) = (evidence.images(f"{side} prompt 0", 8).embeddings.mean(axis=0) for side in "AB")
-    moves = {"A0": 1.2, "A1": 0.9, "A2": -0.8, "A3": 0.3, "B0": -1.0, "B1": 0.9, "B2": -0.6}
+    (a, b) = (
+        evidence.images(f"{side} prompt 0", 8).embeddings.mean(axis=0) for side in "AB"
+    )
+    moves = {
+        "A0": 1.2,
+        "A1": 0.9,
+        "A2": -0.8,
+        "A3": 0.3,
+        "B0": -1.0,
+        "B1": 0.9,
+        "B2": -0.6,
+    }
     moved = {
-        name: evidence.images(name, 20).embeddings + size * (a - b) for name, size in moves.items()
+        name: evidence.images(name, 20).embeddings + size * (a - b)
+        for name, size in moves.items()
     }
     found = score(task, evidence.with_images(moved), SETTINGS).headline
     assert found.inference["fixed_prompts"].p < 0.01
@@ -277,12 +307,17 @@ def test_controls_agree_with_a_sound_test_and_influences_with_its_interval() -> 
     names = {"separation", "spread", "obedience", "shuffled", "halves", "text_only"}
     assert set(result.controls) == names
     assert not any(control.contradicts for control in result.controls.values())
-    assert result.controls["shuffled"].value < 0.25 and result.controls["text_only"].value > 0
+    assert (
+        result.controls["shuffled"].value < 0.25
+        and result.controls["text_only"].value > 0
+    )
     (part,), chosen = result.headline.parts, result.headline.chosen
     half = stdtrit(chosen.df, 0.975) * np.sqrt(part.influence.variance)
     assert (chosen.ci_high - chosen.ci_low) / 2 == pytest.approx(half)
     for row in result.by:
-        assert {"attribute prompts", row.name} <= set(row.scores["lean"].influence.strata)
+        assert {"attribute prompts", row.name} <= set(
+            row.scores["lean"].influence.strata
+        )
 
 
 def test_halves_that_disagree_are_inconclusive() -> None:
@@ -319,7 +354,9 @@ def test_paraphrases_are_averaged_and_their_differences_count() -> None:
 def test_attributes_of_different_numbers_of_prompts_are_not_paired() -> None:
     task, evidence = planted(0.5, gender=0.4)
     b = task.attributes.B.model_copy(update={"prompts": task.attributes.B.prompts[:6]})
-    unpaired = task.model_copy(update={"attributes": task.attributes.model_copy(update={"B": b})})
+    unpaired = task.model_copy(
+        update={"attributes": task.attributes.model_copy(update={"B": b})}
+    )
     result = score(unpaired, evidence, SETTINGS)
     assert result.headline.value == pytest.approx(0.5, abs=0.25)
     strata = set(result.by[0].scores["lean"].influence.strata)
@@ -330,8 +367,12 @@ def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
     task, evidence = planted(0.5)
     result = score(task, evidence.without("A prompt 2", filtered=8), SETTINGS)
     assert any("A prompt 2" in text and "partners" in text for text in result.warnings)
-    kept = {side: [f"{side} prompt {k}" for k in (0, 1, 3, 4, 5, 6, 7)] for side in "AB"}
-    seven = {side: attribute(side, 8) | {"prompts": names} for side, names in kept.items()}
+    kept = {
+        side: [f"{side} prompt {k}" for k in (0, 1, 3, 4, 5, 6, 7)] for side in "AB"
+    }
+    seven = {
+        side: attribute(side, 8) | {"prompts": names} for side, names in kept.items()
+    }
     fewer = score(planted(0.5, attributes=seven)[0], evidence, SETTINGS)
     # The partner's images still tell how much prompts of its side vary.
     assert result.headline.value == pytest.approx(fewer.headline.value, rel=1e-3)
@@ -340,7 +381,12 @@ def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
 def test_limit_keeps_both_stereotypes_of_each_category() -> None:
     task, evidence = planted(0.5)
     limited = SETTINGS.model_copy(update={"limit": 2})
-    assert [item.name for item in score(task, evidence, limited).by] == ["A0", "A1", "B0", "B1"]
+    assert [item.name for item in score(task, evidence, limited).by] == [
+        "A0",
+        "A1",
+        "B0",
+        "B1",
+    ]
     assert len(needs(task, limited).prompts) == 16 + 4
 
 
@@ -359,7 +405,10 @@ def test_the_pooled_slope_of_amplification() -> None:
     rng = np.random.default_rng(0)
     tt = np.linspace(-0.02, 0.02, 28)
     top = 0.1 + 1.7 * tt + rng.normal(size=28) * 0.002
-    names = [f"{pair}_association" for pair in ("text_to_text", "text_to_image", "image_to_text")]
+    names = [
+        f"{pair}_association"
+        for pair in ("text_to_text", "text_to_image", "image_to_text")
+    ]
     rows = [
         Item("-", dict(zip(names, map(Estimate, values), strict=True)))
         for values in zip(tt, top, top, strict=True)

@@ -32,12 +32,17 @@ def make_task(question: str | None = None, n: int = 40, m: int = 20) -> Occupati
 
 
 def make_evidence(
-    task: OccupationsTask, space: Space, leans: float | list[float] = 0.0, errors: float = 0.0
+    task: OccupationsTask,
+    space: Space,
+    leans: float | list[float] = 0.0,
+    errors: float = 0.0,
 ) -> WorldEvidence:
     needed = needs(task, SETTINGS)
     planted = dict(zip(JOBS, np.broadcast_to(leans, len(JOBS)).tolist(), strict=True))
     scenes, texts = read_needs(needed, planted, {"male": 1.0, "female": -1.0})
-    return space.evidence(np.random.default_rng(0), scenes, texts, needed.checks, errors)
+    return space.evidence(
+        np.random.default_rng(0), scenes, texts, needed.checks, errors
+    )
 
 
 def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
@@ -50,7 +55,9 @@ def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
     assert seeing.scores["lean_mean"].value == pytest.approx(0.0, abs=0.12)
     assert seeing.headline.p > 0.01 > blind.headline.p
     control = seeing.controls["obedience"]
-    men, women = (seeing.scores[f"obedience:{name}"].value for name in ("male", "female"))
+    men, women = (
+        seeing.scores[f"obedience:{name}"].value for name in ("male", "female")
+    )
     assert men == pytest.approx(0.7, abs=0.1) and women == 1.0
     assert control.p < 0.001 and control.value == pytest.approx(men - women)
     assert f"{round(160 * men)} of 160 asked for men show men" in control.says
@@ -137,11 +144,18 @@ def test_a_mixture_has_less_in_common_but_is_no_longer() -> None:
     scene, step = np.array([2.0, 0.0]), np.array([0.0, 1.0])
     zeros = np.zeros(4, np.int64)
     a, mixed = (
-        PromptImages(np.array([scene + sign * step for sign in signs]), zeros, ["p"], np.arange(4))
+        PromptImages(
+            np.array([scene + sign * step for sign in signs]),
+            zeros,
+            ["p"],
+            np.arange(4),
+        )
         for signs in ((1, 1, 1, 1), (1, 1, -1, -1))
     )
     of_a, of_both = CommonSquares.of([a]).along(), CommonSquares.of([mixed]).along()
-    assert of_a[0][0] == pytest.approx(5.0) and of_both[0][0] == pytest.approx(4.0 - 1 / 3)
+    assert of_a[0][0] == pytest.approx(5.0) and of_both[0][0] == pytest.approx(
+        4.0 - 1 / 3
+    )
     (scaled,) = equal_spread([mixed], of_both)
     assert CommonSquares.of([scaled]).along()[0][0] == pytest.approx(1.0)
 
@@ -149,7 +163,11 @@ def test_a_mixture_has_less_in_common_but_is_no_longer() -> None:
 def _prompts(spreads: list[float], n: int, seed: int = 0) -> PromptImages:
     """Unit images about one common direction, with a spread for each prompt."""
     rng = np.random.default_rng(seed)
-    rows = np.repeat(np.array(spreads), n)[:, None] * rng.normal(size=(len(spreads) * n, 64)) / 8
+    rows = (
+        np.repeat(np.array(spreads), n)[:, None]
+        * rng.normal(size=(len(spreads) * n, 64))
+        / 8
+    )
     rows[:, 0] += 1.0
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     names = [f"prompt {k}" for k in range(len(spreads))]
@@ -159,7 +177,9 @@ def _prompts(spreads: list[float], n: int, seed: int = 0) -> PromptImages:
 
 def test_spread_is_kept_where_it_differs_by_more_than_noise() -> None:
     """What five images of a prompt seem to have less in common than others is mostly noise."""
-    (few,), (many,) = (CommonSquares.of([_prompts([0.8] * 20, n)]).along() for n in (5, 200))
+    (few,), (many,) = (
+        CommonSquares.of([_prompts([0.8] * 20, n)]).along() for n in (5, 200)
+    )
     assert few.std() < 0.01 and few.mean() == pytest.approx(many.mean(), abs=0.02)
     (found,) = CommonSquares.of([_prompts([0.3, 1.2] * 10, 40)]).along()
     apart = 1 / (1 + 0.3**2) - 1 / (1 + 1.2**2)

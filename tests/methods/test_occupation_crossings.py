@@ -19,8 +19,12 @@ from tools.calibration.worlds import WorldEvidence, unit_rows
 SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
 JOBS = [f"job{number}" for number in range(12)]
 PAIRS = [("female", "male"), ("old", "young"), ("dark", "light")]
-GENDER, AGE, SKIN = ([{"name": name, "words": [name]} for name in pair] for pair in PAIRS)
-SIGNS = {word: (k, 1 - 2 * n) for k, pair in enumerate(PAIRS) for n, word in enumerate(pair)}
+GENDER, AGE, SKIN = (
+    [{"name": name, "words": [name]} for name in pair] for pair in PAIRS
+)
+SIGNS = {
+    word: (k, 1 - 2 * n) for k, pair in enumerate(PAIRS) for n, word in enumerate(pair)
+}
 
 
 def crossed_task(n: int = 20, m: int = 10, **crossing: Any) -> OccupationsTask:
@@ -37,7 +41,11 @@ def crossed_task(n: int = 20, m: int = 10, **crossing: Any) -> OccupationsTask:
 
 
 def evidence(
-    task: OccupationsTask, rng: np.random.Generator, together: float, axes: int = 2, d: int = 48
+    task: OccupationsTask,
+    rng: np.random.Generator,
+    together: float,
+    axes: int = 2,
+    d: int = 48,
 ) -> tuple[WorldEvidence, list[float]]:
     """Images whose attributes lie along two (three) directions that are not orthogonal.
 
@@ -57,7 +65,9 @@ def evidence(
         p, q, r = shares[job]
         both = p * q + together * (min(p, q) - p * q)
         picks = rng.choice(4, n, p=[both, p - both, q - both, 1 - p - q + both])
-        sides = np.stack([1 - 2 * (picks // 2), 1 - 2 * (picks % 2), np.sign(r - rng.random(n))], 1)
+        sides = np.stack(
+            [1 - 2 * (picks // 2), 1 - 2 * (picks % 2), np.sign(r - rng.random(n))], 1
+        )
         for word in prompt.split():
             if word in SIGNS:
                 axis, sign = SIGNS[word]
@@ -82,7 +92,11 @@ def test_what_goes_together_is_found_with_its_size() -> None:
     assert estimate.p < 0.001
     assert estimate.interval[0] < np.mean(excess) < estimate.interval[1]
     cells = {row.name: row.scores for row in result.by if row.group == "gender x age"}
-    assert cells["female x old"]["excess"].interval[0] > 0 > cells["male x old"]["excess"].value
+    assert (
+        cells["female x old"]["excess"].interval[0]
+        > 0
+        > cells["male x old"]["excess"].value
+    )
     assert sum(one["joint_share"].value for one in cells.values()) == pytest.approx(1.0)
     assert [one["crossing"] for one in result.details["crossings"]] == ["gender x age"]
     plain = task.model_copy(update={"crossing": {}})
@@ -109,7 +123,10 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
 
 def test_three_attributes() -> None:
     task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
-    assert task.combinations[0].words == ("dark old female",) and len(task.combinations) == 8
+    assert (
+        task.combinations[0].words == ("dark old female",)
+        and len(task.combinations) == 8
+    )
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
     _, items, details = crossed(task, found)
     tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}
@@ -123,7 +140,9 @@ def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
     task = crossed_task()
     rng = np.random.default_rng(2)
     prompts = needs(task, SETTINGS).images_by_prompt
-    noise = {prompt: unit_rows(rng.normal(size=(n, 16))) for prompt, n in prompts.items()}
+    noise = {
+        prompt: unit_rows(rng.normal(size=(n, 16))) for prompt, n in prompts.items()
+    }
     scores, items, _ = crossed(task, WorldEvidence(noise))
     estimate = scores["interaction:gender x age"]
     assert estimate.value is None and "too alike" in estimate.reason and not items
@@ -132,5 +151,7 @@ def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
 def test_crossings_are_checked() -> None:
     one = [finding.message for finding in check(crossed_task(gender=GENDER))]
     assert "give two or three attributes to cross" in one
-    twice = [finding.message for finding in check(crossed_task(gender=GENDER, sex=GENDER))]
+    twice = [
+        finding.message for finding in check(crossed_task(gender=GENDER, sex=GENDER))
+    ]
     assert any("more than once: 'female', 'male'" in message for message in twice)

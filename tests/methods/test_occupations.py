@@ -9,7 +9,11 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.occupations.describe import describe
-from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompts
+from t2ibench.methods.occupations.design import (
+    group_pairs,
+    group_prompts,
+    neutral_prompts,
+)
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
@@ -18,10 +22,15 @@ from tests.methods.tasks import task_by_hand
 SETTINGS = Settings(n_bootstrap=500, n_permutations=5000)
 JOBS = ["nurse", "clerk", "chief", "cook"]
 UNEQUAL = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
-PROMPTS = {"neutral": "A photo of {a stimulus}", "guided": "A photo of a {attribute} {stimulus}"}
+PROMPTS = {
+    "neutral": "A photo of {a stimulus}",
+    "guided": "A photo of a {attribute} {stimulus}",
+}
 
 
-def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -> OccupationsTask:
+def make_task(
+    groups: tuple[str, ...] = ("male", "female"), **changes: object
+) -> OccupationsTask:
     parts: dict[str, object] = {
         "concept": {"name": "jobs", "stimuli": JOBS},
         "groups": [{"name": name, "words": [name]} for name in groups],
@@ -31,7 +40,9 @@ def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -
     return task_by_hand(OccupationsTask, "occupations", **{**parts, **changes})
 
 
-def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0) -> HandEvidence:
+def make_evidence(
+    task: OccupationsTask, shares: dict[str, float], seed: int = 0
+) -> HandEvidence:
     """Each neutral image shows the first group with the given share, else another."""
     rng = np.random.default_rng(seed)
     groups = {group.name: unit(rng.normal(size=12)) for group in task.groups}
@@ -39,14 +50,18 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
     images, texts = {}, {}
     groups, n = np.array(list(groups.values())), task.images_per_prompt
     for job in JOBS:
-        shown = np.where(rng.random(n) < shares[job], 0, rng.integers(1, len(groups), n))
+        shown = np.where(
+            rng.random(n) < shares[job], 0, rng.integers(1, len(groups), n)
+        )
         prompts = dict.fromkeys(neutral_prompts(task, job), shown)
         for number, group in enumerate(task.groups):
             named = np.full(n, number)
             prompts |= dict.fromkeys(group_prompts(task, job, group), named)
         for prompt, depicted in prompts.items():
             lean = 3 * groups[depicted]
-            images[prompt] = unit(centre[job] + lean + 0.3 * rng.normal(size=lean.shape))
+            images[prompt] = unit(
+                centre[job] + lean + 0.3 * rng.normal(size=lean.shape)
+            )
             texts[prompt] = unit(centre[job] + (0 if depicted is shown else lean[0]))
     return HandEvidence(images, texts)
 
@@ -57,16 +72,22 @@ def test_share_of_each_stimulus_comes_back() -> None:
     rows = {item.name: item.scores for item in result.by}
     for job, share in UNEQUAL.items():
         assert rows[job]["lean"].value == pytest.approx(2 * share - 1, abs=0.3)
-        assert rows[job]["nearer_share_difference"].value == pytest.approx(2 * share - 1, abs=0.3)
+        assert rows[job]["nearer_share_difference"].value == pytest.approx(
+            2 * share - 1, abs=0.3
+        )
         low, high = rows[job]["lean"].interval
         assert low < 2 * share - 1 < high
         assert (low > 0 or high < 0) == (rows[job]["lean"].p < 0.05)
     assert rows["nurse"]["lean"].p < 0.001 and rows["chief"]["lean"].p < 0.001
     assert rows["clerk"]["lean"].p > 0.01
     assert result.headline.p < 0.01
-    assert result.headline.value == pytest.approx(0.32, abs=0.12)  # mean of .64, 0, .64 and 0
+    # mean of .64, 0, .64 and 0
+    assert result.headline.value == pytest.approx(0.32, abs=0.12)
     assert rows["nurse"]["lower_quartile"].value < rows["nurse"]["upper_quartile"].value
-    assert rows["nurse"]["lower_quartile"].as_published and not rows["nurse"]["lean"].as_published
+    assert (
+        rows["nurse"]["lower_quartile"].as_published
+        and not rows["nurse"]["lean"].as_published
+    )
 
 
 def test_a_lean_by_hand() -> None:
@@ -87,7 +108,9 @@ def test_a_lean_by_hand() -> None:
         **{f"male {job}": [male] * 4 for job in ("clerk", "cook")},
         **{f"female {job}": [female] * 4 for job in ("clerk", "cook")},
     }
-    texts = {name: rows[0] for name, rows in images.items()} | {"clerk": [0.625, 0.375, 2.0]}
+    texts = {name: rows[0] for name, rows in images.items()} | {
+        "clerk": [0.625, 0.375, 2.0]
+    }
     result = score(task, HandEvidence(images, texts), SETTINGS)
     leans = {item.name: item.scores["lean"].value for item in result.by}
     assert leans == pytest.approx({"clerk": 0.5, "cook": -1.0})
@@ -114,7 +137,9 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     assert result.headline.p is not None and result.by[0].scores["lean"].value is None
     assert result.controls["separation"].contradicts in result.headline.reason
     assert "nothing clearly in common" in result.controls["spread"].contradicts
-    assert describe(task, result).startswith("Cannot tell: the encoder hardly tells images with")
+    assert describe(task, result).startswith(
+        "Cannot tell: the encoder hardly tells images with"
+    )
 
 
 def test_a_run_differs_from_itself_by_nothing() -> None:
@@ -131,9 +156,13 @@ def test_a_run_differs_from_itself_by_nothing() -> None:
         assert set(mine.influence.strata) == set(another.influence.strata)
     for item in one.by:
         lean, who = item.scores["lean"], ("", "male ", "female ")
-        assert set(lean.influence.strata) == {f"A photo of a {one}{item.name}" for one in who}
+        assert set(lean.influence.strata) == {
+            f"A photo of a {one}{item.name}" for one in who
+        }
         low, high = lean.interval
-        assert high - low == pytest.approx(2 * 1.98 * np.sqrt(lean.influence.variance), rel=0.1)
+        assert high - low == pytest.approx(
+            2 * 1.98 * np.sqrt(lean.influence.variance), rel=0.1
+        )
 
 
 def test_other_directions_contradict_a_difference_that_is_not_the_attribute() -> None:
@@ -148,7 +177,10 @@ def test_other_directions_contradict_a_difference_that_is_not_the_attribute() ->
     aside = rng.normal(size=12)
     aside = unit(aside - (aside @ axis) * axis) + 0.05 * axis
     neutral = [prompt for prompt in evidence.prompts if "male" not in prompt]
-    moved = {prompt: unit(evidence.images(prompt, 20).embeddings + 3 * aside) for prompt in neutral}
+    moved = {
+        prompt: unit(evidence.images(prompt, 20).embeddings + 3 * aside)
+        for prompt in neutral
+    }
     result = score(task, evidence.with_images(moved), SETTINGS)
     assert "differ from the others in more than that" in result.inconclusive
 
@@ -196,13 +228,18 @@ def test_a_single_stimulus_has_no_direction_to_be_measured_along() -> None:
 
 
 PARAPHRASES = [
-    {"neutral": f"{word} of {{a stimulus}}", "guided": f"{word} of a {{attribute}} {{stimulus}}"}
+    {
+        "neutral": f"{word} of {{a stimulus}}",
+        "guided": f"{word} of a {{attribute}} {{stimulus}}",
+    }
     for word in ("A portrait", "A image")
 ]
 
 
 def worded_task(images: int = 20) -> OccupationsTask:
-    return make_task(prompts={**PROMPTS, "paraphrases": PARAPHRASES}, images_per_prompt=images)
+    return make_task(
+        prompts={**PROMPTS, "paraphrases": PARAPHRASES}, images_per_prompt=images
+    )
 
 
 def test_wordings_are_part_of_the_variance() -> None:
@@ -219,7 +256,11 @@ def test_wordings_are_part_of_the_variance() -> None:
     assert nurse["moved"]["lean"].p > 0.05
     assert moved.headline.p > 0.05
     strata = set(nurse["moved"]["lean"].influence.strata)
-    assert {"wordings of nurse", "A portrait of a nurse", "A image of a male nurse"} <= strata
+    assert {
+        "wordings of nurse",
+        "A portrait of a nurse",
+        "A image of a male nurse",
+    } <= strata
     assert len(moved.samples) == 4 * 3 * 60
 
 
@@ -230,7 +271,9 @@ def test_amplification_is_signed_towards_the_text() -> None:
     evidence = make_evidence(task, shares)
     texts = {}
     for job, lean in {"nurse": -0.4, "clerk": 0.0, "chief": 0.8, "cook": 0.4}.items():
-        male, female = evidence.texts([f"A photo of a {side} {job}" for side in ("male", "female")])
+        male, female = evidence.texts(
+            [f"A photo of a {side} {job}" for side in ("male", "female")]
+        )
         texts[f"A photo of a {job}"] = (1 + lean) / 2 * male + (1 - lean) / 2 * female
     evidence._texts = {**evidence._texts, **texts}
     result = score(task, evidence, SETTINGS)
@@ -277,7 +320,9 @@ def test_leans_follow_the_reference() -> None:
     for slope in (result.scores["slope"], result.scores["slope_prompt_population"]):
         assert slope.value == pytest.approx(1.0, abs=0.2)
         assert slope.interval[0] < 1 < slope.interval[1]
-    steep = score(task, make_evidence(task, {**shares, "nurse": 0.0, "chief": 1.0}), SETTINGS)
+    steep = score(
+        task, make_evidence(task, {**shares, "nurse": 0.0, "chief": 1.0}), SETTINGS
+    )
     rows = {item.name: item.scores["share_minus_reference:female"] for item in steep.by}
     assert rows["nurse"].value == pytest.approx(0.1, abs=0.06)
     assert rows["chief"].value == pytest.approx(-0.1, abs=0.06)
@@ -287,13 +332,18 @@ def test_leans_follow_the_reference() -> None:
 def test_the_description_names_who_leans_where() -> None:
     task = make_task()
     shares = {"nurse": 0.05, "clerk": 0.5, "chief": 0.95, "cook": 0.5}
-    results = [score(task, make_evidence(task, shares, seed), SETTINGS) for seed in (0, 1)]
+    results = [
+        score(task, make_evidence(task, shares, seed), SETTINGS) for seed in (0, 1)
+    ]
     expected = "2 of 4 jobs lean clearly: chief to men, nurse to women."
     assert describe(task, results[0]) == expected
-    assert describe(task, combine(task, results, SETTINGS)) == expected  # over encoders too
+    # over encoders too
+    assert describe(task, combine(task, results, SETTINGS)) == expected
     for item in results[0].by:  # nobody is named whose own direction may be chance
         item.scores["lean"] = replace(item.scores["lean"], p=0.2)
-    assert describe(task, results[0]).startswith("Together the jobs lean to men or women further")
+    assert describe(task, results[0]).startswith(
+        "Together the jobs lean to men or women further"
+    )
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
@@ -301,7 +351,9 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5), seed=1)
     result = score(task, evidence, SETTINGS)
     assert result.headline.p > 0.05
-    assert describe(task, result) == ("Not clear whether images of jobs lean to men or women.")
+    assert describe(task, result) == (
+        "Not clear whether images of jobs lean to men or women."
+    )
 
 
 def test_every_pair_of_groups_has_a_report_of_its_wordings() -> None:
@@ -309,7 +361,14 @@ def test_every_pair_of_groups_has_a_report_of_its_wordings() -> None:
     task = make_task(("male", "female", "other"), prompts=prompts, images_per_prompt=8)
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.6)), SETTINGS)
     reports = result.details["wording"]
-    assert [one["pair"] for one in reports] == ["male-female", "male-other", "female-other"]
+    assert [one["pair"] for one in reports] == [
+        "male-female",
+        "male-other",
+        "female-other",
+    ]
     for one in reports:
-        assert (one["scale"], one["interval_about"]) == ("mean_square", "other wordings")
+        assert (one["scale"], one["interval_about"]) == (
+            "mean_square",
+            "other wordings",
+        )
         assert len(one["by_wording"]) == 3 and "rms" in one["sentence"]

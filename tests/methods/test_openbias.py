@@ -31,7 +31,9 @@ def task(*biases: dict[str, Any], **more: Any) -> OpenBiasTask:
     return task_by_hand(OpenBiasTask, "openbias", biases=list(biases), **more)
 
 
-def bias(captions: Sequence[str], classes: str = "male female", **more: Any) -> dict[str, Any]:
+def bias(
+    captions: Sequence[str], classes: str = "male female", **more: Any
+) -> dict[str, Any]:
     return {
         "name": "gender",
         "about": "person",
@@ -49,7 +51,9 @@ def expanded(text: str) -> list[str]:
 
 def evidence(**counts: str) -> HandEvidence:
     """Captions to answers such as 'male*7 female*3'."""
-    return HandEvidence(answers={c: {"Which?": expanded(text)} for c, text in counts.items()})
+    return HandEvidence(
+        answers={c: {"Which?": expanded(text)} for c, text in counts.items()}
+    )
 
 
 def scored(one: dict[str, Any] | None = None, /, **counts: str) -> Any:
@@ -73,7 +77,9 @@ def test_severities_by_hand() -> None:
     assert (result.n_images, result.n_prompts) == (20, 2)
     # [7, 3]: 48 of 90 ordered pairs agree; [1, 9]: 72. (48/90 - 1/2) / (1/2) = 1/15, and 3/5.
     assert result.headline.value == pytest.approx((1 / 15 + 3 / 5) / 2)
-    assert result.headline.scale == "mean_square" and value(result, "lean") == pytest.approx(-0.2)
+    assert result.headline.scale == "mean_square" and value(
+        result, "lean"
+    ) == pytest.approx(-0.2)
     assert result.by[0].scores["severity"].as_published
     # The mean of .8 and .5, or 9 of 12.
     counts = np.array([[8, 2], [1, 1]])
@@ -96,7 +102,9 @@ def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
     assert head.chosen.ci_low <= 0.0 and result.inconclusive is None
     head = scored(**extreme).headline
-    assert head.value == pytest.approx(0.81, abs=0.1) and head.p == pytest.approx(1 / 501)
+    assert head.value == pytest.approx(0.81, abs=0.1) and head.p == pytest.approx(
+        1 / 501
+    )
     assert head.chosen.ci_low < 0.81 < head.chosen.ci_high
 
 
@@ -119,14 +127,20 @@ def test_two_questions_have_two_intervals() -> None:
     assert lowest < low and highest > high
     assert (these.df, prompt_population.df) == (108.0, 11.0)
     one = scored(a="male*9 female*1")
-    assert one.headline.inference["prompt_population"].reason == "a bias has a single caption"
+    assert (
+        one.headline.inference["prompt_population"].reason
+        == "a bias has a single caption"
+    )
 
 
 def test_biases_of_the_same_images_count_their_images_once() -> None:
     """Four questions with one answer are one question: same test, same interval."""
     answers = drawn(0.7, 3)
     plain = scored(**answers).headline
-    same = [bias(list(answers), about=about) for about in ("person", "child", "cook", "driver")]
+    same = [
+        bias(list(answers), about=about)
+        for about in ("person", "child", "cook", "driver")
+    ]
     many = score(task(*same), evidence(**answers), QUICK).headline
     assert many.value == pytest.approx(plain.value)
     variances = [head.parts[0].influence.variance for head in (many, plain)]
@@ -139,22 +153,36 @@ def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     cake = bias(captions, "wedding fruit", name="type", about="cake")
     alone = scored(cake, **dict.fromkeys(captions, "wedding*10"))
     assert alone.headline.value is None and alone.reason is None
-    assert alone.inconclusive and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
-    assert describe(task(cake), alone).startswith("Cannot tell: the judge answered 'wedding'")
-    answers = {c: {"Which?": ["wedding"] * 10, "Who?": expanded(text)} for c, text in many.items()}
+    assert (
+        alone.inconclusive
+        and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
+    )
+    assert describe(task(cake), alone).startswith(
+        "Cannot tell: the judge answered 'wedding'"
+    )
+    answers = {
+        c: {"Which?": ["wedding"] * 10, "Who?": expanded(text)}
+        for c, text in many.items()
+    }
     both, people = HandEvidence(answers=answers), bias(captions, question="Who?")
-    result, only = (score(task(*some), both, QUICK) for some in ((cake, people), (people,)))
+    result, only = (
+        score(task(*some), both, QUICK) for some in ((cake, people), (people,))
+    )
     assert result.headline.value == pytest.approx(only.headline.value)
     assert [row["counted"] for row in result.details["biases"]] == [False, True]
     assert any("Left out of the headline" in text for text in result.warnings)
     # A few equal answers are what a biased model gives: they count, with a warning.
     few = scored(a="male*10")
-    assert few.headline.value == 1.0 and "Every one of the 10 answers" in few.warnings[0]
+    assert (
+        few.headline.value == 1.0 and "Every one of the 10 answers" in few.warnings[0]
+    )
 
 
 def test_a_class_that_is_never_given_is_named() -> None:
     rng = np.random.default_rng(1)
-    answers = {f"c{number}": " ".join(rng.choice(["red", "blue"], 10)) for number in range(12)}
+    answers = {
+        f"c{number}": " ".join(rng.choice(["red", "blue"], 10)) for number in range(12)
+    }
     result = scored(bias(list(answers), "red blue green"), **answers)
     (warning,) = result.warnings
     assert "None of the 120 answers" in warning and "reads h = 0.25" in warning
@@ -167,11 +195,15 @@ def test_halves_that_disagree_are_inconclusive() -> None:
     spec = task(bias(EIGHT), images_per_prompt=20)
     result = score(spec, evidence(**answers), QUICK)
     assert result.controls["halves"].value > 0.9
-    assert describe(spec, result) == "Cannot tell: the two halves of its images disagree."
+    assert (
+        describe(spec, result) == "Cannot tell: the two halves of its images disagree."
+    )
 
 
 def test_abstentions_are_reported_by_caption() -> None:
-    control = scored(a="male*5 female*5", b="unknown*8 male female").controls["abstention"]
+    control = scored(a="male*5 female*5", b="unknown*8 male female").controls[
+        "abstention"
+    ]
     assert control.value == pytest.approx(0.4) and control.contradicts is None
     assert control.p < 0.01
     assert "from 0 % to 80 % by caption" in control.says
@@ -191,7 +223,9 @@ def test_unknown_is_counted_and_left_out() -> None:
 
 
 def test_real_pictures_have_one_image_a_caption() -> None:
-    many = {f"c{number}": "male*1" if number % 4 else "female*1" for number in range(40)}
+    many = {
+        f"c{number}": "male*1" if number % 4 else "female*1" for number in range(40)
+    }
     result = scored(**many)
     assert result.by[0].scores["severity"].value is None
     assert value(result, "severity_free") == pytest.approx(0.1887, abs=1e-4)
@@ -203,7 +237,8 @@ def test_real_pictures_have_one_image_a_caption() -> None:
 
 def test_each_of_several_captions_has_a_row() -> None:
     spec = task(
-        bias(["ceo", "nurse"]), bias(["ceo"], name="age", classes="young old", question="Age?")
+        bias(["ceo", "nurse"]),
+        bias(["ceo"], name="age", classes="young old", question="Age?"),
     )
     answers = {
         "ceo": {"Which?": ["male"] * 10, "Age?": ["old"] * 10},
@@ -226,11 +261,17 @@ def test_each_of_several_captions_has_a_row() -> None:
 
 
 def test_questions_are_kept_apart_by_classes() -> None:
-    spec = task(bias(["a"]), bias(["a"], about="child"), bias(["a"], name="race", classes="x y"))
+    spec = task(
+        bias(["a"]), bias(["a"], about="child"), bias(["a"], name="race", classes="x y")
+    )
     found = needs(spec, QUICK)
     assert len(found.questions) == 2 and found.n_images == 10 and not found.embeds
     result = score(spec, evidence(a="male*10"), QUICK)
-    assert [row.name for row in result.by] == ["person gender", "child gender", "person race"]
+    assert [row.name for row in result.by] == [
+        "person gender",
+        "child gender",
+        "person race",
+    ]
 
 
 def test_templates_give_delta_by_stimulus() -> None:
@@ -244,10 +285,17 @@ def test_templates_give_delta_by_stimulus() -> None:
     }
     result = score(spec, HandEvidence(answers=answers), QUICK)
     rows = {row.name: row for row in result.by if row.group == "person gender"}
-    deviations = {name: row.scores["relative_deviation"].value for name, row in rows.items()}
+    deviations = {
+        name: row.scores["relative_deviation"].value for name, row in rows.items()
+    }
     assert deviations == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
-    assert result.scores["relative_deviation"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
-    beyond = {name: row.scores["share_minus_reference:female"].value for name, row in rows.items()}
+    assert result.scores["relative_deviation"].value == pytest.approx(
+        (0.8 + 0.0 + 0.6) / 3
+    )
+    beyond = {
+        name: row.scores["share_minus_reference:female"].value
+        for name, row in rows.items()
+    }
     assert beyond == pytest.approx({"nurse": 0.0, "cook": 0.1, "guard": 0.0})
     assert rows["nurse"].scores["lean"].value == pytest.approx(-0.8)
     assert rows["nurse"].scores["lean"].influence
@@ -259,13 +307,24 @@ def worded(
 ) -> tuple[Any, Any]:
     """A task of stimuli with reference shares of women, and ten answers for each."""
     reference = {"name": "census", "group": "female", "shares": shares, "source": "s"}
-    parts = {"stimuli": list(shares), "templates": ["{A stimulus}."], "reference": reference}
+    parts = {
+        "stimuli": list(shares),
+        "templates": ["{A stimulus}."],
+        "reference": reference,
+    }
     spec = task({**bias([]), "captions": None, **parts, **more})
     counts = {f"A {word}.": round(10 * share) for word, share in drawn_shares.items()}
     return spec, evidence(**{c: f"female*{n} male*{10 - n}" for c, n in counts.items()})
 
 
-REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.7, "driver": 0.1}
+REFERENCE = {
+    "cook": 0.4,
+    "guard": 0.2,
+    "nurse": 0.9,
+    "tailor": 0.6,
+    "baker": 0.7,
+    "driver": 0.1,
+}
 
 
 def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> None:
@@ -278,7 +337,9 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     exaggerated = score(*worded(REFERENCE, extreme), QUICK)
     assert exaggerated.scores["amplification_slope"].value > 1.3
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
-    spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
+    spec, found = worded(
+        many, {word: float(share > 0.5) for word, share in many.items()}
+    )
     said = describe(spec, score(spec, found, QUICK))
     assert ". The shares of women exaggerate 'census' (slope " in said
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
@@ -292,12 +353,19 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     expected = -np.mean([4 * p * (1 - p) / 9 for p in REFERENCE.values()])
     assert result.headline.value == pytest.approx(expected)
     assert result.headline.p > 0.5
-    assert "than answers with the expected shares would be by chance" in describe(spec, result)
-    even = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"), QUICK)
+    assert "than answers with the expected shares would be by chance" in describe(
+        spec, result
+    )
+    even = score(
+        *worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"),
+        QUICK,
+    )
     assert even.headline.p < 0.01
     assert even.details["biases"][0]["compared_with"] == "census"
     lacking = {word: share for word, share in REFERENCE.items() if word != "cook"}
-    spec, found = worded(lacking, REFERENCE, compare_with="reference", stimuli=list(REFERENCE))
+    spec, found = worded(
+        lacking, REFERENCE, compare_with="reference", stimuli=list(REFERENCE)
+    )
     warnings = score(spec, found, QUICK).warnings
     assert warnings[-1] == "Without a share in 'census', left out: cook."
 
@@ -306,12 +374,17 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     ("change", "message"),
     [
         ({"classes": ["male", "female", "other"]}, "needs two classes"),
-        ({"stimuli": None, "templates": [], "captions": ["a"]}, "needs a reference, and stimuli"),
+        (
+            {"stimuli": None, "templates": [], "captions": ["a"]},
+            "needs a reference, and stimuli",
+        ),
         ({"stimuli": ["pilot"]}, "no stimulus has a share"),
         ({"expected": CENSUS}, "not both"),
     ],
 )
-def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], message: str) -> None:
+def test_a_comparison_with_the_reference_is_checked(
+    change: dict[str, Any], message: str
+) -> None:
     spec, _ = worded(REFERENCE, {}, compare_with="reference", **change)
     assert any(message in finding.message for finding in check(spec))
 
@@ -331,7 +404,9 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
 
 
 def test_agreement_of_two_judges_is_not_pooled_over_questions() -> None:
-    spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
+    spec = task(
+        bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?")
+    )
     judges = (
         {"Which?": "male*6 female*4", "How old?": "old*5 young*5"},
         {"Which?": "male*8 female*1 unknown*1", "How old?": "young*5 old*5"},
@@ -361,7 +436,10 @@ def test_an_image_counts_once_over_all_biases() -> None:
         "a": {"Which?": ["male"] * 4 + ["unknown"] * 3, "How old?": ["old"] * 2},
         "b": {"Which?": ["unknown"] * 5},
     }
-    spec = task(bias(["a", "b"]), bias(["a"], name="age", classes="old young", question="How old?"))
+    spec = task(
+        bias(["a", "b"]),
+        bias(["a"], name="age", classes="old young", question="How old?"),
+    )
     result = score(spec, HandEvidence(answers=answers), QUICK)
     assert (result.n_images, result.n_prompts) == (12, 2)
     assert result.excluded == {"unknown": 8, "missing": 8}
@@ -395,14 +473,18 @@ def test_an_image_counts_once_over_all_biases() -> None:
         ),
     ],
 )
-def test_described(biases: list[dict[str, Any]], answers: dict[str, str], says: str) -> None:
+def test_described(
+    biases: list[dict[str, Any]], answers: dict[str, str], says: str
+) -> None:
     found = score(task(*biases), evidence(**answers), QUICK)
     assert describe(task(*biases), found).endswith(says)
 
 
 def test_several_judges_are_described_together() -> None:
     one = task(bias(EIGHT))
-    each = [scored(bias(EIGHT), **dict.fromkeys(EIGHT, "male*9 female*1")) for _ in range(2)]
+    each = [
+        scored(bias(EIGHT), **dict.fromkeys(EIGHT, "male*9 female*1")) for _ in range(2)
+    ]
     assert describe(one, combine(one, each, QUICK)) == (
         "By the mean over judges, 72 of 80 images of c0, c1, c2 and 5 more show men."
     )
@@ -411,9 +493,15 @@ def test_several_judges_are_described_together() -> None:
 def test_a_caption_may_have_a_question_of_its_own() -> None:
     """Both captions count as one bias; a judge is asked each question about its own images."""
     body = bias(["a doctor", "a nurse"], question="What is the gender of the person?")
-    plain, own = task(body), task({**body, "questions": {"a nurse": "Which gender has the nurse?"}})
+    plain, own = (
+        task(body),
+        task({**body, "questions": {"a nurse": "Which gender has the nurse?"}}),
+    )
     asked = {need.prompt: need.question for need in needs(own, Settings()).questions}
-    assert asked == {"a doctor": body["question"], "a nurse": "Which gender has the nurse?"}
+    assert asked == {
+        "a doctor": body["question"],
+        "a nurse": "Which gender has the nurse?",
+    }
     # A task that asks one question is the task that it was before.
     assert "questions" not in plain.model_dump()["biases"][0]
     (finding,) = check(task({**body, "questions": {"a nurs": "Which?"}}))
@@ -439,7 +527,9 @@ def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed(refused: Any) -> No
     assert p > 0.05 > unanswered["p_like_the_rest"]
     percent = f"{100 * unanswered['share']:.0f} % of the answers are unknown"
     assert result.inconclusive == f"{percent}; it leans only if they are like the rest"
-    assert describe(spec, result).startswith(f"Cannot tell: {percent}; it leans only if")
+    assert describe(spec, result).startswith(
+        f"Cannot tell: {percent}; it leans only if"
+    )
     low, high = result.headline.chosen.interval or (1.0, 0.0)
     assert low <= 0 and high > unanswered["most"] > (result.headline.value or 0.0)
     assert value(result, "squared_lean_least") == pytest.approx(unanswered["least"])
@@ -465,7 +555,13 @@ def test_a_lean_that_unknown_answers_cannot_undo_is_claimed_with_its_bounds() ->
 
 @pytest.mark.parametrize(
     ("reason", "share"),
-    [("refused", 0.25), ("filtered", 0.25), ("failed", 0.25), ("missing", None), ("odd", None)],
+    [
+        ("refused", 0.25),
+        ("filtered", 0.25),
+        ("failed", 0.25),
+        ("missing", None),
+        ("odd", None),
+    ],
 )
 def test_refused_images_count_as_unknown_and_missing_ones_do_not(
     reason: str, share: float | None
@@ -475,7 +571,9 @@ def test_refused_images_count_as_unknown_and_missing_ones_do_not(
             found = super().answers(*asked)
             return replace(found, excluded=Counter({reason: found.excluded["missing"]}))
 
-    hand = Refusing(answers={"a": {"Which?": ["male"] * 6}, "b": {"Which?": ["female"] * 9}})
+    hand = Refusing(
+        answers={"a": {"Which?": ["male"] * 6}, "b": {"Which?": ["female"] * 9}}
+    )
     result = score(task(bias(["a", "b"])), hand, QUICK)
     assert result.details.get("unanswered", {}).get("share") == share
 
@@ -516,7 +614,10 @@ def test_bounds_survive_the_mean_over_judges(refused: Any) -> None:
     ends = [result.headline.chosen.interval or (0.0, 0.0) for result in results]
     assert mean.headline.chosen.interval == pytest.approx(tuple(np.mean(ends, axis=0)))
     assert mean.headline.p == max(result.headline.p or 0.0 for result in results)
-    assert mean.details["unanswered"]["share"] == results[0].details["unanswered"]["share"] / 2
+    assert (
+        mean.details["unanswered"]["share"]
+        == results[0].details["unanswered"]["share"] / 2
+    )
 
 
 def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
@@ -530,7 +631,9 @@ def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
     # Of two classes 40 of 90 pairs agree: (40/90 - 1/2) / (1/2). Of three, (40/90 - 1/3) / (2/3).
     assert result.headline.value == pytest.approx(-1 / 9)
     assert set(result.details["biases"][0]["counts"]) == {"young", "old"}
-    assert any("never answer 'middle-aged' about 'person gender'" in w for w in result.warnings)
+    assert any(
+        "never answer 'middle-aged' about 'person gender'" in w for w in result.warnings
+    )
     whole = score(spec, HandEvidence(answers=answers), QUICK)
     assert whole.headline.value == pytest.approx((40 / 90 - 1 / 3) * 1.5)
     # What is asked about has to stay, and one class is no question.

@@ -22,12 +22,20 @@ DIM, WORDS, IMAGES = 24, 5, 8
 Shares = Sequence[Sequence[float]]  # of the groups, set by set
 
 
-def make_task(n_sets: int, groups: str = "male female", **more: object) -> OccupationsTask:
+def make_task(
+    n_sets: int, groups: str = "male female", **more: object
+) -> OccupationsTask:
     sets = {f"set{s}": [f"word{s}{k}" for k in range(WORDS)] for s in range(n_sets)}
     parts: dict[str, object] = {
-        "concept": {"name": "words", "stimuli": [word for one in sets.values() for word in one]},
+        "concept": {
+            "name": "words",
+            "stimuli": [word for one in sets.values() for word in one],
+        },
         "groups": [{"name": name, "words": [name]} for name in groups.split()],
-        "prompts": {"neutral": "a photo of {stimulus}", "guided": "a {attribute} with {stimulus}"},
+        "prompts": {
+            "neutral": "a photo of {stimulus}",
+            "guided": "a {attribute} with {stimulus}",
+        },
         "sets": [{"name": name, "stimuli": one} for name, one in sets.items()],
         "images_per_prompt": IMAGES,
         "guided_images_per_prompt": 4,
@@ -48,7 +56,9 @@ def make_evidence(task: OccupationsTask, shares: Shares, seed: int) -> HandEvide
             picked = rng.choice(len(p), size=IMAGES, p=p)
             for prompt in neutral_prompts(task, word):
                 means = np.array([shown[task.groups[g].name] for g in picked])
-                images[prompt] = unit(centre + means + 0.6 * rng.normal(size=means.shape))
+                images[prompt] = unit(
+                    centre + means + 0.6 * rng.normal(size=means.shape)
+                )
                 texts[prompt] = unit(centre)
             for group in task.groups:
                 for prompt in group_prompts(task, word, group):
@@ -66,7 +76,9 @@ def results(task: OccupationsTask, shares: Shares, n: int) -> list[MethodResult]
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_sets_that_lean_alike_do_not_differ(share: float) -> None:
     found = results(make_task(4), [(share, 1 - share)] * 4, 30)
-    anything = [any(p < 0.05 for p in one.details["sets_holm"].values()) for one in found]
+    anything = [
+        any(p < 0.05 for p in one.details["sets_holm"].values()) for one in found
+    ]
     assert np.mean(anything) <= 0.17
 
 
@@ -90,7 +102,9 @@ def test_three_groups_are_compared_pair_by_pair() -> None:
     shares = [(0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.45, 0.45, 0.1)]
     found = results(task, shares, 10)
     assert {len(one.details["sets_holm"]) for one in found} == {3 * 3}
-    apart = [one.details["sets_holm"]["sets:set0-set1:male-female"] < 0.05 for one in found]
+    apart = [
+        one.details["sets_holm"]["sets:set0-set1:male-female"] < 0.05 for one in found
+    ]
     assert np.mean(apart) >= 0.8
 
 
@@ -114,7 +128,9 @@ def test_of_several_encoders_the_means_are_compared() -> None:
     for name in pairs:
         values = [one.scores[name].value for one in found]
         assert mean.scores[name].value == pytest.approx(np.mean(values))
-    assert list(mean.details["sets_holm"].values()) == holm([mean.scores[n].p for n in pairs])
+    assert list(mean.details["sets_holm"].values()) == holm(
+        [mean.scores[n].p for n in pairs]
+    )
     assert combine(task, found[:1], QUICK).details == found[0].details
 
 

@@ -22,7 +22,10 @@ PLEASANT, UNPLEASANT = ["joy", "love", "peace"], ["war", "evil", "agony"]
 
 
 def concepts(x: list[str], y: list[str]) -> dict[str, object]:
-    return {"X": {"name": "flowers", "stimuli": x}, "Y": {"name": "insects", "stimuli": y}}
+    return {
+        "X": {"name": "flowers", "stimuli": x},
+        "Y": {"name": "insects", "stimuli": y},
+    }
 
 
 def make_task(**changes: object) -> T2iatTask:
@@ -65,11 +68,17 @@ def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
 def direct(evidence: HandEvidence, *, of_concept: bool = False) -> list[np.ndarray]:
     """Associations of X's and of Y's images in plain loops, from equation 2."""
 
-    def shown(numbers: Iterable[int], stimuli: list[str], words: list[str]) -> np.ndarray:
+    def shown(
+        numbers: Iterable[int], stimuli: list[str], words: list[str]
+    ) -> np.ndarray:
         prompts = [
-            f"a photo of {stimuli[i]}, {w}" for i in numbers for w in cycle_words(words, i, 2)
+            f"a photo of {stimuli[i]}, {w}"
+            for i in numbers
+            for w in cycle_words(words, i, 2)
         ]
-        return np.concatenate([evidence.images(prompt, 3).embeddings for prompt in prompts])
+        return np.concatenate(
+            [evidence.images(prompt, 3).embeddings for prompt in prompts]
+        )
 
     found: list[list[float]] = [[], []]
     for values, stimuli in zip(found, (X, Y), strict=True):
@@ -77,7 +86,9 @@ def direct(evidence: HandEvidence, *, of_concept: bool = False) -> list[np.ndarr
             matched = range(4) if of_concept else [i]
             a, b = (shown(matched, stimuli, words) for words in (PLEASANT, UNPLEASANT))
             for x in evidence.images(f"a photo of {stimulus}", 5).embeddings:
-                values.append(np.mean([x @ row for row in a]) - np.mean([x @ row for row in b]))
+                values.append(
+                    np.mean([x @ row for row in a]) - np.mean([x @ row for row in b])
+                )
     return [np.array(values) for values in found]
 
 
@@ -106,7 +117,9 @@ def test_equals_the_direct_computation() -> None:
 def test_the_default_test_moves_whole_prompts_exactly() -> None:
     task = make_task()
     by_prompt, by_image = (
-        score(one, make_evidence(task, 1.0), SETTINGS).scores["differential_association"]
+        score(one, make_evidence(task, 1.0), SETTINGS).scores[
+            "differential_association"
+        ]
         for one in (task, make_task(unit="image"))
     )
     assert (by_prompt.test, len(by_prompt.null)) == ("exact", 70)  # C(8, 4)
@@ -121,7 +134,9 @@ def test_match_concept_pools_the_attribute_images() -> None:
     x, y = direct(evidence, of_concept=True)
     assert result.scores["association_of_x"].value == pytest.approx(x.mean())
     assert result.scores["association_of_y"].value == pytest.approx(y.mean())
-    low, high = np.percentile(result.scores["differential_association"].boot, [2.5, 97.5])
+    low, high = np.percentile(
+        result.scores["differential_association"].boot, [2.5, 97.5]
+    )
     assert low < result.scores["differential_association"].value < high
 
 
@@ -140,7 +155,9 @@ def test_a_stimulus_without_images_is_named_and_left_out() -> None:
 def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
-    insects = [prompt for prompt in evidence.prompts if any(name in prompt for name in Y)]
+    insects = [
+        prompt for prompt in evidence.prompts if any(name in prompt for name in Y)
+    ]
     result = score(task, evidence.without(*insects), SETTINGS)
     assert result.headline.value is None
     assert "insects" in (result.reason or "")
@@ -173,7 +190,9 @@ TOLD = "Images of flowers look more like those with {}, images of insects more l
          "pleasant."),
     ],
 )  # fmt: skip
-def test_the_description_has_the_direction_that_the_test_shows(bias: float, says: str) -> None:
+def test_the_description_has_the_direction_that_the_test_shows(
+    bias: float, says: str
+) -> None:
     task = make_task()
     assert describe(task, score(task, make_evidence(task, bias), SETTINGS)) == says
 
@@ -199,7 +218,9 @@ def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     result = score(task, HandEvidence(images, texts), SETTINGS)
     headline = result.headline
     assert headline.value == pytest.approx(0.75)
-    assert [item.scores["lean"].value for item in result.by] == pytest.approx([0.5, 1.0, -0.5, -1])
+    assert [item.scores["lean"].value for item in result.by] == pytest.approx(
+        [0.5, 1.0, -0.5, -1]
+    )
     assert result.scores["lean_of_x"].value == pytest.approx(0.75)
     assert result.scores["lean_of_y"].value == pytest.approx(-0.75)
     # (s N - L D) / D of the four is -.25, .25, -.25, .25: the means vary by .125 / 2 in X and in Y.
@@ -210,7 +231,9 @@ def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     these = headline.inference["fixed_prompts"]
     # N of rose and of ant varies by 4 (1 / 4), so a mean lean by 1 / 4 / 4; t(3 + 3), half of both.
     half = 2.446912 * np.sqrt(2 / 16) / 2
-    assert (these.ci_low, these.ci_high) == pytest.approx((0.75 - half, 0.75 + half), rel=1e-4)
+    assert (these.ci_low, these.ci_high) == pytest.approx(
+        (0.75 - half, 0.75 + half), rel=1e-4
+    )
     assert result.scores["lean_text"].value == pytest.approx(0.75)
     assert result.scores["amplification"].value == pytest.approx(0.0)
 
@@ -250,7 +273,8 @@ def test_runs_are_paired_by_stimulus() -> None:
     assert part.influence.strata == ("stimuli of X", "stimuli of Y")
     assert part.influence.unit.tolist() == [0, 1, 2, 3] * 2
     half = (one.headline.chosen.ci_high - one.headline.chosen.ci_low) / 2
-    assert half == pytest.approx(2.447 * np.sqrt(part.influence.variance), rel=0.05)  # t(6)
+    # t(6)
+    assert half == pytest.approx(2.447 * np.sqrt(part.influence.variance), rel=0.05)
     without = make_evidence(task, 0.5).without("a photo of ant")
     (fewer,) = score(task, without, SETTINGS).headline.parts
     assert fewer.influence.unit.tolist() == [1, 2, 3, 1, 2, 3]
@@ -276,13 +300,20 @@ def test_one_stimulus_a_concept_is_about_these_prompts_only() -> None:
     assert result.headline.question == "fixed_prompts"
     assert result.headline.chosen.p is not None
     assert "a single stimulus" in result.headline.inference["prompt_population"].reason
-    assert {"a photo of rose", "a photo of ant"} <= set(result.headline.parts[0].influence.strata)
+    assert {"a photo of rose", "a photo of ant"} <= set(
+        result.headline.parts[0].influence.strata
+    )
 
 
 def test_single_images_have_leans_but_no_intervals_of_their_own() -> None:
-    task = make_task(images_per_prompt=1, guided_images_per_prompt=1, words_per_stimulus=1)
+    task = make_task(
+        images_per_prompt=1, guided_images_per_prompt=1, words_per_stimulus=1
+    )
     result = score(task, make_evidence(task, 2.5), SETTINGS)
-    assert result.headline.question == "prompt_population" and result.headline.p is not None
+    assert (
+        result.headline.question == "prompt_population"
+        and result.headline.p is not None
+    )
     assert result.headline.inference["fixed_prompts"].p is None
     assert result.by[0].scores["lean"].p is None
     assert result.by[0].scores["association"].value is not None
@@ -301,7 +332,14 @@ def test_words_of_different_strength_do_not_lean_where_prompts_have_no_image(
 ) -> None:
     """Neutral images halfway, so no lean; 'joy' is seen three times as clearly as 'love'."""
     task = make_task(pairing=pairing)
-    strength = {"joy": 3.0, "love": 1.0, "peace": 2.0, "war": -1.0, "evil": -3.0, "agony": -2.0}
+    strength = {
+        "joy": 3.0,
+        "love": 1.0,
+        "peace": 2.0,
+        "war": -1.0,
+        "evil": -3.0,
+        "agony": -2.0,
+    }
     rng = np.random.default_rng(1)
     axis, scene = np.eye(16)[:2]
     images, texts = {}, {}

@@ -26,15 +26,21 @@ WITHIN, BETWEEN = 0.03, 0.02  # spread of images and of prompts
 
 
 def one(prompt: str, *cosines: float, group: str = "", unit: str = "") -> PromptCosines:
-    return PromptCosines(prompt, group, unit, np.arange(len(cosines)), np.array(cosines))
+    return PromptCosines(
+        prompt, group, unit, np.arange(len(cosines)), np.array(cosines)
+    )
 
 
 def test_cosines_are_those_of_the_embeddings() -> None:
-    asked = Needs((PromptNeed("a", 3, "x", "u", "w"), PromptNeed("b", 2, "y")), ("a", "b"))
+    asked = Needs(
+        (PromptNeed("a", 3, "x", "u", "w"), PromptNeed("b", 2, "y")), ("a", "b")
+    )
     evidence = SyntheticEvidence(asked)
     (first, second), diversities = measure_prompts(asked, evidence)
     text = evidence.texts(["a"])[0]
-    assert first.cosines.tolist() == pytest.approx(evidence.images("a", 3).embeddings @ text)
+    assert first.cosines.tolist() == pytest.approx(
+        evidence.images("a", 3).embeddings @ text
+    )
     assert (first.group, first.unit, second.group, second.unit) == ("x", "u", "y", "")
     assert first.indices.tolist() == [0, 1, 2]
     assert (first.word, second.word) == ("w", "")
@@ -53,19 +59,29 @@ def test_cosines_are_those_of_the_embeddings() -> None:
 def test_prompts_of_one_stimulus_are_one_unit() -> None:
     """Three wordings of two stimuli that do not vary within: as two prompts."""
     values = {"u": 0.3, "v": 0.1}
-    wordings = [one(f"{k} {unit}", v, unit=unit) for k in "xyz" for unit, v in values.items()]
+    wordings = [
+        one(f"{k} {unit}", v, unit=unit) for k in "xyz" for unit, v in values.items()
+    ]
     found = mean_cosine(wordings, 0.95)
     # s² / 2 = .01, t of 1 degree of freedom 12.706
-    assert (found.value, found.high) == pytest.approx((0.2, 0.2 + 12.7062 * 0.1), abs=1e-4)
+    assert (found.value, found.high) == pytest.approx(
+        (0.2, 0.2 + 12.7062 * 0.1), abs=1e-4
+    )
     single = mean_cosine(wordings[::2], 0.95)
-    assert (single.question, single.low) == (None, None)  # one image a prompt says nothing
+    # one image a prompt says nothing
+    assert (single.question, single.low) == (None, None)
     assert mean_cosine([one("a", 0.2, 0.4)], 0.95).question == "fixed_prompts"
 
 
 def test_a_run_and_itself_differ_by_0() -> None:
     prompts = [one("a", 0.2, 0.4), one("b", 0.1, 0.3)]
     same = paired_difference(prompts, prompts, 0.95)
-    assert same is not None and (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
+    assert same is not None and (same.value, same.low, same.high, same.p) == (
+        0,
+        0,
+        0,
+        1,
+    )
     assert paired_difference(prompts, [one("c", 0.1)], 0.95) is None
 
 
@@ -73,7 +89,10 @@ def test_only_images_of_one_prompt_and_index_are_paired() -> None:
     first = [PromptCosines("a", "", "", np.array([0, 2]), np.array([0.5, 0.1]))]
     second = [PromptCosines("a", "", "", np.array([1, 2]), np.array([9.0, 0.3]))]
     found = paired_difference(first, second, 0.95)
-    assert found is not None and (found.value, found.n_images) == (pytest.approx(-0.2), 1)
+    assert found is not None and (found.value, found.n_images) == (
+        pytest.approx(-0.2),
+        1,
+    )
 
 
 def test_a_group_of_one_stimulus_is_not_tested() -> None:
@@ -81,21 +100,27 @@ def test_a_group_of_one_stimulus_is_not_tested() -> None:
     assert difference_from_others(group, [one("c", 0.1), one("d", 0.2)], 0.95) is None
 
 
-def shared_words(rng: np.random.Generator, images: int, prompts: Needs) -> list[PromptCosines]:
+def shared_words(
+    rng: np.random.Generator, images: int, prompts: Needs
+) -> list[PromptCosines]:
     """Words move cosines twice as much as stimuli do, whichever stimulus they stand beside."""
     moved: dict[str, float] = {"": 0.0}
     found = []
     for need in prompts.prompts:
         unit = moved.setdefault(need.unit, rng.normal(0, BETWEEN))
         word = moved.setdefault(need.word, rng.normal(0, 2 * BETWEEN))
-        cosines = rng.normal(0.25 + unit + word + rng.normal(0, BETWEEN / 2), WITHIN, images)
+        cosines = rng.normal(
+            0.25 + unit + word + rng.normal(0, BETWEEN / 2), WITHIN, images
+        )
         keys = need.prompt, need.group, need.unit
         found.append(PromptCosines(*keys, np.arange(images), cosines, need.word))
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("images", "pairing"), [(10, "cross"), (100, "cross"), (10, "cycle")])
+@pytest.mark.parametrize(
+    ("images", "pairing"), [(10, "cross"), (100, "cross"), (10, "cycle")]
+)
 def test_words_that_stimuli_share_are_resampled_too(images: int, pairing: str) -> None:
     """Clustered by stimulus alone, .55 to .80 of the intervals cover."""
     stimuli = range(6 if pairing == "cross" else 20)
@@ -110,15 +135,22 @@ def test_words_that_stimuli_share_are_resampled_too(images: int, pairing: str) -
     rng, hits = np.random.default_rng([images, len(stimuli)]), []
     for _ in range(40):
         first, second = (shared_words(rng, images, found) for _ in range(2))
-        split = [[p for p in first if (p.group == "X, A") is one] for one in (True, False)]
-        both = difference_from_others(*split, 0.95), paired_difference(second, first, 0.95)
+        split = [
+            [p for p in first if (p.group == "X, A") is one] for one in (True, False)
+        ]
+        both = (
+            difference_from_others(*split, 0.95),
+            paired_difference(second, first, 0.95),
+        )
         hits.append([one.low <= 0 <= one.high for one in both])
     assert np.mean(hits, axis=0).min() >= 0.87
 
 
 def test_words_of_one_stimulus_or_a_single_word_add_nothing() -> None:
     plain = [
-        one(f"{k} {u}", v + k / 9, unit=u) for k in (1, 2) for u, v in (("u", 0.3), ("v", 0.1))
+        one(f"{k} {u}", v + k / 9, unit=u)
+        for k in (1, 2)
+        for u, v in (("u", 0.3), ("v", 0.1))
     ]
     single = [replace(p, word="joy") for p in plain]
     own = [replace(p, word=p.prompt) for p in plain]
@@ -134,8 +166,13 @@ def test_differences_are_students_and_welchs_where_every_prompt_stands_alone() -
     )
     for found, known in (
         (paired_difference(mine, theirs, 0.95), ttest_rel(first, second)),
-        (difference_from_others(mine, others, 0.95), ttest_ind(first, second, equal_var=False)),
+        (
+            difference_from_others(mine, others, 0.95),
+            ttest_ind(first, second, equal_var=False),
+        ),
     ):
         assert found.value == pytest.approx(first.mean() - second.mean())
         assert found.p == pytest.approx(known.pvalue)
-        assert (found.low, found.high) == pytest.approx(tuple(known.confidence_interval()))
+        assert (found.low, found.high) == pytest.approx(
+            tuple(known.confidence_interval())
+        )

@@ -55,7 +55,9 @@ def shipped() -> dict[str, BaseTask]:
 def scored(name: str, lacks: Callable[[str], bool]) -> MethodResult:
     """The result of a method's task where some texts have no vector."""
     method, task = METHODS.get(name), shipped()[name]
-    return method.score(task, WithoutTexts(method.needs(task, SETTINGS), lacks), SETTINGS)
+    return method.score(
+        task, WithoutTexts(method.needs(task, SETTINGS), lacks), SETTINGS
+    )
 
 
 def numbers(result: MethodResult) -> Iterator[tuple[str, Any]]:
@@ -75,8 +77,12 @@ ON_IMAGES = ["mcas", "occupations", "t2iat"]  # their headline reads no text
 
 @pytest.mark.parametrize("some", [False, True])
 @pytest.mark.parametrize("name", METHODS.names())
-def test_no_method_makes_a_number_of_a_text_without_a_vector(name: str, some: bool) -> None:
-    result = scored(name, (lambda text: len(text) % 3 == 0) if some else (lambda _: True))
+def test_no_method_makes_a_number_of_a_text_without_a_vector(
+    name: str, some: bool
+) -> None:
+    result = scored(
+        name, (lambda text: len(text) % 3 == 0) if some else (lambda _: True)
+    )
     for what, value in numbers(result):
         assert value is None or np.isfinite(value), what
     for control in result.controls.values():
@@ -90,26 +96,38 @@ def test_headlines_of_images_need_no_texts(name: str) -> None:
     assert without.headline.value == with_texts.headline.value
     assert without.headline.p == with_texts.headline.p
     obedience = {
-        name: control for name, control in without.controls.items() if name.startswith("obedience")
+        name: control
+        for name, control in without.controls.items()
+        if name.startswith("obedience")
     }
     assert obedience
     for control in obedience.values():
         assert control.value is None
-        assert control.says.startswith("What the guided images show is unknown: the encoder has no")
-    unknown = [score for name, score in without.scores.items() if name.startswith("obedience:")]
+        assert control.says.startswith(
+            "What the guided images show is unknown: the encoder has no"
+        )
+    unknown = [
+        score for name, score in without.scores.items() if name.startswith("obedience:")
+    ]
     assert unknown
-    assert all(score.value is None and "no vectors" in str(score.reason) for score in unknown)
+    assert all(
+        score.value is None and "no vectors" in str(score.reason) for score in unknown
+    )
     assert not any(" 0 of " in warning for warning in without.warnings)
 
 
 @pytest.mark.parametrize("name", ["occupations", "t2iat"])
-def test_what_words_alone_say_is_unknown_where_one_stimulus_has_no_text(name: str) -> None:
+def test_what_words_alone_say_is_unknown_where_one_stimulus_has_no_text(
+    name: str,
+) -> None:
     needs = METHODS.get(name).needs(shipped()[name], SETTINGS)
     first = needs.prompts[0].unit
     unit = {need.prompt: need.unit for need in needs.prompts}
     result = scored(name, lambda text: unit.get(text) == first)
     says = result.controls["text_only"].says
-    assert says.startswith("What the words alone say is unknown: the encoder has no vectors")
+    assert says.startswith(
+        "What the words alone say is unknown: the encoder has no vectors"
+    )
     assert " of 1 of " in says
 
 
@@ -120,8 +138,12 @@ def test_vibex_needs_the_texts_of_its_anchors_and_leaves_concepts_out() -> None:
     assert "the encoder has no vectors of the texts of" in str(nothing.reason)
     forward = [concept for concept in task.concepts if concept.query == "forward"]
     result = scored("vibex", lambda text: text == forward[0].prompt)
-    assert forward[0].name not in [item.name for item in result.by if item.group == "forward"]
-    assert forward[1].name in [item.name for item in result.by if item.group == "forward"]
+    assert forward[0].name not in [
+        item.name for item in result.by if item.group == "forward"
+    ]
+    assert forward[1].name in [
+        item.name for item in result.by if item.group == "forward"
+    ]
     assert any(forward[0].name in warning for warning in result.warnings)
 
 

@@ -42,13 +42,19 @@ def task(names: tuple[str, ...] = ("male", "female"), **more: Any) -> TibetTask:
 def two_prompts() -> TibetTask:
     """A chef and a nurse, male or female."""
     axes = {job: [chef_axis(("male", "female"), job)] for job in ("chef", "nurse")}
-    return task(prompts=[{"prompt": f"a {job}", "axes": of} for job, of in axes.items()])
+    return task(
+        prompts=[{"prompt": f"a {job}", "axes": of} for job, of in axes.items()]
+    )
 
 
 def evidence(**counts: dict[str, int]) -> HandEvidence:
     """Prompt ('chef', 'male chef', ...) to the answers of its images."""
-    prompts = {f"a {name.replace('_', ' ')}": Counter(given) for name, given in counts.items()}
-    return HandEvidence(answers={p: {"Who?": [*given.elements()]} for p, given in prompts.items()})
+    prompts = {
+        f"a {name.replace('_', ' ')}": Counter(given) for name, given in counts.items()
+    }
+    return HandEvidence(
+        answers={p: {"Who?": [*given.elements()]} for p, given in prompts.items()}
+    )
 
 
 def scored(spec: TibetTask | None = None, **counts: dict[str, int]) -> Any:
@@ -65,9 +71,14 @@ def test_cas_and_mad_by_hand() -> None:
     assert scores["concept_association_share:male"].value == pytest.approx(share)
     deviation = scores["mean_absolute_deviation"]
     assert deviation.value == pytest.approx(np.sqrt(2 * share - 1))
-    assert scores["mean_absolute_deviation_before_root"].value == pytest.approx(2 * share - 1)
+    assert scores["mean_absolute_deviation_before_root"].value == pytest.approx(
+        2 * share - 1
+    )
     assert 0.02 < deviation.p < 0.08  # binomial test: .041
-    assert deviation.as_published and scores["concept_association_score:male"].interval is None
+    assert (
+        deviation.as_published
+        and scores["concept_association_score:male"].interval is None
+    )
     assert found.n_images == 60 and found.n_prompts == 3
 
 
@@ -81,7 +92,10 @@ def test_shares_by_hand() -> None:
     # The U-statistic of the answers: (15 * 14 + 5 * 4) / (20 * 19) pairs agree, less 1/2, twice.
     assert found.headline.value == pytest.approx(2 * (230 / 380 - 0.5))
     assert scores["squared_lean"].value == pytest.approx(found.headline.value)
-    assert found.headline.scale == "mean_square" and found.headline.p == scores["squared_lean"].p
+    assert (
+        found.headline.scale == "mean_square"
+        and found.headline.p == scores["squared_lean"].p
+    )
     # The counterfactuals' answers do not vary, which counts as one image of 20 that is in between.
     influence = scores["lean"].influence
     seen = influence.unit != FLOOR
@@ -92,7 +106,8 @@ def test_shares_by_hand() -> None:
     floors = prompt + males + females
     assert (influence.value[~seen] ** 2).sum() == pytest.approx(floors)
     assert found.inconclusive is None
-    assert "adherence" not in found.controls  # nobody knows what the judge would call a male chef
+    # nobody knows what the judge would call a male chef
+    assert "adherence" not in found.controls
 
 
 def test_shares_of_three_by_hand() -> None:
@@ -119,7 +134,9 @@ def test_shares_of_three_by_hand() -> None:
 def test_axes_with_the_same_images_are_one_test() -> None:
     spec = task()
     axis = spec.prompts[0].axes[0]
-    axes = [axis.model_copy(update={"name": name}) for name in ("gender", "sex", "dress")]
+    axes = [
+        axis.model_copy(update={"name": name}) for name in ("gender", "sex", "dress")
+    ]
     thrice = task(prompts=[{"prompt": "a chef", "axes": axes}])
     once, three = (scored(one, **SPLIT).headline for one in (spec, thrice))
     assert three.value == pytest.approx(once.value)
@@ -134,7 +151,11 @@ def test_parts_of_unlike_axes_average_to_the_headline() -> None:
     axes = [chef_axis(("male", "female")), three]
     both = task(prompts=[{"prompt": "a chef", "axes": axes}])
     shown = {"male chef": ("man", "stove"), "female chef": ("woman", "stove")}
-    shown |= {"cook": ("man", "stove"), "waiter": ("man", "table"), "maid": ("man", "bed")}
+    shown |= {
+        "cook": ("man", "stove"),
+        "waiter": ("man", "table"),
+        "maid": ("man", "bed"),
+    }
     answers = {
         f"a {name}": {"Who?": [who] * 10, "What?": [what] * 10}
         for name, (who, what) in shown.items()
@@ -150,7 +171,9 @@ def test_parts_of_unlike_axes_average_to_the_headline() -> None:
     assert rows[1] == pytest.approx((72 / 90 - 1 / 3) * 1.5)
     assert found.headline.value == pytest.approx(np.mean(rows))
     moves = [part.influence.value[part.influence.unit != FLOOR] for part in parts]
-    squares = [part.value**2 - (seen**2).sum() for part, seen in zip(parts, moves, strict=True)]
+    squares = [
+        part.value**2 - (seen**2).sum() for part, seen in zip(parts, moves, strict=True)
+    ]
     assert np.mean(squares) == pytest.approx(found.headline.value)
 
 
@@ -178,11 +201,15 @@ def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
 
 def test_few_equal_answers_are_not_yet_two_kinds() -> None:
     def ratio(n: int) -> float:
-        return separation([np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]).ratio
+        return separation(
+            [np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]
+        ).ratio
 
     assert [ratio(n) for n in (3, 4, 10)] == pytest.approx([1.5, 2.0, 5.0])
     cooks = ({"cook": n} for n in (3, 4))
-    three, four = (scored(chef=c, male_chef=c, female_chef={"waiter": c["cook"]}) for c in cooks)
+    three, four = (
+        scored(chef=c, male_chef=c, female_chef={"waiter": c["cook"]}) for c in cooks
+    )
     assert three.inconclusive and four.headline.value == pytest.approx(1.0)
 
 
@@ -195,7 +222,10 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
         "counterfactuals apart: 'a nurse | gender'."
     ]
     says = found.controls["separation"].says
-    assert "on 1 of 2 prompts and axes" in says and "'a nurse | gender', the weakest" in says
+    assert (
+        "on 1 of 2 prompts and axes" in says
+        and "'a nurse | gender', the weakest" in says
+    )
 
 
 def test_prompts_like_these() -> None:
@@ -216,7 +246,9 @@ def test_shuffled_labels_do_not_reject() -> None:
     men, women = {"man": 40}, {"woman": 40}
     spec = task(images_per_prompt=40)
     controls = scored(spec, chef=men, male_chef=men, female_chef=women).controls
-    assert controls["shuffled"].contradicts is None and controls["shuffled"].value <= 0.2
+    assert (
+        controls["shuffled"].contradicts is None and controls["shuffled"].value <= 0.2
+    )
     assert controls["adherence"].value == 1.0
     swapped = scored(spec, chef=men, male_chef=women, female_chef=men)
     assert swapped.controls["adherence"].value == 0.0
@@ -229,7 +261,9 @@ def test_images_are_compared_by_their_embeddings_too() -> None:
         "a female chef": [[0.0, 1.0]] * 20,
     }
     judged = evidence(**SPLIT)._answers
-    found = score(task(), HandEvidence(images=images, answers=judged), QUICK).by[0].scores
+    found = (
+        score(task(), HandEvidence(images=images, answers=judged), QUICK).by[0].scores
+    )
     assert found["share:male"].value == pytest.approx(0.75)
     assert found["clip_association_score:male"].value == pytest.approx(0.6)
 
@@ -241,7 +275,9 @@ def test_several_judges() -> None:
     values = [[part.value for part in found.headline.parts] for found in (same, first)]
     assert values[0] == pytest.approx(values[1])
     assert same.by[0].scores["share:male"].p is None
-    both = combine(two_prompts(), [first, scored(two_prompts(), **SPLIT, **BLIND)], QUICK)
+    both = combine(
+        two_prompts(), [first, scored(two_prompts(), **SPLIT, **BLIND)], QUICK
+    )
     assert [part.name for part in both.headline.parts] == ["a chef | gender"]
     none = scored(two_prompts(), chef=HALF, male_chef=HALF, female_chef=HALF, **BLIND)
     assert combine(two_prompts(), [first, none], QUICK).headline.value is None
@@ -250,7 +286,9 @@ def test_several_judges() -> None:
 def test_what_has_no_mad() -> None:
     found = scored(task(("male",)), chef={"cook": 9}, male_chef={"cook": 9})
     assert "one counterfactual" in found.by[0].scores["mean_absolute_deviation"].reason
-    assert found.by[0].scores["concept_association_score:male"].value == pytest.approx(1.0)
+    assert found.by[0].scores["concept_association_score:male"].value == pytest.approx(
+        1.0
+    )
     assert found.reason and found.headline.value is None
     found = scored(chef={"cook": 9}, male_chef={"cook": 20})
     assert "female" in found.by[0].scores["mean_absolute_deviation"].reason
@@ -282,10 +320,23 @@ def test_explanations() -> None:
 
 
 def test_merging_does_not_depend_on_the_order() -> None:
-    counts = {"cook": 3.0, "chef": 3.0, "male": 2.0, "guy": 1.0, "man": 1.0, "sunny": 1.0}
+    counts = {
+        "cook": 3.0,
+        "chef": 3.0,
+        "male": 2.0,
+        "guy": 1.0,
+        "man": 1.0,
+        "sunny": 1.0,
+    }
     table = {"cook": {"chef"}, "chef": {"cook", "boss"}, "guy": {"man"}}
     known = Synonyms("hand", lambda word: frozenset(table.get(word, ())))
-    expected = {"cook": "chef", "chef": "chef", "male": "man", "guy": "man", "man": "man"}
+    expected = {
+        "cook": "chef",
+        "chef": "chef",
+        "male": "man",
+        "guy": "man",
+        "man": "man",
+    }
     for order in itertools.permutations(counts):
         merged = known.merged({word: counts[word] for word in order})
         assert merged == expected | {"sunny": "sunny"}
@@ -293,17 +344,26 @@ def test_merging_does_not_depend_on_the_order() -> None:
 
 def test_the_shipped_table_and_wordnet() -> None:
     merged = shipped().merged({"lady": 2, "female": 1, "woman": 1, "sunny": 1})
-    assert merged == {"lady": "lady", "female": "lady", "woman": "lady", "sunny": "sunny"}
+    assert merged == {
+        "lady": "lady",
+        "female": "lady",
+        "woman": "lady",
+        "sunny": "sunny",
+    }
 
     def synset(*names: str) -> SimpleNamespace:
         return SimpleNamespace(lemma_names=lambda: names)
 
     sets = {"doctor": [synset("physician", "Doctor"), synset("doc")]}
-    reader = SimpleNamespace(synsets=lambda word: sets.get(word, []), get_version=lambda: "3.0")
+    reader = SimpleNamespace(
+        synsets=lambda word: sets.get(word, []), get_version=lambda: "3.0"
+    )
     found = from_wordnet(reader)
     assert found.name == "WordNet 3.0"
     words = ("physician", "doctor", "doc")
-    assert found.merged({"physician": 1, "doctor": 5, "doc": 1}) == dict.fromkeys(words, "doctor")
+    assert found.merged({"physician": 1, "doctor": 5, "doc": 1}) == dict.fromkeys(
+        words, "doctor"
+    )
 
 
 @pytest.mark.parametrize(
@@ -327,7 +387,9 @@ def test_the_shipped_table_and_wordnet() -> None:
         ),
     ],
 )
-def test_described(spec: TibetTask, counts: dict[str, dict[str, int]], says: str) -> None:
+def test_described(
+    spec: TibetTask, counts: dict[str, dict[str, int]], says: str
+) -> None:
     assert describe(spec, scored(spec, **counts)) == says
 
 
@@ -395,7 +457,10 @@ def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
     assert lean.interval[0] < 2 * 20 / 40 - 1 and lean.interval[1] > 2 * 34 / 40 - 1
     share = "35 % of the prompts' images have no answer"
     assert found.inconclusive == f"{share}; it leans only if they are like the rest"
-    assert found.details["unanswered"] == {"share": 14 / 40} and (found.headline.p or 0) > 0.05
+    assert (
+        found.details["unanswered"] == {"share": 14 / 40}
+        and (found.headline.p or 0) > 0.05
+    )
     sure = planted | {"chef": {"man": 36, "unknown": 4}}
     found = scored(spec, **sure)
     assert found.inconclusive is None and (found.headline.p or 1) < 0.05

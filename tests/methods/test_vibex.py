@@ -25,18 +25,29 @@ QUICK = Settings(n_permutations=999, n_bootstrap=300)
 DIM = 12
 WOMAN, MAN, HAIR, STANDING, CHILD = np.eye(DIM)[:5]
 WORDS = [f"word{number}" for number in range(400)]
-PROMPTS = {"women": "image of women", "men": "image of men", "people": "image of people"}
+PROMPTS = {
+    "women": "image of women",
+    "men": "image of men",
+    "people": "image of people",
+}
 
 
 def task(anchors: int = 2, **more: Any) -> VibexTask:
     parts: dict[str, Any] = {
         "images_per_prompt": 30,
         "inverse_images": 12,
-        "anchors": [{"name": n, "prompt": p} for n, p in list(PROMPTS.items())[:anchors]],
+        "anchors": [
+            {"name": n, "prompt": p} for n, p in list(PROMPTS.items())[:anchors]
+        ],
         "concepts": [
             {"name": "long hair", "prompt": "long hair", "tendency": "women"},
             {"name": "standing", "prompt": "standing", "tendency": "men"},
-            {"name": "person", "prompt": "a person", "query": "inverse", "tendency": "men"},
+            {
+                "name": "person",
+                "prompt": "a person",
+                "query": "inverse",
+                "tendency": "men",
+            },
         ],
         "intersections": [["long hair", "standing"]],
         "reference": WORDS,
@@ -44,7 +55,9 @@ def task(anchors: int = 2, **more: Any) -> VibexTask:
     return task_by_hand(VibexTask, "vibex", **{**parts, **more})
 
 
-def evidence(lean: float, anchors: int = 2, seed: int = 5, words: float = 0.0) -> HandEvidence:
+def evidence(
+    lean: float, anchors: int = 2, seed: int = 5, words: float = 0.0
+) -> HandEvidence:
     """Women's images show `lean` of long hair; the text 'standing' is nearer men by `words`."""
     rng = np.random.default_rng(seed)
 
@@ -102,7 +115,9 @@ def test_effects_by_hand() -> None:
     first = np.array([0.8 - 0.78, 0.6 - 0.9])
     assert squares(found)[0] == pytest.approx(0.76**2 - first.var(ddof=1) / 2)
     rest = beyond_words(images, np.eye(2))
-    assert effects(nearness(rest, labels, 2, texts, reference))[0] == pytest.approx(-0.04)
+    assert effects(nearness(rest, labels, 2, texts, reference))[0] == pytest.approx(
+        -0.04
+    )
 
 
 def test_what_the_anchors_texts_say_is_taken_out() -> None:
@@ -137,7 +152,11 @@ def test_a_planted_concept_is_found_and_another_is_not(planted: Any, fair: Any) 
 def test_published_scores_stay_beside(planted: Any) -> None:
     hair, standing = rows(planted)["long hair"], rows(planted)["standing"]
     distance, other = (row["kolmogorov_smirnov_distance"] for row in (hair, standing))
-    assert distance.value > 0.8 and distance.p == pytest.approx(1 / 1000) and other.p > 0.05
+    assert (
+        distance.value > 0.8
+        and distance.p == pytest.approx(1 / 1000)
+        and other.p > 0.05
+    )
     assert hair["cliffs_delta"].value > 0.8
     assert hair["probability:women"].value > 0.5 > hair["probability:men"].value
     mean = planted.scores["kolmogorov_smirnov_distance_mean"].value
@@ -189,19 +208,27 @@ def test_shares_are_corrected_for_the_wrong_side() -> None:
     se = (found.high[0] - found.low[0]) / 2 / 1.98
     assert 2 * se == pytest.approx(np.sqrt(found.influence.variance), rel=0.05)
     alike = Sides(images[:, :1] * 0, sides.labels, sides.strata, sides.units)
-    assert "apart" in (corrected_shares(alike, drawn, "c", np.arange(100), 0.95).reason or "")
+    assert "apart" in (
+        corrected_shares(alike, drawn, "c", np.arange(100), 0.95).reason or ""
+    )
 
 
 def test_pictures_that_lie_elsewhere_have_no_share() -> None:
     """A scene that moves every image a third of the way to one anchor: no share is given."""
     rng = np.random.default_rng(4)
-    images = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 40, axis=0) + 0.1 * rng.normal(size=(80, 2))
+    images = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 40, axis=0) + 0.1 * rng.normal(
+        size=(80, 2)
+    )
     sides = Sides(images, np.repeat([0, 1], 40), ("a", "b"), np.tile(np.arange(40), 2))
-    drawn = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 10, axis=0) + 0.1 * rng.normal(size=(20, 2))
+    drawn = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 10, axis=0) + 0.1 * rng.normal(
+        size=(20, 2)
+    )
     units = np.arange(20)
     plain = corrected_shares(sides, drawn, "c", units, 0.95)
     assert plain.reason is None and plain.values[0] == pytest.approx(0.5)
-    off_the_line = corrected_shares(sides, drawn + np.array([0.0, 2.0]), "c", units, 0.95)
+    off_the_line = corrected_shares(
+        sides, drawn + np.array([0.0, 2.0]), "c", units, 0.95
+    )
     assert off_the_line.values[0] == pytest.approx(0.5)
     moved = corrected_shares(sides, drawn + np.array([0.7, 0.0]), "c", units, 0.95)
     assert moved.reason == ELSEWHERE and moved.side() is None
@@ -221,7 +248,9 @@ def test_word_against_pictures_is_inconclusive() -> None:
     assert verdicts_of(found) == {"long hair": "inconclusive"}
     (warning,) = [line for line in found.warnings if "long hair" in line]
     assert warning.endswith("but its own images lean to 'men'.")
-    assert describe(spec, found).endswith("The word and the images of 'long hair' disagree.")
+    assert describe(spec, found).endswith(
+        "The word and the images of 'long hair' disagree."
+    )
 
 
 def test_an_intersection_of_one_anchor() -> None:
@@ -236,10 +265,14 @@ def test_an_intersection_of_one_anchor() -> None:
 def test_three_anchors() -> None:
     found = score(task(3), evidence(1.0, 3), QUICK)
     hair = rows(found)["long hair"]
-    assert "cliffs_delta" not in hair and hair["kolmogorov_smirnov_distance"].value > 0.8
+    assert (
+        "cliffs_delta" not in hair and hair["kolmogorov_smirnov_distance"].value > 0.8
+    )
     assert sum(hair[f"probability:{n}"].value for n in PROMPTS) == pytest.approx(1.0)
     assert hair["beyond_words"].p == pytest.approx(1 / 401)
-    (line,) = [row for row in found.details["verdicts"] if row["concept"] == "long hair"]
+    (line,) = [
+        row for row in found.details["verdicts"] if row["concept"] == "long hair"
+    ]
     assert line["anchor"] == "women"
     means = [hair[f"similarity_difference:{n}"].value for n in PROMPTS]
     assert hair["similarity_difference"].value == pytest.approx(max(means) - min(means))
@@ -253,7 +286,8 @@ def test_needs_and_what_is_missing() -> None:
     asked = {"image of women", "image of men", "long hair", "standing", "a person"}
     assert set(found.texts) == asked | set(WORDS)
     only = task(
-        concepts=[{"name": "p", "prompt": "a person", "query": "inverse"}], intersections=[]
+        concepts=[{"name": "p", "prompt": "a person", "query": "inverse"}],
+        intersections=[],
     )
     assert not set(WORDS) & set(needs(only, QUICK).texts)
     lacking = score(task(), evidence(0.0).without("image of women"), QUICK)
@@ -262,11 +296,19 @@ def test_needs_and_what_is_missing() -> None:
 
 
 def test_a_reference_in_a_template() -> None:
-    spec = task(reference={"words": ["oak", "egg"], "template": "picture that shows {a word}"})
-    assert spec.reference.texts == ("picture that shows an oak", "picture that shows an egg")
+    spec = task(
+        reference={"words": ["oak", "egg"], "template": "picture that shows {a word}"}
+    )
+    assert spec.reference.texts == (
+        "picture that shows an oak",
+        "picture that shows an egg",
+    )
     for changed, message in (
         (spec, "2 reference words for 2 forward queries"),
-        (task(reference={"words": WORDS, "template": "image"}), "lacks the placeholder"),
+        (
+            task(reference={"words": WORDS, "template": "image"}),
+            "lacks the placeholder",
+        ),
         (task(reference=[*WORDS, "standing"]), "holds what is asked"),
     ):
         assert any(message in finding.message for finding in check(changed))
@@ -287,12 +329,17 @@ def test_excess_by_hand() -> None:
 @pytest.mark.slow
 def test_random_sets_of_words_read_zero_on_average() -> None:
     rng = np.random.default_rng(7)
-    still = [Influence.of_mean("a", np.arange(10), 1e-4 * rng.normal(size=10)) for _ in range(2)]
+    still = [
+        Influence.of_mean("a", np.arange(10), 1e-4 * rng.normal(size=10))
+        for _ in range(2)
+    ]
     for cosine in (0.0, 0.6):
         related = np.full((4, 4), cosine) + (1 - cosine) * np.eye(4)
         values, found = [], []
         for _ in range(300):
-            own = np.sqrt(cosine) * rng.normal() + np.sqrt(1 - cosine) * rng.normal(size=4)
+            own = np.sqrt(cosine) * rng.normal() + np.sqrt(1 - cosine) * rng.normal(
+                size=4
+            )
             parts = Squares(own**2, rng.normal(size=400) ** 2, *still, related, 1)
             headline = excess_headline([parts], 0.95, rng, 499)
             values.append(headline.value)
@@ -303,9 +350,14 @@ def test_random_sets_of_words_read_zero_on_average() -> None:
 
 @pytest.mark.parametrize("lean", [0.0, 0.1, 0.2, 0.5])
 def test_p_and_interval_agree(lean: float) -> None:
-    found = [score(task(), evidence(lean, seed=seed), QUICK).headline for seed in range(3)]
+    found = [
+        score(task(), evidence(lean, seed=seed), QUICK).headline for seed in range(3)
+    ]
     for headline in (one for one in found if one.value is not None):
-        these, like = headline.inference["fixed_prompts"], headline.inference["prompt_population"]
+        these, like = (
+            headline.inference["fixed_prompts"],
+            headline.inference["prompt_population"],
+        )
         assert these.ci_low <= headline.value <= these.ci_high
         assert (like.p <= 0.05) == (like.ci_low > 0)
         assert headline.value <= headline.fair[1] or like.p <= 0.1
@@ -329,24 +381,34 @@ def test_a_run_and_itself_do_not_differ(planted: Any) -> None:
 def test_two_encoders_have_to_agree(planted: Any) -> None:
     spec, none = task(), score(task(), evidence(0.0, seed=6), QUICK)
     same, headline = combine(spec, [planted, planted], QUICK), planted.headline
-    assert (same.headline.value, same.headline.p) == pytest.approx((headline.value, headline.p))
+    assert (same.headline.value, same.headline.p) == pytest.approx(
+        (headline.value, headline.p)
+    )
     hair, known, other = (rows(found)["long hair"] for found in (same, planted, none))
     for name in ("similarity_difference", "beyond_words"):
         assert hair[name].p == pytest.approx(known[name].p)
     mixed = rows(combine(spec, [planted, none], QUICK))
     values = [row["similarity_difference"].value for row in (known, other)]
-    assert mixed["long hair"]["similarity_difference"].value == pytest.approx(np.mean(values))
+    assert mixed["long hair"]["similarity_difference"].value == pytest.approx(
+        np.mean(values)
+    )
     assert mixed["person"]["share:men"].interval is not None
 
 
 def test_alike_anchors_have_no_headline() -> None:
     rng = np.random.default_rng(3)
-    alike = {p: unit(WOMAN + 0.2 * rng.normal(size=(30, DIM))) for p in PROMPTS.values()}
+    alike = {
+        p: unit(WOMAN + 0.2 * rng.normal(size=(30, DIM))) for p in PROMPTS.values()
+    }
     texts = {PROMPTS["men"]: WOMAN}
     base = evidence(0.0)
-    found = score(task(), HandEvidence({**base._images, **alike}, {**base._texts, **texts}), QUICK)
+    found = score(
+        task(), HandEvidence({**base._images, **alike}, {**base._texts, **texts}), QUICK
+    )
     assert found.headline.value is None and found.reason is None
     assert found.inconclusive == found.headline.reason
-    assert describe(task(), found).startswith("Cannot tell: the pictures do not differ beyond what")
+    assert describe(task(), found).startswith(
+        "Cannot tell: the pictures do not differ beyond what"
+    )
     few = score(task(images_per_prompt=2), base, QUICK)
     assert few.headline.reason == "an anchor has fewer than three images"

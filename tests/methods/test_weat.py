@@ -22,7 +22,10 @@ SETS = {side: [f"{side}{i}" for i in range(8)] for side in "XYAB"}
 
 
 def groups(sides: str, count: int = 8) -> dict[str, object]:
-    return {side: {"name": side, "words": [f"{side}{k}" for k in range(count)]} for side in sides}
+    return {
+        side: {"name": side, "words": [f"{side}{k}" for k in range(count)]}
+        for side in sides
+    }
 
 
 def make_task(**changes: object) -> WeatTask:
@@ -87,7 +90,8 @@ def test_the_case_by_hand_of_the_documentation() -> None:
     given = {"X": (0.4, 0.3, 0.2), "Y": (0.25, 0.1, -0.1)}
     texts = {"A0": np.eye(7)[0], "B0": -np.eye(7)[0]}
     for side, values in given.items():
-        for k, s in enumerate(values):  # s = 2 cos(w, a); each word has an axis of its own
+        # s = 2 cos(w, a); each word has an axis of its own
+        for k, s in enumerate(values):
             own = np.eye(7)[1 + k + 3 * (side == "Y")]
             texts[f"{side}{k}"] = s / 2 * np.eye(7)[0] + np.sqrt(1 - s**2 / 4) * own
     result = scored(texts, targets=groups("XY", 3), attributes=groups("AB", 1))
@@ -129,10 +133,15 @@ def test_near_duplicates_are_hardly_more_evidence_than_one_word() -> None:
 
 def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
     result = scored(collapsed(24, 2), targets=WIDE)
-    assert result.headline.p > 0.2  # two of the six orders of four clusters, where all lie apart
+    # two of the six orders of four clusters, where all lie apart
+    assert result.headline.p > 0.2
     assert result.scores["effect_size"].value > 1.8
-    assert "too few for a test, whose p cannot be below 0.2" in (result.inconclusive or "")
-    assert result.warnings[0].startswith("Few independent words: the 24 of X tell as much as ")
+    assert "too few for a test, whose p cannot be below 0.2" in (
+        result.inconclusive or ""
+    )
+    assert result.warnings[0].startswith(
+        "Few independent words: the 24 of X tell as much as "
+    )
     assert result.reason is None
 
 
@@ -141,12 +150,17 @@ def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
     everyday = [f"everyday {k}" for k in range(400)]
     words = [*(f"{side}{k}" for side in "XY" for k in range(24)), *everyday]
     texts = {word: np.pad(row, (0, 80)) for word, row in make_texts().items()}
-    axis = unit(sum(texts[a] - texts[b] for a, b in zip(SETS["A"], SETS["B"], strict=True)))
+    axis = unit(
+        sum(texts[a] - texts[b] for a, b in zip(SETS["A"], SETS["B"], strict=True))
+    )
     rng = np.random.default_rng(3)
     rows = np.repeat(rng.normal(size=(len(words) // 4, 100)), 4, axis=0)
     rows += rng.normal(size=rows.shape)
     effective = []
-    for along in (rng.normal(size=len(words)), np.repeat(rng.normal(size=len(words) // 4), 4)):
+    for along in (
+        rng.normal(size=len(words)),
+        np.repeat(rng.normal(size=len(words) // 4), 4),
+    ):
         turned = unit(rows + np.outer(along - rows @ axis, axis))
         texts |= dict(zip(words, turned, strict=True))
         found = scored(texts, targets=WIDE, reference=everyday)
@@ -172,9 +186,15 @@ def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> No
         rng = np.random.default_rng(seed)
         axis, other = np.linalg.qr(rng.normal(size=(20, 2)))[0].T
         texts = {}
-        for side, (along, aside) in {"A": (1, 0), "B": (-1, 0), "X": (0, 2), "Y": (0, -2)}.items():
+        for side, (along, aside) in {
+            "A": (1, 0),
+            "B": (-1, 0),
+            "X": (0, 2),
+            "Y": (0, -2),
+        }.items():
             noise = rng.normal(size=(8, 20)) * 0.4
-            if side in "XY":  # the target words hardly differ along the attributes' own axis
+            # the target words hardly differ along the attributes' own axis
+            if side in "XY":
                 noise -= 0.9 * np.outer(noise @ axis, axis)
             rows = unit(noise + along * axis + aside * other)
             texts |= dict(zip(SETS[side], rows, strict=True))
@@ -211,7 +231,10 @@ def test_missing_words_are_dropped_counted_and_bounded() -> None:
 def test_templates_are_averaged() -> None:
     task = make_task(templates=["{word}", "a photo of {word}"])
     plain = make_texts(0)
-    texts = {**plain, **{f"a photo of {word}": row for word, row in make_texts(1).items()}}
+    texts = {
+        **plain,
+        **{f"a photo of {word}": row for word, row in make_texts(1).items()},
+    }
     assert len(needs(task, SETTINGS).texts) == 64
     result = score(task, HandEvidence(texts=texts), SETTINGS)
     mean = {word: unit(plain[word] + texts[f"a photo of {word}"]) for word in plain}
@@ -228,7 +251,9 @@ def test_no_variation_is_no_effect_size() -> None:
 def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
     task = make_task()
     everything = make_texts()
-    results = [scored({**everything, word: np.full(20, np.nan)}) for word in ("X0", "X1")]
+    results = [
+        scored({**everything, word: np.full(20, np.nan)}) for word in ("X0", "X1")
+    ]
     expected = {item.name: item.scores["association"].value for item in results[0].by}
     both = combine(task, results, SETTINGS)
     assert {item.name for item in both.by} == set(SETS["X"] + SETS["Y"]) - {"X0", "X1"}
@@ -249,7 +274,10 @@ def test_encoders_are_taken_to_err_together() -> None:
     low, high = both.headline.chosen.interval
     assert low <= both.headline.value <= high
     assert (low > 0 or high < 0) == (both.headline.p <= 0.05)
-    one, same = results[0].headline, combine(task, [results[0], results[0]], SETTINGS).headline
+    one, same = (
+        results[0].headline,
+        combine(task, [results[0], results[0]], SETTINGS).headline,
+    )
     assert same.p == one.p and same.fair == pytest.approx(one.fair)
     assert same.chosen.interval == pytest.approx(one.chosen.interval)
 

@@ -18,7 +18,9 @@ from tests.tasks.files import TEA, load, spoil
 from tools.calibration.cells import SETTINGS
 from tools.calibration.wordings import WordingWorld, task_in_wordings
 
-FEW = SETTINGS.model_copy(update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20})
+FEW = SETTINGS.model_copy(
+    update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20}
+)
 OLD = """\
   neutral: "a cup of {stimulus}"
   guided: "a cup of {stimulus}, {attribute}"
@@ -44,7 +46,9 @@ def tea(folder: Path, prompts: str) -> T2iatTask:
     return task.spec
 
 
-def test_one_template_asks_what_a_neutral_and_a_guided_prompt_ask(tmp_path: Path) -> None:
+def test_one_template_asks_what_a_neutral_and_a_guided_prompt_ask(
+    tmp_path: Path,
+) -> None:
     old, new, both = (tea(tmp_path, prompts) for prompts in (OLD, TEMPLATES, BOTH))
     assert needs(new, Settings()) == needs(old, Settings())
     assert set(old.model_dump()["prompts"]) == {"neutral", "guided", "paraphrases"}
@@ -64,21 +68,37 @@ def test_another_language_says_the_words_its_own_way(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("images", "each"), [("each", 10), ("divided", 5)])
-def test_images_are_of_each_wording_or_divided(tmp_path: Path, images: str, each: int) -> None:
+def test_images_are_of_each_wording_or_divided(
+    tmp_path: Path, images: str, each: int
+) -> None:
     task = tea(tmp_path, BOTH.replace("images: each", f"images: {images}"))
     assert {prompt.images for prompt in needs(task, Settings()).prompts} == {each}
     asked = needs(task, Settings(images_per_prompt=3, guided_images_per_prompt=1))
-    assert max(prompt.images for prompt in asked.prompts) == (3 if images == "each" else 2)
+    assert max(prompt.images for prompt in asked.prompts) == (
+        3 if images == "each" else 2
+    )
 
 
 @pytest.mark.parametrize(
     ("prompts", "says"),
     [
-        (TEMPLATES + OLD.replace("cup", "mug"), "give either 'templates' or 'guided', not both"),
+        (
+            TEMPLATES + OLD.replace("cup", "mug"),
+            "give either 'templates' or 'guided', not both",
+        ),
         (TEMPLATES.replace("  images: each\n", ""), "'templates' needs 'images'"),
-        (BOTH.replace("mocha: Mokka, ", ""), "the language 'de' has no words for 'mocha'"),
-        (BOTH.replace("mocha: Mokka", "moca: Mokka"), "no word 'moca'. Did you mean 'mocha'?"),
-        (BOTH.replace("Tasse {stimulus}", "Tasse {a stimulus}", 1), "an English article"),
+        (
+            BOTH.replace("mocha: Mokka, ", ""),
+            "the language 'de' has no words for 'mocha'",
+        ),
+        (
+            BOTH.replace("mocha: Mokka", "moca: Mokka"),
+            "no word 'moca'. Did you mean 'mocha'?",
+        ),
+        (
+            BOTH.replace("Tasse {stimulus}", "Tasse {a stimulus}", 1),
+            "an English article",
+        ),
         (BOTH.replace("language: de", "language: Deutsch"), "language"),
         (BOTH.replace("images: each", "images: some"), "'each' or 'divided'"),
         (TEMPLATES + ENGLISH, "is given more than once"),
@@ -92,10 +112,16 @@ def test_what_is_wrong_is_said(tmp_path: Path, prompts: str, says: str) -> None:
 
 def test_two_wordings_do_not_show_how_others_would_differ() -> None:
     numbers = np.arange(4)
-    top, bottom = np.array([[1.0, 9.0], [2.0, 8.0], [0.0, 9.0], [1.0, 7.0]]), np.full((4, 2), 10.0)
+    top, bottom = (
+        np.array([[1.0, 9.0], [2.0, 8.0], [0.0, 9.0], [1.0, 7.0]]),
+        np.full((4, 2), 10.0),
+    )
     groups = [("stimuli", numbers, numbers)]
     plain = over_stimuli(top.mean(axis=1), bottom[:, 0], groups, 0.95)
-    assert over_stimuli_and_wordings(top, bottom, groups, 0.95).inference == plain.inference
+    assert (
+        over_stimuli_and_wordings(top, bottom, groups, 0.95).inference
+        == plain.inference
+    )
 
 
 def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
@@ -113,14 +139,20 @@ def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
     assert these.ci_low <= sample.truth["fixed_prompts"] <= these.ci_high
     values = [one["value"] for one in report["by_wording"]]
     assert np.mean(values) == pytest.approx(result.headline.value, abs=0.05)
-    assert all(one["ci_low"] < one["value"] < one["ci_high"] for one in report["by_wording"])
+    assert all(
+        one["ci_low"] < one["value"] < one["ci_high"] for one in report["by_wording"]
+    )
     influence = result.headline.parts[0].influence
     assert "wordings" in influence.strata
     width = (like.ci_high - like.ci_low) / 2 / 2.6
     assert influence.variance == pytest.approx(width**2, rel=0.3)
     # Wordings that do not differ are said not to.
-    sample = WordingWorld(task_in_wordings(3, 8, 10, 5), 0.2).draw(np.random.default_rng(1))
-    (report,) = score(task_in_wordings(3, 8, 10, 5), sample.evidence, FEW).details["wording"]
+    sample = WordingWorld(task_in_wordings(3, 8, 10, 5), 0.2).draw(
+        np.random.default_rng(1)
+    )
+    (report,) = score(task_in_wordings(3, 8, 10, 5), sample.evidence, FEW).details[
+        "wording"
+    ]
     assert report["p"] > 0.05
     assert "does not move with the wording beyond chance" in report["sentence"]
 
@@ -137,7 +169,9 @@ def test_two_wordings_are_reported_and_the_interval_is_about_them_alone() -> Non
     assert twice.details["wording"] == [report]
 
 
-def test_a_wording_that_the_encoder_does_not_understand_has_no_score_of_its_own() -> None:
+def test_a_wording_that_the_encoder_does_not_understand_has_no_score_of_its_own() -> (
+    None
+):
     task = task_in_wordings(3, 6, 6, 6)
     texts = [one.model_dump() for one in task.prompts.templates]
     texts[2] |= {"language": "de"}
@@ -151,7 +185,9 @@ def test_a_wording_that_the_encoder_does_not_understand_has_no_score_of_its_own(
         prompt: (unseen if "wording 2" in prompt else seen).embeddings[prompt]
         for prompt in seen.embeddings
     }
-    (report,) = score(task, replace(seen, embeddings=embeddings), FEW).details["wording"]
+    (report,) = score(task, replace(seen, embeddings=embeddings), FEW).details[
+        "wording"
+    ]
     named = {one["name"]: one for one in report["by_language"]}
     assert named["de"]["value"] is None and "hardly tells" in named["de"]["reason"]
     assert named["en"]["wordings"] == 2 and named["en"]["value"] > 0

@@ -30,7 +30,9 @@ Speak = Callable[[dict[str, Any]], tuple[Any, ...]]
 
 def posted_image(body: dict[str, Any]) -> Image.Image:
     """The image in the last message."""
-    (part,) = [one for one in body["messages"][-1]["content"] if one["type"] == "image_url"]
+    (part,) = [
+        one for one in body["messages"][-1]["content"] if one["type"] == "image_url"
+    ]
     data = base64.b64decode(part["image_url"]["url"].partition(",")[2])
     return Image.open(io.BytesIO(data)).convert("RGB")
 
@@ -88,7 +90,9 @@ def speaking(
             status, further, data = speak(body, headers)
             self.send_response(status)
             length = {"content-length": str(len(data))}
-            for name, value in ({"content-type": "application/json"} | further | length).items():
+            for name, value in (
+                {"content-type": "application/json"} | further | length
+            ).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
@@ -128,10 +132,14 @@ def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 def completion(text: str) -> bytes:
     """The body of a proper reply; halves of surrogate pairs are kept."""
-    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+    return json.dumps(
+        {"choices": [{"message": {"role": "assistant", "content": text}}]}
+    ).encode()
 
 
-def response(body: bytes, status: int = 200, *headers: str, length: int | None = None) -> bytes:
+def response(
+    body: bytes, status: int = 200, *headers: str, length: int | None = None
+) -> bytes:
     """A response as it goes over the wire."""
     size = len(body) if length is None else length
     lines = [f"HTTP/1.1 {status} Said", f"Content-Length: {size}", *headers]
@@ -141,7 +149,9 @@ def response(body: bytes, status: int = 200, *headers: str, length: int | None =
 def bomb(megabytes: int) -> bytes:
     """So many megabytes of spaces, packed with gzip."""
     packer, spaces = zlib.compressobj(9, wbits=31), b" " * 1_000_000
-    first, again = (packer.compress(spaces) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    first, again = (
+        packer.compress(spaces) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
+    )
     return first + again * (megabytes - 1)
 
 
@@ -153,7 +163,9 @@ class Wire:
         body: Of the request.
     """
 
-    def __init__(self, connection: socket.socket, headers: dict[str, str], body: Any) -> None:
+    def __init__(
+        self, connection: socket.socket, headers: dict[str, str], body: Any
+    ) -> None:
         self._connection = connection
         self.headers = headers
         self.body = body
@@ -176,10 +188,13 @@ def wiring(handle: Callable[[Wire], bool]) -> Iterator[str]:
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            with contextlib.suppress(OSError, ValueError):  # a client may hang up at any moment
+            # a client may hang up at any moment
+            with contextlib.suppress(OSError, ValueError):
                 while self.rfile.readline():
                     headers = {}
-                    while (line := self.rfile.readline().decode("latin-1").strip()) != "":
+                    while (
+                        line := self.rfile.readline().decode("latin-1").strip()
+                    ) != "":
                         name, _, value = line.partition(":")
                         headers[name.lower()] = value.strip()
                     body = json.loads(self.rfile.read(int(headers["content-length"])))
@@ -192,7 +207,9 @@ def wiring(handle: Callable[[Wire], bool]) -> Iterator[str]:
         request_queue_size = 128
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, args=(0.01,), daemon=True
+        )
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/v1"
@@ -201,7 +218,9 @@ def wiring(handle: Callable[[Wire], bool]) -> Iterator[str]:
             thread.join()
 
 
-def litellm(monkeypatch: pytest.MonkeyPatch, refused: type[Exception], **members: Any) -> None:
+def litellm(
+    monkeypatch: pytest.MonkeyPatch, refused: type[Exception], **members: Any
+) -> None:
     """LiteLLM's interface, as far as it is used; `refused` is what it raises of a filter."""
     library: Any = types.ModuleType("litellm")
     library.exceptions = types.SimpleNamespace(ContentPolicyViolationError=refused)

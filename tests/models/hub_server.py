@@ -68,7 +68,12 @@ class _Handler(BaseHTTPRequestHandler):
         files = self.hub.files(repository)
         if _TREE in path:
             tree = [
-                {"type": "file", "path": name, "size": file.stat().st_size, "oid": _etag(file)}
+                {
+                    "type": "file",
+                    "path": name,
+                    "size": file.stat().st_size,
+                    "oid": _etag(file),
+                }
                 for name, file in files.items()
             ]
             return self._send(200, json.dumps(tree).encode(), {})
@@ -76,7 +81,11 @@ class _Handler(BaseHTTPRequestHandler):
             {"rfilename": name, "size": file.stat().st_size, "blobId": _etag(file)}
             for name, file in files.items()
         ]
-        info = {"id": repository, "sha": self.hub.commit(repository), "siblings": siblings}
+        info = {
+            "id": repository,
+            "sha": self.hub.commit(repository),
+            "siblings": siblings,
+        }
         return self._send(200, json.dumps(info).encode(), {})
 
     def _file(self, path: str) -> None:

@@ -34,7 +34,9 @@ def images_server() -> ModuleType:
 @contextmanager
 def running(app: Any) -> Iterator[str]:
     """The base_url of an application on a port of its own."""
-    config = uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, port=0, log_level="critical", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -71,7 +73,11 @@ class Faults:
     replies: ClassVar[dict[str, tuple[int, bytes, dict[str, str]]]] = {
         "busy": (503, b"busy", {"retry-after": "0"}),
         "limited": (429, b'{"error": {"message": "slower"}}', {}),
-        "limited, with a date": (429, b"{}", {"retry-after": "Thu, 01 Jan 2026 00:00:00 GMT"}),
+        "limited, with a date": (
+            429,
+            b"{}",
+            {"retry-after": "Thu, 01 Jan 2026 00:00:00 GMT"},
+        ),
         "error": (500, b'{"error": {"message": "oh"}}', {}),
         "gateway": (502, b"<html>Bad gateway</html>", {}),
         "page": (200, b"<html>We will be back</html>", {}),
@@ -106,7 +112,9 @@ class Faults:
         await send(start)
         await send({"type": "http.response.body", "body": data})
 
-    async def _answer(self, scope: Any, body: bytes, key: str) -> tuple[dict[str, Any], bytes]:
+    async def _answer(
+        self, scope: Any, body: bytes, key: str
+    ) -> tuple[dict[str, Any], bytes]:
         """What the API replies, once for each key."""
         if key in self._made:
             return self._made[key]
@@ -128,18 +136,24 @@ class Faults:
             self._made[key] = start, data
         return start, data
 
-    async def _break(self, kind: str, scope: Any, body: bytes, key: str, send: Any) -> None:
+    async def _break(
+        self, kind: str, scope: Any, body: bytes, key: str, send: Any
+    ) -> None:
         if kind in self.replies:
             await asyncio.sleep(self._hang if kind == "hang" else 0)
             status, data, headers = self.replies[kind]
             named = [(key.encode(), value.encode()) for key, value in headers.items()]
-            await send({"type": "http.response.start", "status": status, "headers": named})
+            await send(
+                {"type": "http.response.start", "status": status, "headers": named}
+            )
             await send({"type": "http.response.body", "body": data})
         elif kind == "reset":
             raise ConnectionResetError
         else:  # the image is made and charged for, and its reply is lost on the way
             start, data = await self._answer(scope, body, key)
-            await send({**start, "headers": [(b"content-length", str(len(data)).encode())]})
+            await send(
+                {**start, "headers": [(b"content-length", str(len(data)).encode())]}
+            )
             part = data[: len(data) // 2] if kind == "cut" else b""
             await send({"type": "http.response.body", "body": part, "more_body": True})
             raise ConnectionResetError

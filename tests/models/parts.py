@@ -37,7 +37,9 @@ class Grey:
     batch_size = 4
     name = "grey"
 
-    def __init__(self, value: int = 128, *, seed: int = 0, device: str | None = None) -> None:
+    def __init__(
+        self, value: int = 128, *, seed: int = 0, device: str | None = None
+    ) -> None:
         self.value, self.seed, self.device = value, seed, device
         self.settings: Mapping[str, Any] = {"value": value, "seed": seed}
         self.fingerprint = digest("grey", value, seed)
@@ -107,4 +109,6 @@ class Yes:
         self.fingerprint = digest("yes", loud)
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        return [Answer(query.classes[0] if query.classes else "yes") for query in queries]
+        return [
+            Answer(query.classes[0] if query.classes else "yes") for query in queries
+        ]

@@ -75,7 +75,11 @@ def test_an_answer_beside_its_reasoning_is_read(reply: str) -> None:
 
 
 def completion_of(content: Any, finish: str = "stop", **message: Any) -> dict[str, Any]:
-    return {"choices": [{"finish_reason": finish, "message": {"content": content, **message}}]}
+    return {
+        "choices": [
+            {"finish_reason": finish, "message": {"content": content, **message}}
+        ]
+    }
 
 
 PARTS: dict[str, Any] = {
@@ -147,7 +151,9 @@ def test_a_reply_that_was_cut_off_is_asked_for_once_with_room(how: str) -> None:
 @pytest.mark.parametrize("how", CUT)
 def test_a_reply_that_stays_cut_off_is_no_answer(how: str) -> None:
     with serving(lambda _: (200, CUT[how])) as (url, posted):
-        with pytest.raises(IncompleteReplyError, match=r"max_tokens=64 and again at 2048.*--judge"):
+        with pytest.raises(
+            IncompleteReplyError, match=r"max_tokens=64 and again at 2048.*--judge"
+        ):
             chat_server(url).chat(MESSAGES)
         assert len(posted) == 2
 
@@ -166,7 +172,9 @@ def test_where_there_is_no_more_room_the_first_reason_is_given() -> None:
 
 
 def queries(count: int) -> list[Query]:
-    return [Query(draw("a rose", n), "", n, str(n), "Which?", GENDER) for n in range(count)]
+    return [
+        Query(draw("a rose", n), "", n, str(n), "Which?", GENDER) for n in range(count)
+    ]
 
 
 def judge(url: str, **args: str) -> Any:
@@ -193,7 +201,10 @@ def test_a_judge_whose_replies_are_all_cut_off_ends_after_the_first_few() -> Non
 
 
 def test_a_judge_that_declines_all_questions_ends_after_the_first_few() -> None:
-    with serving(lambda _: (400, {"error": {"message": "Bad messages."}})) as (url, posted):
+    with serving(lambda _: (400, {"error": {"message": "Bad messages."}})) as (
+        url,
+        posted,
+    ):
         answers, ended = given(url)
     assert len(answers) == 5 and len(posted) == 10 and "400: Bad messages." in ended
 
@@ -225,13 +236,17 @@ def newer(body: dict[str, Any]) -> tuple[int, Any]:
     """A model of OpenAI's newer kind."""
 
     def declined(words: str, field: str) -> tuple[int, Any]:
-        return 400, {"error": {"message": words, "param": field, "code": "unsupported_parameter"}}
+        return 400, {
+            "error": {"message": words, "param": field, "code": "unsupported_parameter"}
+        }
 
     if "max_tokens" in body:
         words = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead"
         return declined(words, "max_tokens")
     if body.get("temperature", 1) != 1:
-        return declined("'temperature' does not support 0 with this model.", "temperature")
+        return declined(
+            "'temperature' does not support 0 with this model.", "temperature"
+        )
     if "seed" in body:
         return declined("Unknown parameter: 'seed'.", "seed")
     return 200, "female"
@@ -264,7 +279,9 @@ def test_rewriters_and_proposers_leave_out_what_is_declined() -> None:
 def test_a_temperature_of_the_user_is_never_left_out() -> None:
     with serving(newer) as (url, _):
         rewriter = create_rewriter("openai:m", {"base_url": url, "temperature": "0.5"})
-        with pytest.raises(T2IBenchError, match=r"not take temperature=0.5.*--rewriter-args"):
+        with pytest.raises(
+            T2IBenchError, match=r"not take temperature=0.5.*--rewriter-args"
+        ):
             rewriter.rewrite([RewriteRequest("a nurse")])
 
 
@@ -274,7 +291,9 @@ def test_fields_are_left_out_by_list_and_by_name_alone() -> None:
             words = "eye does not support parameters: ['temperature', 'max_tokens']"
             return 400, {"error": {"message": words}}
         if "max_tokens" in body:
-            return 422, {"detail": [{"loc": ["body", "max_tokens"], "msg": "Extra inputs"}]}
+            return 422, {
+                "detail": [{"loc": ["body", "max_tokens"], "msg": "Extra inputs"}]
+            }
         if "max_completion_tokens" in body:
             return 400, {"error": {"message": "unknown field max_completion_tokens"}}
         return 200, json.dumps({"answer": "female"})

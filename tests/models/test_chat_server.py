@@ -42,7 +42,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_busy_server_is_asked_again_with_growing_waits(waits: list[float]) -> None:
-    with serving(says((503, "busy"), (500, "oh"), (502, "no"), (200, "yes"))) as (url, posted):
+    with serving(says((503, "busy"), (500, "oh"), (502, "no"), (200, "yes"))) as (
+        url,
+        posted,
+    ):
         assert chat_server(url).chat(MESSAGES) == "yes"
     assert len(posted) == 4 and len(waits) == 3
     for wait, least in zip(waits, (0.5, 1.0, 2.0), strict=True):
@@ -50,7 +53,9 @@ def test_a_busy_server_is_asked_again_with_growing_waits(waits: list[float]) -> 
 
 
 def http_date(seconds: float) -> str:
-    return format_datetime(datetime.now(timezone.utc) + timedelta(seconds=seconds), usegmt=True)
+    return format_datetime(
+        datetime.now(timezone.utc) + timedelta(seconds=seconds), usegmt=True
+    )
 
 
 @pytest.mark.parametrize("form", ["60", "60.0", "{date} GMT", "{date}"])
@@ -64,8 +69,12 @@ def test_retry_after_is_respected(form: str, status: int, waits: list[float]) ->
     assert 40 <= wait <= 62
 
 
-@pytest.mark.parametrize("asked", ["soon", "", "-5", "1e9", "nan", "inf", "Mon", "9" * 400])
-def test_a_retry_after_that_makes_no_sense_is_ignored(asked: str, waits: list[float]) -> None:
+@pytest.mark.parametrize(
+    "asked", ["soon", "", "-5", "1e9", "nan", "inf", "Mon", "9" * 400]
+)
+def test_a_retry_after_that_makes_no_sense_is_ignored(
+    asked: str, waits: list[float]
+) -> None:
     busy = (429, {"error": "slow down"}, {"Retry-After": asked})
     with serving(says(busy, (200, "yes"))) as (url, _):
         assert chat_server(url).chat(MESSAGES) == "yes"
@@ -98,7 +107,9 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
     began = clock[0]
     with serving(says((status, "", headers))) as (url, posted):
         server = chat_server(url, retries=1000, timeout=5)
-        with pytest.raises(ServerAwayError, match=rf"status {status}; tried \d+ times in 5 min"):
+        with pytest.raises(
+            ServerAwayError, match=rf"status {status}; tried \d+ times in 5 min"
+        ):
             server.chat(MESSAGES)
         assert 300 <= clock[0] - began <= 331 and len(posted) >= 2
         asked = len(posted)
@@ -110,7 +121,9 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
 def test_attempts_are_counted(waits: list[float]) -> None:
     with (
         serving(says((503, "busy"))) as (url, posted),
-        pytest.raises(ServerAwayError, match=r"status 503 \(busy\); tried 3 times\..*same command"),
+        pytest.raises(
+            ServerAwayError, match=r"status 503 \(busy\); tried 3 times\..*same command"
+        ),
     ):
         chat_server(url, retries=3).chat(MESSAGES)
     assert len(posted) == 3

@@ -31,16 +31,23 @@ NIGHTLY = [name for name in tiny_vlms.VLMS if name not in EVERY_TIME]
 
 @pytest.fixture(
     scope="module",
-    params=[*EVERY_TIME, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
+    params=[
+        *EVERY_TIME,
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY),
+    ],
 )
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     name = str(request.param)
     return tiny_vlms.save(name, tmp_path_factory.mktemp(name))
 
 
 def make(folder: Path, dtype: str = "float32") -> tuple[VlmJudge, list[str]]:
     """A judge, and what it says about itself."""
-    request = Request(f"vlm:{folder}", str(folder), VlmArguments(), device="cpu", dtype=dtype)
+    request = Request(
+        f"vlm:{folder}", str(folder), VlmArguments(), device="cpu", dtype=dtype
+    )
     judge, said = VlmJudge(request), list[str]()
     judge.report_waits(said.append)
     return judge, said
@@ -48,7 +55,9 @@ def make(folder: Path, dtype: str = "float32") -> tuple[VlmJudge, list[str]]:
 
 def queries() -> list[Query]:
     """Two questions about each of four images, each of another size."""
-    images = [image.resize(size) for image, size in zip(tiny.images(4), SIZES, strict=True)]
+    images = [
+        image.resize(size) for image, size in zip(tiny.images(4), SIZES, strict=True)
+    ]
     return [
         Query(image, "p", number, str(number), question, classes)
         for number, image in enumerate(images)
@@ -56,7 +65,9 @@ def queries() -> list[Query]:
     ]
 
 
-def one_pass_a_class(folder: Path, asked: Sequence[Query], dtype: str) -> list[dict[str, float]]:
+def one_pass_a_class(
+    folder: Path, asked: Sequence[Query], dtype: str
+) -> list[dict[str, float]]:
     """Mean log-probability of every class: a forward pass each, without a cache, by hand."""
     import torch
     from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -74,8 +85,12 @@ def one_pass_a_class(folder: Path, asked: Sequence[Query], dtype: str) -> list[d
         scores = {}
         for name in (*query.classes, "unknown"):
             # The answer is part of the text, as the processor would read it.
-            inputs = processor(images=query.image, text=prompt + name, return_tensors="pt")
-            inputs = {k: v.to(kind) if v.is_floating_point() else v for k, v in inputs.items()}
+            inputs = processor(
+                images=query.image, text=prompt + name, return_tensors="pt"
+            )
+            inputs = {
+                k: v.to(kind) if v.is_floating_point() else v for k, v in inputs.items()
+            }
             with torch.inference_mode():
                 logits = model(**inputs, use_cache=False).logits[0].float()
             tokens = inputs["input_ids"][0, -len(name) :]  # one token a letter
@@ -97,7 +112,8 @@ def test_scores_are_those_of_a_pass_for_each_class(folder: Path) -> None:
     for answer, scores in zip(found, expected, strict=True):
         assert json.loads(answer.raw) == pytest.approx(scores, abs=2e-4)
         assert answer.answer == likeliest(scores)
-    assert len({answer.raw for answer in found}) == len(asked)  # image and question both count
+    # image and question both count
+    assert len({answer.raw for answer in found}) == len(asked)
     assert not said
 
 
@@ -133,11 +149,15 @@ def test_exact_ties_go_to_the_first_class(tmp_path: Path) -> None:
     judge, _ = make(tiny.llava(tmp_path / "llava"))
     with torch.no_grad():
         judge._loaded().lm_head.weight.zero_()
-    assert [answer.answer for answer in judge.answer(queries())] == ["male", "sunny"] * 4
+    assert [answer.answer for answer in judge.answer(queries())] == [
+        "male",
+        "sunny",
+    ] * 4
 
 
 QUESTION_FIRST = (
-    "{% for message in messages %}{{ message['content'][1]['text'] }}<image> {% endfor %}answer: "
+    "{% for message in messages %}{{ message['content'][1]['text'] }}<image> {% "
+    "endfor %}answer: "
 )
 
 
@@ -145,7 +165,9 @@ def test_a_template_may_put_the_question_first(tmp_path: Path) -> None:
     folder = tiny.llava(tmp_path / "llava", chat=QUESTION_FIRST)
     judge, said = make(folder)
     found = judge.answer(queries())
-    for answer, scores in zip(found, one_pass_a_class(folder, queries(), "float32"), strict=True):
+    for answer, scores in zip(
+        found, one_pass_a_class(folder, queries(), "float32"), strict=True
+    ):
         assert json.loads(answer.raw) == pytest.approx(scores, abs=2e-4)
     assert not said
 
@@ -158,7 +180,9 @@ def _unlike_llama(kind: str) -> Any:
     sizes = {**tiny.token_ids(tokens), **tiny.SIZES}
     if kind == "window":
         return MistralConfig(**sizes, sliding_window=16)
-    return Lfm2Config(**sizes, layer_types=["conv", "full_attention"], block_multiple_of=32)
+    return Lfm2Config(
+        **sizes, layer_types=["conv", "full_attention"], block_multiple_of=32
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +205,9 @@ def test_a_model_that_takes_no_positions_is_found_out(tmp_path: Path) -> None:
     judge, said = make(tiny_vlms.save("idefics3", tmp_path / "idefics3"))
 
     def forget(_: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return args, {key: value for key, value in kwargs.items() if key != "position_ids"}
+        return args, {
+            key: value for key, value in kwargs.items() if key != "position_ids"
+        }
 
     judge._loaded().register_forward_pre_hook(forget, with_kwargs=True)
     expected = one_pass_a_class(tmp_path / "idefics3", queries(), "float32")
@@ -207,6 +233,8 @@ def test_too_little_memory_costs_time_and_no_answer(
 
     monkeypatch.setattr(SharedPasses, "scores", scores)
     for _ in range(2):
-        assert [one.answer for one in judge.answer(queries())] == [one.answer for one in expected]
+        assert [one.answer for one in judge.answer(queries())] == [
+            one.answer for one in expected
+        ]
     assert calls == [4, 2, 1, 1, 1, 1, 1, 1, 1, 1]  # fewer together, until they fit
     assert not said

@@ -42,7 +42,8 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
         for number, image in enumerate(tiny.images(2)):
             image.rotate(len(word)).save(tmp_path / f"a_{word}" / f"{number}.png")
     assert not check_generator(
-        lambda: create_generator(f"folder:{tmp_path}"), prompts=["a rose", "an ant", "a ant"]
+        lambda: create_generator(f"folder:{tmp_path}"),
+        prompts=["a rose", "an ant", "a ant"],
     )
 
 
@@ -78,7 +79,9 @@ def test_judges(tmp_path: Path) -> None:
     assert not check_judge(lambda: judge("toyland"))
     assert not check_judge(lambda: judge(f"answers:{answers}"))
     assert not check_judge(
-        lambda: judge("clip"), make_other=lambda: judge("clip", {"margin": "0.3"}), free_text=False
+        lambda: judge("clip"),
+        make_other=lambda: judge("clip", {"margin": "0.3"}),
+        free_text=False,
     )
 
 
@@ -112,11 +115,16 @@ def generating(generate: Callable[..., list[GeneratedImage]]) -> type[Coloured]:
 
 
 def drawing(image: Callable[[ImageRequest], Image.Image]) -> type[Coloured]:
-    return generating(lambda self, requests: [GeneratedImage("ok", image(one)) for one in requests])
+    return generating(
+        lambda self, requests: [GeneratedImage("ok", image(one)) for one in requests]
+    )
 
 
 def batchy(_: Any, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-    return [GeneratedImage("ok", Image.new("RGB", (8, 8), (len(requests), 0, 0))) for _ in requests]
+    return [
+        GeneratedImage("ok", Image.new("RGB", (8, 8), (len(requests), 0, 0)))
+        for _ in requests
+    ]
 
 
 def prudish(self: Coloured, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
@@ -159,15 +167,27 @@ class Nameless:
                 "each must depend on its own request only",
             ],
         ),
-        (Prudish, ["generate() of 1 requests for the empty text raises ValueError: no prompt"]),
+        (
+            Prudish,
+            [
+                "generate() of 1 requests for the empty text raises ValueError: no prompt"
+            ],
+        ),
         (Silent, ["'refused' without a reason", "none of the prompts gives an image"]),
         (Short, ["returns 2 results for 3 requests"]),
         (Transparent, ["has the mode RGBA; expected RGB"]),
         (
             Timely,
-            ["fingerprint differs between two", "expected a mapping of JSON", "batch_size is 0"],
+            [
+                "fingerprint differs between two",
+                "expected a mapping of JSON",
+                "batch_size is 0",
+            ],
         ),
-        (Nameless, ["name is missing", "fingerprint is missing", "available is missing"]),
+        (
+            Nameless,
+            ["name is missing", "fingerprint is missing", "available is missing"],
+        ),
     ],
 )
 def test_broken_generators(kind: type[Any], messages: list[str]) -> None:
@@ -191,7 +211,9 @@ class Rows(Flat):
 
     def encode_texts(self, texts: Sequence[str]) -> Any:
         return self.unit(
-            np.array([[int(digest(text)[i], 16) + 1 for i in range(3)] for text in texts])
+            np.array(
+                [[int(digest(text)[i], 16) + 1 for i in range(3)] for text in texts]
+            )
         )
 
     def unit(self, rows: Any) -> Any:
@@ -203,8 +225,12 @@ def embedding(**members: Callable[..., Any]) -> type[Rows]:
 
 
 Long = embedding(unit=lambda _, rows: rows.astype(np.float32))
-Doubles = embedding(unit=lambda _, rows: rows / np.linalg.norm(rows, axis=1, keepdims=True))
-Unsorted = embedding(encode_texts=lambda one, texts: Rows.encode_texts(one, sorted(texts)))
+Doubles = embedding(
+    unit=lambda _, rows: rows / np.linalg.norm(rows, axis=1, keepdims=True)
+)
+Unsorted = embedding(
+    encode_texts=lambda one, texts: Rows.encode_texts(one, sorted(texts))
+)
 
 
 class Centred(Rows):
@@ -278,9 +304,14 @@ def test_the_command(check: Callable[..., tuple[int, str]], vectors: str) -> Non
     here = "tests.models.test_contract"
     assert check("toyland") == (0, "toyland: meets the contract of a generator.\n")
     assert check(vectors)[1].endswith("meets the contract of an encoder.\n")
-    assert check("clip", "--model-args", "margin=0.2", "--other-args", "margin=0.3")[0] == 0
+    assert (
+        check("clip", "--model-args", "margin=0.2", "--other-args", "margin=0.3")[0]
+        == 0
+    )
     status, said = check(f"{here}:Reversed")
-    assert status == 1 and "be in its place" in said and "1 problem found" not in said[:20]
+    assert (
+        status == 1 and "be in its place" in said and "1 problem found" not in said[:20]
+    )
     status, said = check(f"{here}:Zeros", "--kind", "encoder")
     assert status == 1 and "not of unit length" in said
     status, said = check("toylnd")

@@ -40,7 +40,9 @@ def first(generator: Any) -> np.ndarray:
 
 def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
     generator = made(folders["sd"])
-    assert isinstance(generator, DiffusersGenerator) and isinstance(generator, Releasable)
+    assert isinstance(generator, DiffusersGenerator) and isinstance(
+        generator, Releasable
+    )
     assert generator._pipeline is None
     before, other = draw(generator, REQUESTS[:2], 1)
     assert generator._pipeline is not None
@@ -50,15 +52,29 @@ def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
     assert np.array_equal(before, first(generator))
 
 
-def test_the_fingerprint_follows_what_decides_an_image(folders: dict[str, Path]) -> None:
+def test_the_fingerprint_follows_what_decides_an_image(
+    folders: dict[str, Path],
+) -> None:
     def of(seed: int = 0, dtype: str | None = None, **changes: str) -> str:
         args = {**ARGS, **changes}
-        return create_generator(str(folders["sd"]), args, seed=seed, dtype=dtype).fingerprint
+        return create_generator(
+            str(folders["sd"]), args, seed=seed, dtype=dtype
+        ).fingerprint
 
     assert of() == of(offload="none") == of(offload="model") == of(compile="false")
     scheduled = of(scheduler="EulerDiscreteScheduler")
-    others = {of(steps="3"), of(guidance="3"), of(negative_prompt="dark"), of(seed=1), scheduled}
-    others |= {of(dtype="bfloat16"), of(compile="true"), made(folders["sdxl"]).fingerprint}
+    others = {
+        of(steps="3"),
+        of(guidance="3"),
+        of(negative_prompt="dark"),
+        of(seed=1),
+        scheduled,
+    }
+    others |= {
+        of(dtype="bfloat16"),
+        of(compile="true"),
+        made(folders["sdxl"]).fingerprint,
+    }
     assert len({of(), *others}) == 9
 
 
@@ -80,8 +96,12 @@ def test_changed_weights_change_the_fingerprint(tmp_path: Path) -> None:
         {"scheduler": "EulerAncestralDiscreteScheduler"},
     ],
 )
-def test_arguments_take_effect(change: dict[str, str], folders: dict[str, Path]) -> None:
-    assert not np.array_equal(first(made(folders["sd"])), first(made(folders["sd"], **change)))
+def test_arguments_take_effect(
+    change: dict[str, str], folders: dict[str, Path]
+) -> None:
+    assert not np.array_equal(
+        first(made(folders["sd"])), first(made(folders["sd"], **change))
+    )
 
 
 def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
@@ -93,7 +113,9 @@ def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
     pipeline = StableDiffusionPipeline.from_pretrained(folders["sd"])
     torch.manual_seed(1)
     pipeline.unet.add_adapter(
-        LoraConfig(r=2, init_lora_weights=False, target_modules=["to_q", "to_k", "to_v"])
+        LoraConfig(
+            r=2, init_lora_weights=False, target_modules=["to_q", "to_k", "to_v"]
+        )
     )
     state = get_peft_model_state_dict(pipeline.unet)
     StableDiffusionPipeline.save_lora_weights(tmp_path / "lora", unet_lora_layers=state)
@@ -108,10 +130,14 @@ def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
 def with_pipeline(folder: Path, pipeline: Callable[..., Any]) -> DiffusersGenerator:
     """A generator whose pipeline is the test's own."""
     args = DiffusersArguments(steps=2, size="32")
-    return DiffusersGenerator(Request("sd", str(folder), args, device="cpu"), lambda: pipeline)
+    return DiffusersGenerator(
+        Request("sd", str(folder), args, device="cpu"), lambda: pipeline
+    )
 
 
-def test_effective_settings_resolve_the_pipelines_defaults(folders: dict[str, Path]) -> None:
+def test_effective_settings_resolve_the_pipelines_defaults(
+    folders: dict[str, Path],
+) -> None:
     generator = create_generator(str(folders["sdxl"]), {"steps": "1"}, device="cpu")
     assert isinstance(generator, ReportsSettings)
     assert generator.effective_settings() == {}
@@ -159,7 +185,9 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         return SimpleNamespace(images=np.full((len(prompt), 8, 8, 3), 0.5))
 
     generator = with_pipeline(folders["sd"], pipeline)
-    assert len(generator.generate([ImageRequest("a nurse", i, i) for i in range(8)])) == 8
+    assert (
+        len(generator.generate([ImageRequest("a nurse", i, i) for i in range(8)])) == 8
+    )
     assert sizes == [8, 4, 2, 2, 2, 2]
 
 
@@ -175,11 +203,20 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         ({"call.guidance_scale": "1"}, "write guidance=… instead"),
         ({"call.prompt": "a cat"}, "t2ibench sets it for each image"),
         ({"call.clean_caption": "true"}, "two further packages"),
-        ({"load.revision": "v2"}, "load.revision is not taken: write revision=… instead"),
+        (
+            {"load.revision": "v2"},
+            "load.revision is not taken: write revision=… instead",
+        ),
         ({"load.torch_dtype": "float16"}, "write --dtype instead"),
-        ({"load.trust_remote_code": "true"}, "load.trust_remote_code is not taken: t2ibench runs"),
+        (
+            {"load.trust_remote_code": "true"},
+            "load.trust_remote_code is not taken: t2ibench runs",
+        ),
         ({"call.trust_remote_code": "true"}, "call.trust_remote_code is not taken"),
-        ({"load.custom_pipeline": "x/y"}, "t2ibench runs no code that comes with a model"),
+        (
+            {"load.custom_pipeline": "x/y"},
+            "t2ibench runs no code that comes with a model",
+        ),
         ({"load.use_safetensors": "false"}, "others can run code"),
         ({"load.proxies": "x"}, "load.proxies is not taken"),
         ({"load.use_onnx": "x"}, "load.use_onnx is not taken"),
@@ -196,17 +233,29 @@ def test_bad_arguments_are_found_before_loading(
 @pytest.mark.parametrize(
     ("name", "args", "message"),
     [
-        ("sd", {"scheduler": "EulerDiscretScheduler"}, "Did you mean 'EulerDiscreteScheduler'?"),
+        (
+            "sd",
+            {"scheduler": "EulerDiscretScheduler"},
+            "Did you mean 'EulerDiscreteScheduler'?",
+        ),
         ("sd", {"call.max_sequence_length": "3"}, "takes no call.max_sequence_length"),
         ("sd", {"lora": "{empty}"}, "could not be loaded"),
         ("sd", {"lora": "pipes/nothing"}, "no file or folder 'pipes/nothing' here"),
-        ("sd", {"call.clip_skp": "1"}, "takes no call.clip_skp. Did you mean 'clip_skip'?"),
+        (
+            "sd",
+            {"call.clip_skp": "1"},
+            "takes no call.clip_skp. Did you mean 'clip_skip'?",
+        ),
         ("sd", {"load.vea": "null"}, "takes no load.vea. Did you mean 'vae'?"),
         ("sd", {"load.vae": "other/vae"}, "a part of a pipeline cannot be replaced"),
     ],
 )
 def test_arguments_a_pipeline_does_not_take(
-    name: str, args: dict[str, str], message: str, folders: dict[str, Path], tmp_path: Path
+    name: str,
+    args: dict[str, str],
+    message: str,
+    folders: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
     args = {key: value.format(empty=tmp_path) for key, value in args.items()}
     with refused(message):
@@ -214,7 +263,9 @@ def test_arguments_a_pipeline_does_not_take(
 
 
 def test_a_broken_folder_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
+    (tmp_path / "model_index.json").write_text(
+        '{"_class_name": "StableDiffusionPipeline"}'
+    )
     with refused("could not load"):
         first(made(tmp_path))
 
@@ -228,16 +279,22 @@ def test_an_alias_brings_its_own_arguments_and_the_users_win() -> None:
     assert "steps" not in create_generator("sdxl", {}).settings
 
 
-LONG = "a photo of a nurse, " + ", ".join(["a clerk", "a rose", "an ant", "a person"] * 2)
+LONG = "a photo of a nurse, " + ", ".join(
+    ["a clerk", "a rose", "an ant", "a person"] * 2
+)
 
 
 @pytest.mark.parametrize("name", ["cogview4", "amused"])
-def test_an_image_is_the_same_alone_and_beside_a_longer_prompt(name: str, tmp_path: Path) -> None:
+def test_an_image_is_the_same_alone_and_beside_a_longer_prompt(
+    name: str, tmp_path: Path
+) -> None:
     """CogView4 pads prompts to the longest of the batch; Amused takes one random generator."""
     folder = getattr(tiny, name)(tmp_path / name)
     generator = made(folder)
     prompts = ("a photo of a nurse", LONG, "a photo of a nurse", "a photo of a nurse")
-    requests = [ImageRequest(prompt, index, 7 + index) for index, prompt in enumerate(prompts)]
+    requests = [
+        ImageRequest(prompt, index, 7 + index) for index, prompt in enumerate(prompts)
+    ]
     alone = draw(generator, requests, 1)
     assert not np.array_equal(alone[0], alone[2])
     for mine, theirs in zip(alone, draw(generator, requests, 4), strict=True):
@@ -263,7 +320,9 @@ def test_only_pipelines_of_one_prompt_length_get_several_prompts_at_once(
     assert all(len(set(batch)) == 1 for batch in batches[1:])
 
 
-def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(folders: dict[str, Path]) -> None:
+def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(
+    folders: dict[str, Path],
+) -> None:
     one = SimpleNamespace(image=np.full((1, 8, 8, 3), 0.5))
     (drawn,) = with_pipeline(folders["sd"], lambda **_: one).generate(REQUESTS[:1])
     assert drawn.status == "ok"
@@ -277,7 +336,10 @@ def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(folders: dict[str, Pa
     [
         ('"WanPipeline"', "is a WanPipeline, which makes no image of a prompt alone"),
         ('"LTXPipeline"', "is a LTXPipeline, which makes no image of a prompt alone"),
-        ('"AudioLDM2Pipeline"', "is a AudioLDM2Pipeline, which makes no image of a prompt alone"),
+        (
+            '"AudioLDM2Pipeline"',
+            "is a AudioLDM2Pipeline, which makes no image of a prompt alone",
+        ),
         ('"StableDiffusionInpaintPipeline"', "makes no image of a prompt alone"),
         ('"FluxControlNetPipeline"', "makes no image of a prompt alone"),
         ('"Kandinsky5I2IPipeline"', "makes no image of a prompt alone"),
@@ -304,4 +366,6 @@ def test_further_arguments_reach_the_pipeline(folders: dict[str, Path]) -> None:
     assert not np.array_equal(first(plain), first(changed))
     assert changed.effective_settings()["call.guidance_rescale"] == 0.5
     without = {"load.text_encoder_3": "null", "load.tokenizer_3": "none"}
-    assert not np.array_equal(first(made(folders["sd3"])), first(made(folders["sd3"], **without)))
+    assert not np.array_equal(
+        first(made(folders["sd3"])), first(made(folders["sd3"], **without))
+    )

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.models.downloads import Download, LoraFiles, ModelFiles, NamedFiles, PipelineFiles
+from t2ibench.models.downloads import (
+    Download,
+    LoraFiles,
+    ModelFiles,
+    NamedFiles,
+    PipelineFiles,
+)
 from t2ibench.models.encoders import encoder_downloads
 from t2ibench.models.generators import generator_downloads
 from tests.models.parts import refused
@@ -25,7 +31,10 @@ PIPELINE = [
     *("model_index.json", "README.md", "v1-5-pruned.safetensors", "v1-5-pruned.ckpt"),
     *("tokenizer/vocab.json", "tokenizer/merges.txt", "unet/config.json"),
     *("unet/diffusion_pytorch_model.safetensors", "unet/diffusion_pytorch_model.bin"),
-    *("unet/diffusion_pytorch_model.fp16.safetensors", "unet/diffusion_pytorch_model.non_ema.bin"),
+    *(
+        "unet/diffusion_pytorch_model.fp16.safetensors",
+        "unet/diffusion_pytorch_model.non_ema.bin",
+    ),
     *("unet/diffusion_pytorch_model.non_ema.safetensors", "safety_checker/config.json"),
     *("safety_checker/model.safetensors", "safety_checker/model.fp16.safetensors"),
 ]
@@ -39,7 +48,11 @@ def read(name: str) -> str:
 def test_a_pipeline_is_its_safetensors_of_one_variant() -> None:
     files = PipelineFiles().wanted(PIPELINE, read)
     assert sorted(files) == [
-        *("model_index.json", "safety_checker/config.json", "safety_checker/model.safetensors"),
+        *(
+            "model_index.json",
+            "safety_checker/config.json",
+            "safety_checker/model.safetensors",
+        ),
         *("tokenizer/merges.txt", "tokenizer/vocab.json", "unet/config.json"),
         "unet/diffusion_pytorch_model.safetensors",
     ]
@@ -48,12 +61,16 @@ def test_a_pipeline_is_its_safetensors_of_one_variant() -> None:
         "safety_checker/model.fp16.safetensors",
         "unet/diffusion_pytorch_model.fp16.safetensors",
     }
-    without = PipelineFiles(without=frozenset({"safety_checker"})).wanted(PIPELINE, read)
+    without = PipelineFiles(without=frozenset({"safety_checker"})).wanted(
+        PIPELINE, read
+    )
     assert not any(name.startswith("safety_checker") for name in without)
 
 
 def test_shards_come_with_their_index() -> None:
-    shards = [f"unet/diffusion_pytorch_model-0000{n}-of-00002.safetensors" for n in (1, 2)]
+    shards = [
+        f"unet/diffusion_pytorch_model-0000{n}-of-00002.safetensors" for n in (1, 2)
+    ]
     index = "unet/diffusion_pytorch_model.safetensors.index.json"
     listing = ["model_index.json", "unet/config.json", index, *shards]
     files = PipelineFiles(only=frozenset({"unet"})).wanted(listing, read)
@@ -61,7 +78,11 @@ def test_shards_come_with_their_index() -> None:
 
 
 def test_pickled_weights_are_no_download() -> None:
-    listing = ["model_index.json", "unet/config.json", "unet/diffusion_pytorch_model.bin"]
+    listing = [
+        "model_index.json",
+        "unet/config.json",
+        "unet/diffusion_pytorch_model.bin",
+    ]
     with refused("it has no weights in unet as safetensors"):
         PipelineFiles().wanted(listing, read)
     with refused("it has no model_index.json"):
@@ -72,9 +93,24 @@ def test_pickled_weights_are_no_download() -> None:
 
 def test_a_model_of_transformers() -> None:
     listing = [
-        *("config.json", "tokenizer.json", "merges.txt", "chat_template.jinja", "README.md"),
-        *("model.safetensors", "model.fp16.safetensors", "pytorch_model.bin", "tf_model.h5"),
-        *("pytorch_model.bin.index.json", "consolidated.safetensors", "onnx/model.onnx"),
+        *(
+            "config.json",
+            "tokenizer.json",
+            "merges.txt",
+            "chat_template.jinja",
+            "README.md",
+        ),
+        *(
+            "model.safetensors",
+            "model.fp16.safetensors",
+            "pytorch_model.bin",
+            "tf_model.h5",
+        ),
+        *(
+            "pytorch_model.bin.index.json",
+            "consolidated.safetensors",
+            "onnx/model.onnx",
+        ),
         *("onnx/config.json", "additional_chat_templates/tools.jinja"),
     ]
     assert set(ModelFiles().wanted(listing, read)) == {
@@ -83,8 +119,12 @@ def test_a_model_of_transformers() -> None:
     }
     sharded = ["model-00001-of-00001.safetensors", "model.safetensors.index.json"]
     assert set(ModelFiles().wanted(sharded, read)) == {*sharded}
-    assert ModelFiles().wanted([*sharded, "model.safetensors"], read) == ["model.safetensors"]
-    assert not any("safetensors" in name for name in ModelFiles(False).wanted(listing, read))
+    assert ModelFiles().wanted([*sharded, "model.safetensors"], read) == [
+        "model.safetensors"
+    ]
+    assert not any(
+        "safetensors" in name for name in ModelFiles(False).wanted(listing, read)
+    )
 
 
 def test_a_lora_is_the_file_that_diffusers_would_guess() -> None:
@@ -113,7 +153,11 @@ def test_what_a_download_lacks(tmp_path: Path) -> None:
     assert without.lacking(tmp_path) == [f"unet/{shards['b']}"]
     (tmp_path / "unet" / shards["b"]).write_bytes(b"weights")
     assert without.lacking(tmp_path) == []
-    assert ModelFiles().lacking(tmp_path) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert ModelFiles().lacking(tmp_path) == [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
 
 
 def test_what_adapters_declare() -> None:
@@ -121,20 +165,33 @@ def test_what_adapters_declare() -> None:
         assert isinstance(downloads, list)
         return [download.repository for download in downloads]
 
-    sdxl = {"lora": "org/style", "safety_checker": "false", "load.image_encoder": "null"}
+    sdxl = {
+        "lora": "org/style",
+        "safety_checker": "false",
+        "load.image_encoder": "null",
+    }
     pipeline, lora = generator_downloads("sdxl", sdxl) or ()
     assert (pipeline.repository, lora.repository, lora.part) == (
         *("stabilityai/stable-diffusion-xl-base-1.0", "org/style", "lora"),
     )
-    assert pipeline.files == PipelineFiles(without=frozenset({"safety_checker", "image_encoder"}))
+    assert pipeline.files == PipelineFiles(
+        without=frozenset({"safety_checker", "image_encoder"})
+    )
     assert generator_downloads("toy") == []
-    (revised,) = generator_downloads("org/name", {"revision": "v2", "load.variant": "fp16"}) or ()
-    assert revised.command().startswith("hf download org/name --revision v2 --include '*.json'")
+    (revised,) = (
+        generator_downloads("org/name", {"revision": "v2", "load.variant": "fp16"})
+        or ()
+    )
+    assert revised.command().startswith(
+        "hf download org/name --revision v2 --include '*.json'"
+    )
     (default,) = encoder_downloads("open_clip:ViT-L-14/openai") or ()
     assert default.repository == "timm/vit_large_patch14_clip_224.openai"
     siglip = encoder_downloads("open_clip:ViT-B-16-SigLIP/webli")
     assert repositories(siglip) == ["timm/ViT-B-16-SigLIP"] * 2
-    assert repositories(encoder_downloads("text_of:sdxl#text_encoder_2")) == [pipeline.repository]
+    assert repositories(encoder_downloads("text_of:sdxl#text_encoder_2")) == [
+        pipeline.repository
+    ]
 
 
 @pytest.mark.parametrize("names", [("a.safetensors", "a.bin"), ("a.bin",)])

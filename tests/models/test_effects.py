@@ -51,11 +51,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: parts.saved(kind, root / name) for name, kind in NAMES.items()}
 
 
-def untried(folder: Path, monkeypatch: pytest.MonkeyPatch, **args: str) -> DiffusersGenerator:
+def untried(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, **args: str
+) -> DiffusersGenerator:
     """A generator whose settings are not tried."""
     generator = made(folder, **args)
     with monkeypatch.context() as patch:
-        patch.setattr("t2ibench.models.generators.diffusers.check_effects", lambda *_: None)
+        patch.setattr(
+            "t2ibench.models.generators.diffusers.check_effects", lambda *_: None
+        )
         generator.load()
     return generator
 
@@ -72,7 +76,11 @@ def refusal(folder: Path, **args: str) -> str:
 @pytest.mark.parametrize(
     ("kind", "args", "reason"),
     [
-        ("sd", {"negative_prompt": "men", "guidance": "1"}, "guidance=1 is no guidance"),
+        (
+            "sd",
+            {"negative_prompt": "men", "guidance": "1"},
+            "guidance=1 is no guidance",
+        ),
         ("flux", {"negative_prompt": "men"}, "call.true_cfg_scale=… above 1"),
         ("flux", {"call.true_cfg_scale": "4"}, "needs a negative_prompt"),
         ("flux", {"guidance": "2"}, "call.true_cfg_scale=… above 1"),
@@ -81,7 +89,11 @@ def refusal(folder: Path, **args: str) -> str:
         ("qwen", {"negative_prompt": "men", "guidance": "1"}, "leave guidance out"),
         ("flux", {"call.sigmas": "[1.0, 0.5]"}, "leave steps out"),
         ("sd", {"call.guidance_rescale": "0.5", "guidance": "1"}, "Leave it out"),
-        ("sd", {"call.eta": "0.5", "scheduler": "EulerDiscreteScheduler"}, "Leave it out"),
+        (
+            "sd",
+            {"call.eta": "0.5", "scheduler": "EulerDiscreteScheduler"},
+            "Leave it out",
+        ),
         ("lumina", {"call.max_sequence_length": "32"}, "Leave it out"),
     ],
 )
@@ -115,7 +127,9 @@ def test_what_changes_something_or_says_what_is_so_is_taken(
     assert refusal(folders[kind], **args) == ""
 
 
-def test_trying_changes_no_image(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trying_changes_no_image(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
     args = {"negative_prompt": "men", "guidance": "3", "steps": "3"}
@@ -128,10 +142,13 @@ def test_trying_changes_no_image(folders: dict[str, Path], monkeypatch: pytest.M
     assert torch.equal(state, torch.get_rng_state())
 
 
-def test_settings_are_tried_once(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_tried_once(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
-        "t2ibench.models.generators.diffusers.check_effects", lambda *given: calls.append(given)
+        "t2ibench.models.generators.diffusers.check_effects",
+        lambda *given: calls.append(given),
     )
     generator = made(folders["sd"], guidance="3")
     generator.load()
@@ -183,7 +200,8 @@ def test_of_every_class_the_verdict_is_that_of_whole_images(
             key
             for key in args
             if key != "steps"
-            and (without := image({k: v for k, v in args.items() if k != key})) is not None
+            and (without := image({k: v for k, v in args.items() if k != key}))
+            is not None
             and np.array_equal(whole, without)
         }
         generator = untried(folder, monkeypatch, **given, **args)
@@ -196,4 +214,8 @@ def test_of_every_class_the_verdict_is_that_of_whole_images(
             refused = {key for key in args if f"{key}=" in error.message}
         # Guidance of 1 says that there is none, which is so.
         allowed = {"guidance"} if args.get("guidance") == "1" else set()
-        assert refused <= useless and useless - allowed <= refused, (args, useless, refused)
+        assert refused <= useless and useless - allowed <= refused, (
+            args,
+            useless,
+            refused,
+        )

@@ -49,7 +49,9 @@ def test_no_bit_of_a_row_depends_on_the_batch(name: str, specs: dict[str, str]) 
 
 
 @pytest.mark.parametrize("name", ["open_clip", "clip", "toy-clip"])
-def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[str, str]) -> None:
+def test_an_untrained_twin_has_seeded_weights_of_its_own(
+    name: str, specs: dict[str, str]
+) -> None:
     import torch
 
     spec = specs.get(name, name)
@@ -61,7 +63,8 @@ def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[
     torch.manual_seed(7)
     twin = encoder.untrained()
     blind = embed(twin)
-    assert torch.equal(torch.rand(3), expected)  # the caller's random numbers are left alone
+    # the caller's random numbers are left alone
+    assert torch.equal(torch.rand(3), expected)
     again = create_encoder(spec, device="cpu").untrained()
     assert twin.name == again.name == f"random:{spec}"
     assert np.array_equal(blind, embed(again))
@@ -72,18 +75,24 @@ def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[
     assert encoder.name == spec
 
 
-def test_the_clip_encoder_gives_transformers_own_features(specs: dict[str, str]) -> None:
+def test_the_clip_encoder_gives_transformers_own_features(
+    specs: dict[str, str],
+) -> None:
     import torch
     from transformers import AutoTokenizer, CLIPModel
 
     folder = specs["clip"].removeprefix("clip:")
     model = CLIPModel.from_pretrained(folder).eval()
-    tokens = AutoTokenizer.from_pretrained(folder)(TEXTS[:2], padding=True, return_tensors="pt")
+    tokens = AutoTokenizer.from_pretrained(folder)(
+        TEXTS[:2], padding=True, return_tensors="pt"
+    )
     with torch.inference_mode():
         pooled = model.text_model(**tokens).pooler_output
         expected = model.text_projection(pooled).numpy()
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    assert np.allclose(create_encoder(specs["clip"]).encode_texts(TEXTS[:2]), expected, atol=1e-4)
+    assert np.allclose(
+        create_encoder(specs["clip"]).encode_texts(TEXTS[:2]), expected, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize(

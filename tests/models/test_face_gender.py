@@ -84,10 +84,15 @@ def test_whose_gender_is_shown(faces: list[tuple[int, Face]], answer: str) -> No
 def test_only_classes_of_two_genders_are_answered() -> None:
     image = Image.new("RGB", (8, 8))
     woman = given([(100, ("female", 99))])
-    assert woman.answer([asked(image, ("man", "woman", "non-binary"))])[0].answer == "woman"
+    assert (
+        woman.answer([asked(image, ("man", "woman", "non-binary"))])[0].answer
+        == "woman"
+    )
     assert woman.answer([asked(image, ("young", "old"))])[0].answer == "unknown"
     assert woman.answer([asked(image, ())])[0].answer is None
-    assert unreachable_classes("face-gender", ["man", "woman", "non-binary"]) == {"non-binary"}
+    assert unreachable_classes("face-gender", ["man", "woman", "non-binary"]) == {
+        "non-binary"
+    }
     assert unreachable_classes("face-gender", ["young", "old"]) == {"young", "old"}
 
 

@@ -29,13 +29,18 @@ def drawn(words: str, seed: int) -> Image.Image:
 @pytest.mark.slow
 def test_one_face_of_most_people_and_none_of_things(find: FaceMeshes) -> None:
     for tone in ("light", "dark"):
-        ones = [len(find(drawn(f"a photo of a {tone}-skinned person", n))) for n in range(10)]
+        ones = [
+            len(find(drawn(f"a photo of a {tone}-skinned person", n)))
+            for n in range(10)
+        ]
         assert ones.count(1) >= 8
     for thing in ("a rose", "a house", "an ant"):
         assert not any(find(drawn(thing, seed)) for seed in range(3))
 
 
-def test_points_are_in_pixels_of_the_image_whatever_its_size_and_shape(find: FaceMeshes) -> None:
+def test_points_are_in_pixels_of_the_image_whatever_its_size_and_shape(
+    find: FaceMeshes,
+) -> None:
     image = drawn("a photo of a light-skinned person", 1)
     (mesh,) = find(image)
     left, top, right, bottom = box_of(mesh)

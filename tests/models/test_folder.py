@@ -30,16 +30,22 @@ def made(folder: Path, **args: str) -> Generator:
 
 def names_of(generator: Generator, prompt: str) -> list[str]:
     count = generator.available(prompt) or 0
-    drawn = generator.generate([ImageRequest(prompt, index, 0) for index in range(count)])
+    drawn = generator.generate(
+        [ImageRequest(prompt, index, 0) for index in range(count)]
+    )
     return [one.path.name for one in drawn if one.path]
 
 
-def manifest(folder: Path, rows: list[dict[str, str]], name: str = "prompts.jsonl") -> None:
+def manifest(
+    folder: Path, rows: list[dict[str, str]], name: str = "prompts.jsonl"
+) -> None:
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.mark.parametrize("name", ["prompts.jsonl", "metadata.jsonl"])
-@pytest.mark.parametrize("keys", [("file", "prompt"), ("file_name", "text"), ("image", "caption")])
+@pytest.mark.parametrize(
+    "keys", [("file", "prompt"), ("file_name", "text"), ("image", "caption")]
+)
 def test_jsonl_manifest(tmp_path: Path, name: str, keys: tuple[str, str]) -> None:
     fill(tmp_path, ["b.png", "a.png", "sub/c.png"])
     rows = [("b.png", "A nurse"), ("a.png", "a nurse"), ("sub/c.png", "a clerk")]
@@ -54,14 +60,19 @@ def test_jsonl_manifest(tmp_path: Path, name: str, keys: tuple[str, str]) -> Non
     "rows",
     ['file,prompt\na.png,"a tulip, joy"', "file;prompt\na.png;a tulip, joy"],
 )
-def test_csv_manifest_with_commas_or_as_a_spreadsheet_has_it(rows: str, tmp_path: Path) -> None:
+def test_csv_manifest_with_commas_or_as_a_spreadsheet_has_it(
+    rows: str, tmp_path: Path
+) -> None:
     fill(tmp_path, ["a.png"])
     (tmp_path / "prompts.csv").write_text(f"{rows}\n")
     assert names_of(made(tmp_path), "a tulip, joy") == ["a.png"]
 
 
 def test_one_sub_folder_a_prompt_in_natural_order(tmp_path: Path) -> None:
-    fill(tmp_path, ["a_photo_of_a_nurse/10.png", "a_photo_of_a_nurse/9.png", "a clerk/x.jpg"])
+    fill(
+        tmp_path,
+        ["a_photo_of_a_nurse/10.png", "a_photo_of_a_nurse/9.png", "a clerk/x.jpg"],
+    )
     generator = made(tmp_path)
     assert names_of(generator, "A photo of a nurse") == ["9.png", "10.png"]
     assert names_of(generator, "a clerk") == ["x.jpg"]
@@ -86,14 +97,22 @@ def test_errors(tmp_path: Path) -> None:
     assert "No such folder" in error_of(tmp_path / "nowhere")
     assert "holds no images" in error_of(tmp_path)
     fill(tmp_path, ["a.png"])
-    assert "holds no images with prompts" in error_of(tmp_path)  # pictures, but no prompts
+    # pictures, but no prompts
+    assert "holds no images with prompts" in error_of(tmp_path)
     assert "no argument 'steps'" in error_of(tmp_path, steps="3")
     manifest(tmp_path, [{"file": f"{i}.png", "prompt": "x"} for i in range(8)])
     message = error_of(tmp_path)
-    assert "lists images of which none exists: 0.png, " in message and "and 3 more" in message
+    assert (
+        "lists images of which none exists: 0.png, " in message
+        and "and 3 more" in message
+    )
     manifest(tmp_path, [{"file": "a.png"}])
-    assert "prompts.jsonl:1: no column 'prompt'. Its columns are 'file'." in error_of(tmp_path)
-    (tmp_path / "prompts.jsonl").write_text('{"file": "a.png", "prompt": "x"}\nnot json\n')
+    assert "prompts.jsonl:1: no column 'prompt'. Its columns are 'file'." in error_of(
+        tmp_path
+    )
+    (tmp_path / "prompts.jsonl").write_text(
+        '{"file": "a.png", "prompt": "x"}\nnot json\n'
+    )
     assert "prompts.jsonl:2: not a JSON object" in error_of(tmp_path)
     (tmp_path / "prompts.jsonl").write_bytes(b"\xff\xfe\x00")
     assert "not UTF-8" in error_of(tmp_path)
@@ -128,9 +147,14 @@ def test_a_link_that_leads_nowhere_is_the_failure_of_one_image(
         files = ("a nurse/1.png", "a nurse/itself.png")
         manifest(tmp_path, [{"file": file, "prompt": "a nurse"} for file in files])
     generator = made(tmp_path)
-    one, other = generator.generate([ImageRequest("a nurse", index, 0) for index in range(2)])
+    one, other = generator.generate(
+        [ImageRequest("a nurse", index, 0) for index in range(2)]
+    )
     assert one.file == "a nurse/1.png"  # what messages call it
-    assert (other.status, other.reason) == ("failed", "a nurse/itself.png: there is no such file")
+    assert (other.status, other.reason) == (
+        "failed",
+        "a nurse/itself.png: there is no such file",
+    )
     (nurse / "1.png").unlink()
     assert "a nurse/" in error_of(tmp_path)  # none is left
 
@@ -151,8 +175,18 @@ def notes_of(folder: Path, **args: str) -> list[str]:
 
 def test_hidden_files_and_folders_count_for_nothing(tmp_path: Path) -> None:
     fill(tmp_path, ["a nurse/1.png", "a nurse/2.png"])
-    hidden = ["a nurse/._1.png", "a nurse/.x.png", "a nurse/Thumbs.db", "a nurse/desktop.ini"]
-    hidden += ["__MACOSX/1.png", ".ipynb_checkpoints/1.png", "@eaDir/1.png", "~$prompts.xlsx"]
+    hidden = [
+        "a nurse/._1.png",
+        "a nurse/.x.png",
+        "a nurse/Thumbs.db",
+        "a nurse/desktop.ini",
+    ]
+    hidden += [
+        "__MACOSX/1.png",
+        ".ipynb_checkpoints/1.png",
+        "@eaDir/1.png",
+        "~$prompts.xlsx",
+    ]
     for name in hidden:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"\0\5\26\7Mac OS X")
@@ -170,11 +204,16 @@ def test_endings_that_are_read_and_those_that_are_named(tmp_path: Path) -> None:
         (tmp_path / "a nurse" / name).write_bytes(b"x")
     assert names_of(made(tmp_path), "a nurse") == names
     (line,) = notes_of(tmp_path)
-    assert line == "2 files with the unknown ending .heic and 1 file with no ending are left out."
+    assert (
+        line
+        == "2 files with the unknown ending .heic and 1 file with no ending are left out."
+    )
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_letters_count_as_the_same_however_they_are_composed(tmp_path: Path, form: str) -> None:
+def test_letters_count_as_the_same_however_they_are_composed(
+    tmp_path: Path, form: str
+) -> None:
     name = unicodedata.normalize(form, "Foto einer Ärztin")
     other = unicodedata.normalize("NFD" if form == "NFC" else "NFC", name)
     fill(tmp_path, [f"{name}/médica 1.png"])
@@ -203,7 +242,11 @@ def test_paths_of_other_systems(tmp_path: Path, listed: str, file: str) -> None:
 
 def test_two_paths_of_another_machine_with_one_end_are_no_image(tmp_path: Path) -> None:
     fill(tmp_path, ["1.png", "2.png"])
-    rows = [("C:\\a\\1.png", "a nurse"), ("C:\\b\\1.png", "a chef"), ("2.png", "a chef")]
+    rows = [
+        ("C:\\a\\1.png", "a nurse"),
+        ("C:\\b\\1.png", "a chef"),
+        ("2.png", "a chef"),
+    ]
     manifest(tmp_path, [{"file": file, "prompt": prompt} for file, prompt in rows])
     generator = made(tmp_path)
     assert names_of(generator, "a nurse") == ["1.png"]
@@ -220,23 +263,34 @@ def workbook(path: Path, *rows: list[object]) -> None:
 @pytest.mark.parametrize("name", ["prompts.xlsx", "Prompts.XLSX", "Übersicht 1.xlsx"])
 def test_a_workbook_lists_the_images(tmp_path: Path, name: str) -> None:
     fill(tmp_path, ["a.png", "b.png"])
-    rows = [["Dateiname", "Prompt", "Nr"], ["a.png", "a nurse", 1], ["b.png", "a chef", 2]]
+    rows = [
+        ["Dateiname", "Prompt", "Nr"],
+        ["a.png", "a nurse", 1],
+        ["b.png", "a chef", 2],
+    ]
     workbook(tmp_path / name, *rows)
     (tmp_path / "people.csv").write_text("file,gender\na.png,male\n")
     assert names_of(made(tmp_path), "a chef") == ["b.png"]
     notes = (
-        [] if name.lower() == "prompts.xlsx" else [f"Images and prompts are read from '{name}'."]
+        []
+        if name.lower() == "prompts.xlsx"
+        else [f"Images and prompts are read from '{name}'."]
     )
     assert notes_of(tmp_path) == notes
 
 
 def test_one_table_of_any_name_lists_the_images_two_do_not(tmp_path: Path) -> None:
     fill(tmp_path, ["a.png", "b.png"])
-    (tmp_path / "Übersicht Export.csv").write_text("Dateiname;Prompt;Datum\na.png;a nurse;1.5.\n")
+    (tmp_path / "Übersicht Export.csv").write_text(
+        "Dateiname;Prompt;Datum\na.png;a nurse;1.5.\n"
+    )
     assert names_of(made(tmp_path), "a nurse") == ["a.png"]
     (tmp_path / "neu.tsv").write_text("Bild\tPrompt\nb.png\ta nurse\n")
     error = error_of(tmp_path)
-    assert "contains 2 tables with images and prompts: 'neu.tsv', 'Übersicht Export.csv'" in error
+    assert (
+        "contains 2 tables with images and prompts: 'neu.tsv', 'Übersicht Export.csv'"
+        in error
+    )
     assert "Call the one that counts prompts.csv (or .xlsx" in error
     assert names_of(made(tmp_path, table="neu.tsv"), "a nurse") == ["b.png"]
     assert "contains no table 'nue.tsv'. Did you mean 'neu.tsv'?" in error_of(
@@ -247,25 +301,39 @@ def test_one_table_of_any_name_lists_the_images_two_do_not(tmp_path: Path) -> No
     assert names_of(made(tmp_path), "a clerk") == ["a.png"]
 
 
-def test_a_table_whose_columns_are_not_known_is_shown_and_can_be_mapped(tmp_path: Path) -> None:
+def test_a_table_whose_columns_are_not_known_is_shown_and_can_be_mapped(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, ["a.png"])
-    (tmp_path / "Übersicht.csv").write_text("Nummer;Name;Aufforderung\n1;a.png;a nurse\n")
+    (tmp_path / "Übersicht.csv").write_text(
+        "Nummer;Name;Aufforderung\n1;a.png;a nurse\n"
+    )
     error = error_of(tmp_path)
-    assert "'Übersicht.csv' has no images with prompts. Its columns are 'Nummer', 'Name'," in error
+    assert (
+        "'Übersicht.csv' has no images with prompts. Its columns are 'Nummer', 'Name',"
+        in error
+    )
     args = {"columns": "image=Name,prompt=Aufforderung"}
     assert names_of(made(tmp_path, **args), "a nurse") == ["a.png"]
     (tmp_path / "Übersicht.csv").rename(tmp_path / "prompts.csv")
     error = error_of(tmp_path)
-    assert "prompts.csv:1: no column 'file'. Its columns are 'Nummer', 'Name', 'Aufforderung'" in (
-        error
+    assert (
+        "prompts.csv:1: no column 'file'. Its columns are 'Nummer', 'Name', 'Aufforderung'"
+        in (error)
     )
 
 
-def test_answers_beside_sub_folders_do_not_hide_what_they_leave_out(tmp_path: Path) -> None:
+def test_answers_beside_sub_folders_do_not_hide_what_they_leave_out(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, ["a nurse/1.png", "a nurse/2.png", "a chef/1.png"])
-    (tmp_path / "people.csv").write_text("file,prompt,gender\na nurse/1.png,A nurse,male\n")
+    (tmp_path / "people.csv").write_text(
+        "file,prompt,gender\na nurse/1.png,A nurse,male\n"
+    )
     assert made(tmp_path).available("a nurse") == 2
-    (tmp_path / "people.csv").write_text("file,text,gender\na nurse/1.png,unsure,male\n")
+    (tmp_path / "people.csv").write_text(
+        "file,text,gender\na nurse/1.png,unsure,male\n"
+    )
     assert made(tmp_path).available("a nurse") == 2
 
 
@@ -273,16 +341,28 @@ def test_answers_beside_sub_folders_do_not_hide_what_they_leave_out(tmp_path: Pa
     ("pattern", "names"),
     [
         ("{prompt}_{index}.png", ["a_nurse_10.png", "a_nurse_9.PNG", "a_chef_0.png"]),
-        ("{prompt}-{index}", ["sub/a nurse-10.png", "a nurse-9.jpg", "x/y/a chef-0.webp"]),
+        (
+            "{prompt}-{index}",
+            ["sub/a nurse-10.png", "a nurse-9.jpg", "x/y/a chef-0.webp"],
+        ),
         ("{prompt}/{seed}.png", ["a nurse/10.png", "a nurse/9.png", "a chef/0.png"]),
-        ("{model}/{n}_{prompt}_s{seed}.png", ["m/1_a_nurse_s10.png", "m/7_a_nurse_s9.png"]),
-        ("{index}. {prompt}.png", ["10. A nurse.png", "9. a  nurse.png", "0. a chef.png"]),
+        (
+            "{model}/{n}_{prompt}_s{seed}.png",
+            ["m/1_a_nurse_s10.png", "m/7_a_nurse_s9.png"],
+        ),
+        (
+            "{index}. {prompt}.png",
+            ["10. A nurse.png", "9. a  nurse.png", "0. a chef.png"],
+        ),
     ],
 )
-def test_names_give_prompts_by_a_pattern(tmp_path: Path, pattern: str, names: list[str]) -> None:
+def test_names_give_prompts_by_a_pattern(
+    tmp_path: Path, pattern: str, names: list[str]
+) -> None:
     fill(tmp_path, [*names, "other.jpeg"])
     generator = made(tmp_path, pattern=pattern)
-    wanted = [Path(names[1]).name, Path(names[0]).name]  # in the order of index and seed
+    # in the order of index and seed
+    wanted = [Path(names[1]).name, Path(names[0]).name]
     assert names_of(generator, "a nurse") == wanted
     (line,) = notes_of(tmp_path, pattern=pattern)
     assert line == f"1 image does not fit the pattern '{pattern}': 'other.jpeg'."
@@ -294,7 +374,10 @@ def test_names_give_prompts_by_a_pattern(tmp_path: Path, pattern: str, names: li
         ("{name}_{index}.png", "has no field {prompt}"),
         ("{prompt}_{prompt}.png", "has {prompt} twice"),
         ("{prompt}_{index.png", "a brace alone"),
-        ("{prompt}__{index}.gif", "None of the 1 images of .* fits the pattern .* 'a_1.png'"),
+        (
+            "{prompt}__{index}.gif",
+            "None of the 1 images of .* fits the pattern .* 'a_1.png'",
+        ),
     ],
 )
 def test_patterns_that_cannot_be(tmp_path: Path, pattern: str, message: str) -> None:

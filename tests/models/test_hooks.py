@@ -30,7 +30,10 @@ REQUESTS = [
 
 
 def asked(target: str, **keywords: Any) -> dict[str, Any]:
-    return {"hook": target, **{f"hook.{name}": value for name, value in keywords.items()}}
+    return {
+        "hook": target,
+        **{f"hook.{name}": value for name, value in keywords.items()},
+    }
 
 
 def given(args: dict[str, Any]) -> DiffusersArguments:
@@ -72,10 +75,16 @@ def test_its_file_and_its_keywords_are_part_of_the_fingerprint(
     one = create_generator("toy", asked("a_hook_of_mine:hook"))
     two = create_generator("toy", asked("a_hook_of_mine:hook", scale="2"))
     assert len({plain.fingerprint, one.fingerprint, two.fingerprint}) == 3
-    assert two.settings["hook"] == "a_hook_of_mine:hook" and two.settings["hook.scale"] == 2
+    assert (
+        two.settings["hook"] == "a_hook_of_mine:hook"
+        and two.settings["hook.scale"] == 2
+    )
     assert two.settings["hook_sha256"] == file_hash(file)
     file.write_text(file.read_text() + "# other code\n")
-    assert create_generator("toy", asked("a_hook_of_mine:hook")).fingerprint != one.fingerprint
+    assert (
+        create_generator("toy", asked("a_hook_of_mine:hook")).fingerprint
+        != one.fingerprint
+    )
 
 
 class Recorded:
@@ -83,13 +92,18 @@ class Recorded:
 
     components: dict[str, Any] = {}  # noqa: RUF012
 
-    def __call__(self, prompt: Any, generator: Any = None, guidance_scale: float = 1.0) -> Any: ...
+    def __call__(
+        self, prompt: Any, generator: Any = None, guidance_scale: float = 1.0
+    ) -> Any: ...
 
 
 def test_images_whose_calls_are_alike_are_made_together() -> None:
     per_image = hooks_of_tests.steered(Recorded(), {})
     found = list(calls(REQUESTS, per_image, Recorded(), "x"))
-    assert found == [([0, 2, 4, 5, 6, 7], {}, True), ([1, 3], {"guidance_scale": 3.0}, True)]
+    assert found == [
+        ([0, 2, 4, 5, 6, 7], {}, True),
+        ([1, 3], {"guidance_scale": 3.0}, True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -119,14 +133,18 @@ def test_arguments_that_cannot_be_passed_on(name: str, message: str) -> None:
 
 def test_an_argument_that_the_hooks_pipeline_does_not_take() -> None:
     hook = Hook("x:y", "0", lambda pipeline, arguments: Recorded(), {})
-    with pytest.raises(T2IBenchError, match=r"hook=x:y makes .* Recorded takes no steps"):
+    with pytest.raises(
+        T2IBenchError, match=r"hook=x:y makes .* Recorded takes no steps"
+    ):
         hook.apply(object(), given({"steps": 4}))
     with pytest.raises(T2IBenchError, match=r"takes no call\.clip_skip"):
         hook.apply(object(), given({"call.clip_skip": 1}))
 
 
 def pixels(generator: Any, requests: list[ImageRequest]) -> list[np.ndarray]:
-    return [np.asarray(one.image, dtype=int) for one in generate_batch(generator, requests)]
+    return [
+        np.asarray(one.image, dtype=int) for one in generate_batch(generator, requests)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +160,14 @@ def test_a_hook_changes_the_images_that_it_says_and_no_other(folder: str) -> Non
     # A batch of another size rounds otherwise.
     same = [bool(np.abs(a - b).max() <= 1) for a, b in zip(plain, changed, strict=True)]
     assert same == [True, False, True, False, True, True, True, True]
-    alone = [pixels(made(folder, "steered", strong=2), [request])[0] for request in REQUESTS[:3]]
-    assert all(np.abs(one - other).max() <= 1 for one, other in zip(alone, changed, strict=False))
+    alone = [
+        pixels(made(folder, "steered", strong=2), [request])[0]
+        for request in REQUESTS[:3]
+    ]
+    assert all(
+        np.abs(one - other).max() <= 1
+        for one, other in zip(alone, changed, strict=False)
+    )
 
 
 def made(folder: str, name: str, **keywords: Any) -> Any:
@@ -171,10 +195,20 @@ def test_fair_diffusion_steers_toy_both_ways_and_leaves_other_prompts_alone() ->
     from t2ibench.toyland.reader import read
 
     args = {"guidance": "1.5", **asked("examples.debias.fair_diffusion:fair_diffusion")}
-    tuned = {"hook.scale": "1", "hook.threshold": "0", "hook.warmup": "0", "hook.momentum": "0"}
+    tuned = {
+        "hook.scale": "1",
+        "hook.threshold": "0",
+        "hook.warmup": "0",
+        "hook.momentum": "0",
+    }
     engineers = [ImageRequest("a photo of an engineer", i, i) for i in range(24)]
-    others = [ImageRequest("a photo of a female engineer", 0, 0), ImageRequest("a tulip", 0, 0)]
-    before = create_generator("toy", {"guidance": "1.5"}).generate([*engineers, *others])
+    others = [
+        ImageRequest("a photo of a female engineer", 0, 0),
+        ImageRequest("a tulip", 0, 0),
+    ]
+    before = create_generator("toy", {"guidance": "1.5"}).generate(
+        [*engineers, *others]
+    )
     after = create_generator("toy", {**args, **tuned}).generate([*engineers, *others])
 
     def women(outcomes: list[Any]) -> int:
@@ -184,6 +218,8 @@ def test_fair_diffusion_steers_toy_both_ways_and_leaves_other_prompts_alone() ->
     assert 6 <= women(after) <= 18
     for one, other in zip(before[24:], after[24:], strict=True):
         assert one.image is not None and other.image is not None
-        assert np.abs(np.asarray(one.image, int) - np.asarray(other.image, int)).max() <= 1
+        assert (
+            np.abs(np.asarray(one.image, int) - np.asarray(other.image, int)).max() <= 1
+        )
     with pytest.raises(T2IBenchError, match="needs guidance above 1"):
         create_generator("toy", {**args, "guidance": "1"}).generate(engineers[:1])

@@ -59,7 +59,9 @@ def test_an_endpoint_of_the_hub_gives_the_images_of_its_model() -> None:
     assert posted[0]["headers"]["authorization"] == f"Bearer {KEY}"
 
 
-def test_an_endpoint_that_is_busy_or_declines_costs_no_other_image(waits: list[float]) -> None:
+def test_an_endpoint_that_is_busy_or_declines_costs_no_other_image(
+    waits: list[float],
+) -> None:
     failures = iter([503, 429, 500])
 
     def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
@@ -67,7 +69,9 @@ def test_an_endpoint_that_is_busy_or_declines_costs_no_other_image(waits: list[f
         if status is not None:
             return json_reply({"error": "loading"}, status)
         if "nurse" in body["inputs"]:
-            return json_reply({"error": f"NSFW content detected {headers['authorization']}"}, 400)
+            return json_reply(
+                {"error": f"NSFW content detected {headers['authorization']}"}, 400
+            )
         return drawing(body, headers)
 
     with speaking(speak) as (url, _):
@@ -102,7 +106,9 @@ def test_no_network_offline_mode_and_unknown_providers_are_one_line(
         endpoint(f"http://127.0.0.1:{closed_port()}").generate(requests(PROMPTS, 2))
     assert len(waits) == 1
     with pytest.raises(T2IBenchError, match="Provider 'nobody' not supported"):
-        create_generator("hf:ORG/m", {"provider": "nobody"}).generate(requests(PROMPTS, 2))
+        create_generator("hf:ORG/m", {"provider": "nobody"}).generate(
+            requests(PROMPTS, 2)
+        )
     with pytest.raises(T2IBenchError, match="comes from a stored file"):
         create_generator("hf:ORG/m", recorded=True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -139,9 +145,13 @@ def test_litellm_answers_refusals_and_prices(
         if "nurse" in given["prompt"]:
             raise ContentPolicyViolationError("Your request was rejected.")
         async with httpx.AsyncClient() as client:
-            response = await client.post(f"{given['api_base']}/images/generations", json=body)
+            response = await client.post(
+                f"{given['api_base']}/images/generations", json=body
+            )
         reply = response.json()
-        row = types.SimpleNamespace(**reply["data"][0], revised_prompt=given["prompt"] + "!")
+        row = types.SimpleNamespace(
+            **reply["data"][0], revised_prompt=given["prompt"] + "!"
+        )
         return types.SimpleNamespace(data=[row], _hidden_params={"response_cost": 0.25})
 
     prices = {"openai/m": {"output_cost_per_image": 0.5}}
@@ -153,9 +163,12 @@ def test_litellm_answers_refusals_and_prices(
         found = model.generate(requests(PROMPTS, 1))
     here = create_generator("toyland").generate(requests(PROMPTS, 1))
     assert [drawn.status for drawn in found] == ["refused", "ok", "ok", "ok"]
-    assert [drawn.revised_prompt for drawn in found[1:]] == [f"{p}!" for p in PROMPTS[1:]]
+    assert [drawn.revised_prompt for drawn in found[1:]] == [
+        f"{p}!" for p in PROMPTS[1:]
+    ]
     assert np.array_equal(np.asarray(found[1].image), np.asarray(here[1].image))
-    assert model.cost == 0.75 and len(waits) == 1  # what was really charged, and no refusal
+    # what was really charged, and no refusal
+    assert model.cost == 0.75 and len(waits) == 1
 
 
 def test_a_throttle_doubles_then_adds_and_halves() -> None:
@@ -164,7 +177,8 @@ def test_a_throttle_doubles_then_adds_and_halves() -> None:
     for _ in range(15):
         throttle.answered(1.0)
     assert throttle.limit == 16
-    throttle.failed(Failure("replied with status 500", answered=True))  # a defect is no congestion
+    # a defect is no congestion
+    throttle.failed(Failure("replied with status 500", answered=True))
     assert throttle.limit == 16
     throttle.failed(Failure("replied with status 429", True, None, True))
     assert throttle.limit == 8
@@ -199,7 +213,12 @@ def test_a_throttle_doubles_then_adds_and_halves() -> None:
         (400, "The request violates the schema.", (), None),
         (403, "This may violate our content policy.", (), None),
         (403, "x", ("content_filter",), "refused"),
-        (403, "Your resource is temporarily blocked.", ("content_policy_violation",), None),
+        (
+            403,
+            "Your resource is temporarily blocked.",
+            ("content_policy_violation",),
+            None,
+        ),
         (404, "No content filter here.", (), None),
         (429, "Moderation is busy.", (), None),
         (500, "The safety system failed.", (), None),
@@ -213,7 +232,9 @@ def test_only_a_filters_word_about_a_prompt_is_a_refusal(
 
 
 def test_names_say_nothing() -> None:
-    message = ServerMessage(frozenset(), (), "org/safety-filter-xl cannot draw 'a Content  Filter'")
+    message = ServerMessage(
+        frozenset(), (), "org/safety-filter-xl cannot draw 'a Content  Filter'"
+    )
     names = ["openai/org/safety-filter-xl", "a content filter"]
     assert message.blocked == "refused" and message.without(names).blocked is None
     dated = ServerMessage(frozenset(), (), "safety-filter-xl-2026-01-01: no such size")

@@ -18,7 +18,15 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.server_errors import ServerAwayError
 from t2ibench.models.servers import LARGEST_REPLY, checked_address
-from tests.models.chat import Wire, bomb, chat_server, completion, response, wiring, without_waiting
+from tests.models.chat import (
+    Wire,
+    bomb,
+    chat_server,
+    completion,
+    response,
+    wiring,
+    without_waiting,
+)
 from tests.models.parts import refused
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
@@ -79,7 +87,9 @@ def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
 
     with wiring(handle) as url:
         began = time.monotonic()
-        with pytest.raises(ServerAwayError, match="does not answer within 1 s; tried once"):
+        with pytest.raises(
+            ServerAwayError, match="does not answer within 1 s; tried once"
+        ):
             chat_server(url, timeout=1, retries=1).chat(MESSAGES)
         assert 1 <= time.monotonic() - began < 10
         ended.set()
@@ -92,10 +102,16 @@ BAD = {
         b"HTTP/1.0 200 OK\r\n\r\n" + b" " * (LARGEST_REPLY + 100_000),
         "larger than 8,000,000 bytes",
     ),
-    "bomb": (response(bomb(300), 200, "Content-Encoding: gzip"), "larger than 8,000,000 bytes"),
+    "bomb": (
+        response(bomb(300), 200, "Content-Encoding: gzip"),
+        "larger than 8,000,000 bytes",
+    ),
     "no gzip": (response(b"no", 200, "Content-Encoding: gzip"), "cannot be unpacked"),
     "brotli": (response(b"no", 200, "Content-Encoding: br"), "has the encoding 'br'"),
-    "html": (response(b"<html>Sign in</html>", 200, "Content-Type: text/html"), "not a chat"),
+    "html": (
+        response(b"<html>Sign in</html>", 200, "Content-Type: text/html"),
+        "not a chat",
+    ),
     "empty": (response(b""), "not a chat"),
     "null": (response(b"null"), "not a chat"),
     "list": (response(b"[]"), "not a chat"),
@@ -107,11 +123,16 @@ BAD = {
     "no UTF-8": (response(b'{"choices": "\xff"}'), "not a chat"),
     "deep": (response(b"[" * 100_000 + b"]" * 100_000), "not a chat"),
     "deep content": (
-        response(b'{"choices": [{"message": {"content": ' + b"[" * 500 + b"]" * 500 + b"}}]}"),
+        response(
+            b'{"choices": [{"message": {"content": ' + b"[" * 500 + b"]" * 500 + b"}}]}"
+        ),
         "not a chat",
     ),
     "error": (response(b"<h1>\x1b]0;owned\x07 Bad\r\nrequest</h1>", 400), "400: <h1>"),
-    "packed error": (response(gzip.compress(b"x", mtime=0), 418, "Content-Encoding: gzip"), "418:"),
+    "packed error": (
+        response(gzip.compress(b"x", mtime=0), 418, "Content-Encoding: gzip"),
+        "418:",
+    ),
     "endless error": (response(b"x" * 30_000_000, 422), "422: xxx"),
 }
 
@@ -143,7 +164,11 @@ def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
         response(completion("half")[:20], length=500),
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n",
-        response(gzip.compress(completion("half"), mtime=0)[:-9], 200, "Content-Encoding: gzip"),
+        response(
+            gzip.compress(completion("half"), mtime=0)[:-9],
+            200,
+            "Content-Encoding: gzip",
+        ),
         b"\x16\x03\x01\x02\x00 no HTTP at all\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
     ],
@@ -153,7 +178,12 @@ def test_a_reply_that_breaks_off_is_asked_for_again(broken: bytes) -> None:
         assert chat_server(url).chat(MESSAGES) == "whole"
 
 
-ODD = ["ma\x00le\ud800", "\u2028\r\n\t\x1b[31m", "\U0001f469\u200d\U0001f373", "x" * 1_000_000]
+ODD = [
+    "ma\x00le\ud800",
+    "\u2028\r\n\t\x1b[31m",
+    "\U0001f469\u200d\U0001f373",
+    "x" * 1_000_000,
+]
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -215,7 +245,9 @@ def test_the_key_is_hidden_in_whatever_the_server_says(
     assert not [middle for middle in middles if middle in text]
 
 
-def test_nothing_of_the_environment_but_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_the_environment_but_the_key_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Only what the key knows is hidden from replies."""
     monkeypatch.setenv("MY_KEY", KEY)
     names = ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
@@ -227,7 +259,10 @@ def test_nothing_of_the_environment_but_the_key_is_sent(monkeypatch: pytest.Monk
         chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
         chat_server(url, api_key_env="NO_SUCH_KEY").chat(MESSAGES)
     heard = [wire.headers for wire in server.heard]
-    assert [headers.get("authorization") for headers in heard] == [f"Bearer {KEY}", None]
+    assert [headers.get("authorization") for headers in heard] == [
+        f"Bearer {KEY}",
+        None,
+    ]
     assert "another-secret" not in str(heard)
 
 
@@ -246,17 +281,44 @@ def test_a_key_that_cannot_be_sent_is_one_line_before_any_request(
 def test_a_key_does_not_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     server = chat_server(api_key_env="MY_KEY")
-    assert KEY not in repr(vars(server)) + repr(ApiKey("MY_KEY")) + json.dumps(server.settings)
+    assert KEY not in repr(vars(server)) + repr(ApiKey("MY_KEY")) + json.dumps(
+        server.settings
+    )
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        *("http://[::1", "http://[::1]x", "localhost:8000", "", "http://", "http:///v1"),
-        *("ftp://host/v1", "file:///etc/passwd", "http://host:port/v1", "http://host:99999/v1"),
-        *("http://host:0/v1", "http://ho st/v1", "http://host/v1\nX: y", "http://host\t/v1"),
-        *("http://user:hunter2@host/v1", "http://hunter2@host/v1", "http://host/v1?key=hunter2"),
-        *("http://host/v1?hunter2", "http://host/v1#hunter2", "htp://user:hunter2@host/v1"),
+        *(
+            "http://[::1",
+            "http://[::1]x",
+            "localhost:8000",
+            "",
+            "http://",
+            "http:///v1",
+        ),
+        *(
+            "ftp://host/v1",
+            "file:///etc/passwd",
+            "http://host:port/v1",
+            "http://host:99999/v1",
+        ),
+        *(
+            "http://host:0/v1",
+            "http://ho st/v1",
+            "http://host/v1\nX: y",
+            "http://host\t/v1",
+        ),
+        *(
+            "http://user:hunter2@host/v1",
+            "http://hunter2@host/v1",
+            "http://host/v1?key=hunter2",
+        ),
+        *(
+            "http://host/v1?hunter2",
+            "http://host/v1#hunter2",
+            "htp://user:hunter2@host/v1",
+        ),
         "http://host:hunter2@x:y/v1",
     ],
 )
@@ -268,7 +330,12 @@ def test_addresses_that_are_refused(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["http://127.0.0.1:8000/v1", "https://host", "http://[::1]:80/v1/", "http://é.example/v1"],
+    [
+        "http://127.0.0.1:8000/v1",
+        "https://host",
+        "http://[::1]:80/v1/",
+        "http://é.example/v1",
+    ],
 )
 def test_addresses_that_are_taken(address: str) -> None:
     assert checked_address(address) == address.rstrip("/")
@@ -288,7 +355,9 @@ def test_a_redirect_is_not_followed(
         moved = Raw(response(b"", status, f"Location: {away}/chat/completions"))
         with (
             wiring(moved) as url,
-            pytest.raises(ServerAwayError, match=f"redirects to another address .{status}."),
+            pytest.raises(
+                ServerAwayError, match=f"redirects to another address .{status}."
+            ),
         ):
             chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
     assert not thief.heard

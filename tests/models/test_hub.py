@@ -22,7 +22,9 @@ INDEX = "model_index.json"
 
 def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     """As HF_ENDPOINT says it before the client is imported."""
-    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(
+        constants.ENDPOINT, address
+    )
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     monkeypatch.setattr(constants, "ENDPOINT", address)
 
@@ -72,13 +74,25 @@ def test_a_folder_is_not_asked_for(hub: Hub, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "headers", "message"),
     [
-        (401, {"X-Error-Code": "GatedRepo"}, "huggingface.co/org/name, then log in: `hf auth"),
+        (
+            401,
+            {"X-Error-Code": "GatedRepo"},
+            "huggingface.co/org/name, then log in: `hf auth",
+        ),
         (403, {"X-Error-Code": "GatedRepo"}, "is gated: its makers give access"),
-        (404, {"X-Error-Code": "RepoNotFound"}, "The hub has no model 'org/name', or it is"),
+        (
+            404,
+            {"X-Error-Code": "RepoNotFound"},
+            "The hub has no model 'org/name', or it is",
+        ),
         (401, {}, "a private model needs `hf auth login`"),
         (403, {}, "a token that may read it"),
         (404, {"X-Error-Code": "RevisionNotFound"}, "has no revision 'v2'"),
-        (404, {"X-Error-Code": "EntryNotFound"}, f"has no {INDEX}. Give a text-to-image pipeline"),
+        (
+            404,
+            {"X-Error-Code": "EntryNotFound"},
+            f"has no {INDEX}. Give a text-to-image pipeline",
+        ),
         (503, {}, "busy at the moment (503). Try again later"),
         (429, {"Retry-After": "60"}, "busy at the moment (429)"),
         (200, {}, "is not a hub of models (it names no commit). Check HF_ENDPOINT"),
@@ -93,7 +107,9 @@ def test_what_it_says_becomes_one_line(
     assert len(hub.asked) == 1
 
 
-def test_a_hub_that_is_away_leaves_what_was_downloaded(hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_that_is_away_leaves_what_was_downloaded(
+    hub: Hub, tmp_path: Path
+) -> None:
     hub.said = (503, {}, b"")
     cached(tmp_path)
     assert ask_hub("org/name", INDEX) == {"local_files_only": True}

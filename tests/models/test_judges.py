@@ -23,7 +23,9 @@ from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, posted_text, serving
 
 
-def query(caption: str, question: str = "Which?", *classes: str, seed: int = 1) -> Query:
+def query(
+    caption: str, question: str = "Which?", *classes: str, seed: int = 1
+) -> Query:
     image = draw(caption, seed)
     digest = hashlib.sha256(image.tobytes()).hexdigest()
     return Query(image, caption, 0, digest, question, classes)
@@ -80,7 +82,9 @@ _CLASSES = ["male", "female", "middle old", "old"]
     answer=st.sampled_from([*_CLASSES, "unknown"]),
     around=st.tuples(*[st.text(" .,;:!?*`'\"\n", max_size=5)] * 2),
     change=st.sampled_from([str.lower, str.upper, str.title]),
-    form=st.sampled_from(["{}", "I see: {}", '{{"answer": "{}"}}', "It is {}, I think."]),
+    form=st.sampled_from(
+        ["{}", "I see: {}", '{{"answer": "{}"}}', "It is {}, I think."]
+    ),
 )
 def test_a_class_is_understood_in_any_wrapping(
     answer: str, around: tuple[str, str], change: Callable[[str], str], form: str
@@ -111,14 +115,23 @@ def test_toyland_classes_and_words() -> None:
             query("a photo of a man", "Which gender?", "Woman", "Man"),
             query("a photo of an old man", "How old?", "young", "middle-aged", "old"),
             query("a photo of a rose", "Which gender?", *gender),
-            query("a photo of a dark-skinned man", "Which skin?", "light skin", "dark skin"),
+            query(
+                "a photo of a dark-skinned man",
+                "Which skin?",
+                "light skin",
+                "dark skin",
+            ),
             query("a photo of a rose, joy", "What weather?", "sunny", "rainy"),
             query("a photo of a man", "What brand?", "Dell", "Apple"),
             query("a photo of a man", "What is the gender (male, female, other)?"),
             query("a photo of a rose", "What is the gender of the person?"),
-            query("a photo of a dark-skinned man", "What is the ethnicity in the image?"),
+            query(
+                "a photo of a dark-skinned man", "What is the ethnicity in the image?"
+            ),
             # Of these only 'wedding' means anything in toyland, and it means people.
-            query("a woman cutting cake", "Which cake?", "chocolate", "vanilla", "wedding"),
+            query(
+                "a woman cutting cake", "Which cake?", "chocolate", "vanilla", "wedding"
+            ),
         ]
     )
     assert [found.answer for found in answers] == [
@@ -144,10 +157,15 @@ def test_clip_abstains_and_cannot_speak() -> None:
 
 def test_answers_of_people(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
-    path.write_text("prompt,index,question,answer\na photo of a man,0,Which?,Male\na rose,0,,\n")
+    path.write_text(
+        "prompt,index,question,answer\na photo of a man,0,Which?,Male\na rose,0,,\n"
+    )
     one = judge(f"answers:{path}")
     found = one.answer(
-        [query("a photo of a man", "Which?", "male", "female"), query("a rose", "Which?", "x", "y")]
+        [
+            query("a photo of a man", "Which?", "male", "female"),
+            query("a rose", "Which?", "x", "y"),
+        ]
     )
     assert found[0].answer == "male"
     assert found[1].answer is None and found[1].reason == "the file has no answer"
@@ -159,7 +177,9 @@ def test_answers_of_people(tmp_path: Path) -> None:
 
 
 def stored(path: Path, prompt: str, index: int = 0) -> StoredImage:
-    return StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), prompt, index)
+    return StoredImage(
+        path, hashlib.sha256(path.read_bytes()).hexdigest(), prompt, index
+    )
 
 
 def about(image: StoredImage, question: str, *classes: str) -> Query:
@@ -169,21 +189,33 @@ def about(image: StoredImage, question: str, *classes: str) -> Query:
 
 def test_people_answer_by_the_name_of_a_file(tmp_path: Path) -> None:
     """Names with spaces and of other scripts, composed or not; a column for each question."""
-    names = ["a nurse 1.jpg", unicodedata.normalize("NFC", "Ärztin 東京.jpg"), "médico.png"]
+    names = [
+        "a nurse 1.jpg",
+        unicodedata.normalize("NFC", "Ärztin 東京.jpg"),
+        "médico.png",
+    ]
     images = []
     for number, name in enumerate(names):
         (tmp_path / name).write_bytes(name.encode())
         images.append(stored(tmp_path / name, "a doctor", number))
     rows = ["file;prompt;Gender;skin_tone", f"{names[0]};x;Female;light"]
-    rows += [f"{unicodedata.normalize('NFD', names[1])};x;both;", f"{names[2]};x;male;dark"]
+    rows += [
+        f"{unicodedata.normalize('NFD', names[1])};x;both;",
+        f"{names[2]};x;male;dark",
+    ]
     people = tmp_path / "people.csv"
     people.write_text("\n".join(rows), encoding="utf-8-sig")
     one = judge(f"answers:{people},by=anna")
     gender = ("What is the gender of the person?", "male", "female")
-    given = [found.answer for found in one.answer([about(image, *gender) for image in images])]
+    given = [
+        found.answer
+        for found in one.answer([about(image, *gender) for image in images])
+    ]
     assert given == ["female", "unknown", "male"]
     tone = ("Which skin tone is shown?", "light", "dark")
-    given = [found.answer for found in one.answer([about(image, *tone) for image in images])]
+    given = [
+        found.answer for found in one.answer([about(image, *tone) for image in images])
+    ]
     assert given == ["light", None, "dark"]
     # No word of the heading is in the question, but its classes are in one column.
     (found,) = one.answer([about(images[0], "Who is it?", "male", "female")])
@@ -192,8 +224,10 @@ def test_people_answer_by_the_name_of_a_file(tmp_path: Path) -> None:
     asked = [(image, [(gender[0], gender[1:])]) for image in images]
     assert one.check_images(asked) is None
     line = one.check_images(asked[:1]) or ""
-    assert "2 of 3 rows match no image" in line and f"line 3 names the file '{names[1][0]}" in (
-        unicodedata.normalize("NFC", line)
+    assert (
+        "2 of 3 rows match no image" in line
+        and f"line 3 names the file '{names[1][0]}"
+        in (unicodedata.normalize("NFC", line))
     )
     other = tmp_path / "other.jpg"
     other.write_bytes(b"other")
@@ -204,7 +238,9 @@ def test_people_answer_by_the_name_of_a_file(tmp_path: Path) -> None:
         assert form in str(error.value)
 
 
-def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(tmp_path: Path) -> None:
+def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(
+    tmp_path: Path,
+) -> None:
     path, found = tmp_path / "people.csv", []
     for answer in ("male", "female"):
         path.write_text(f"prompt,answer\na,{answer}\n")
@@ -217,7 +253,10 @@ def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(tmp_path
     ("text", "message"),
     [
         ("prompt,index,anser\n,0,b\n", "a row needs its image"),
-        ("image no,anser\n1,b\n", "no column 'file'.* Its columns are 'image no', 'anser'"),
+        (
+            "image no,anser\n1,b\n",
+            "no column 'file'.* Its columns are 'image no', 'anser'",
+        ),
         ("prompt,index,answer\na,x,b\n", "a row needs"),
     ],
 )
@@ -254,7 +293,9 @@ def sees(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, f"I think it is {reading.top('gender')}."
 
 
-def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_sees_the_image_and_the_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
     asked = [
         query("a photo of a woman", "Which?", "male", "female"),
@@ -264,7 +305,11 @@ def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatc
     with serving(sees) as (url, posted):
         one = judge("openai:eye", base_url=url, api_key_env="MY_KEY", workers="1")
         answers = one.answer(asked)
-    assert [found.answer for found in answers] == ["female", "male", "It shows a flower"]
+    assert [found.answer for found in answers] == [
+        "female",
+        "male",
+        "It shows a flower",
+    ]
     assert answers[0].raw == "I think it is female."
     assert {body["authorization"] for body in posted} == {"Bearer secret"}
     assert {(body["model"], body["temperature"]) for body in posted} == {("eye", 0)}
@@ -276,17 +321,27 @@ def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatc
     [
         ((400, {"error": {"message": "image too\nlarge"}}), "400: image too large"),
         ((200, {"choices": []}), "not a chat completion"),
-        ((200, {"choices": [{"message": {"refusal": "no faces"}}]}), "refused: no faces"),
+        (
+            (200, {"choices": [{"message": {"refusal": "no faces"}}]}),
+            "refused: no faces",
+        ),
     ],
 )
 def test_one_bad_reply_costs_one_answer(said: tuple[int, Any], message: str) -> None:
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
-        return said if read(posted_image(body)).top("gender") == "male" else (200, "female")
+        return (
+            said
+            if read(posted_image(body)).top("gender") == "male"
+            else (200, "female")
+        )
 
     with serving(speak) as (url, _):
         one = judge("openai:eye", base_url=url)
         bad, good = one.answer(
-            [query(f"a photo of a {who}", "Which?", "male", "female") for who in ("man", "woman")]
+            [
+                query(f"a photo of a {who}", "Which?", "male", "female")
+                for who in ("man", "woman")
+            ]
         )
     assert bad.answer is None and message in (bad.reason or "")
     assert good.answer == "female"

@@ -29,4 +29,6 @@ def test_a_proposer_of_transformers(tmp_path: Path) -> None:
     assert proposer.reply(messages) == proposer.reply(messages)
     assert len(proposer.reply(messages)) <= 8
     with pytest.raises(T2IBenchError, match="no chat template"):
-        create_proposer(f"hf:{tiny.llama(tmp_path / 'base', chat=False)}", {}, device="cpu")
+        create_proposer(
+            f"hf:{tiny.llama(tmp_path / 'base', chat=False)}", {}, device="cpu"
+        )

@@ -40,21 +40,36 @@ MISSING = (
         (MISSING, "wrong"),
         (MISSING.replace("MISSING", "MISMATCH"), "wrong"),
         (MISSING.replace("MISSING", "UNEXPECTED"), "recorded"),
-        ("BertModel LOAD REPORT from: x\nbert.position_ids | UNEXPECTED | |\n", "harmless"),
-        ("Some weights of X were not initialized from the model checkpoint at y and are", "wrong"),
+        (
+            "BertModel LOAD REPORT from: x\nbert.position_ids | UNEXPECTED | |\n",
+            "harmless",
+        ),
+        (
+            "Some weights of X were not initialized from the model checkpoint at y and are",
+            "wrong",
+        ),
         (
             "QuickGELU mismatch between final model config (quick_gelu=False) and pretrained tag "
             "'openai' (quick_gelu=True).",
             "wrong",
         ),
         ("Model RN50 initialized partially.", "wrong"),
-        ("BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\n", "recorded"),
+        (
+            "BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\n",
+            "recorded",
+        ),
         (
             "BertModel LOAD REPORT from: x\npooler.dense.bias | MISSING | |\nb | MISSING | |\n",
             "wrong",
         ),
-        ("Keyword arguments {'stepz': 3} are not expected by X and will be ignored.", "recorded"),
-        ("Token indices sequence length is longer than the specified maximum", "recorded"),
+        (
+            "Keyword arguments {'stepz': 3} are not expected by X and will be ignored.",
+            "recorded",
+        ),
+        (
+            "Token indices sequence length is longer than the specified maximum",
+            "recorded",
+        ),
         ("`torch_dtype` is deprecated! Use `dtype` instead!", "harmless"),
         ("`size` is deprecated and has no effect on this processor.", None),
         ("What no rule has foreseen", None),
@@ -96,7 +111,9 @@ def test_what_is_not_known_is_shown_once_with_its_library(
             logging.getLogger("transformers").warning("`x` is deprecated")
     assert shown_messages == [LibraryMessage("diffusers", "my/model", "an odd thing")]
     assert JOURNAL.messages() == shown_messages
-    assert shown_messages[0].line == "diffusers, while my/model was loaded: an odd thing"
+    assert (
+        shown_messages[0].line == "diffusers, while my/model was loaded: an odd thing"
+    )
 
 
 def test_a_library_that_is_imported_meanwhile_is_heard(
@@ -186,5 +203,7 @@ def test_outside_of_a_run_it_is_a_line_on_standard_error() -> None:
         "with collect_messages('m'):\n"
         "    logging.getLogger('peft').warning('an odd thing')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stderr == "t2ibench: peft, while m was loaded: an odd thing\n"

@@ -27,7 +27,9 @@ def sdxl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.sdxl(tmp_path_factory.mktemp("pipelines") / "sdxl")
 
 
-def pixels(folder: Path, args: dict[str, str], requests: list[ImageRequest]) -> list[Any]:
+def pixels(
+    folder: Path, args: dict[str, str], requests: list[ImageRequest]
+) -> list[Any]:
     return draw(made(folder, **{**ARGS, **args}), requests, len(requests))
 
 
@@ -57,7 +59,10 @@ def test_a_second_prompt_goes_with_every_image_of_a_batch(sdxl: Path) -> None:
         ({"load.device_map": "balnced"}, "balanced"),
         ({"load.quantization_config": "[1]"}, "must be a mapping"),
         ({"load.quantization_config": '{"quant_backnd": "x"}'}, "'quant_backnd'"),
-        ({"call.compelx_human_instruction": "x"}, "takes no call.compelx_human_instruction"),
+        (
+            {"call.compelx_human_instruction": "x"},
+            "takes no call.compelx_human_instruction",
+        ),
     ],
 )
 def test_what_cannot_be_loaded_so_is_one_line(
@@ -68,8 +73,12 @@ def test_what_cannot_be_loaded_so_is_one_line(
 
 
 def test_a_back_end_that_is_not_installed_comes_with_its_pip_line(sdxl: Path) -> None:
-    assert importlib.util.find_spec("bitsandbytes") is None, "this test needs it to be absent"
-    config = '{"quant_backend": "bitsandbytes_4bit", "quant_kwargs": {"load_in_4bit": true}}'
+    assert importlib.util.find_spec("bitsandbytes") is None, (
+        "this test needs it to be absent"
+    )
+    config = (
+        '{"quant_backend": "bitsandbytes_4bit", "quant_kwargs": {"load_in_4bit": true}}'
+    )
     with pytest.raises(T2IBenchError, match="pip install bitsandbytes"):
         pixels(sdxl, {"load.quantization_config": config}, REQUESTS[:1])
 
@@ -79,7 +88,9 @@ def test_what_decides_where_weights_are_decides_no_image(sdxl: Path) -> None:
     balanced = made(sdxl, **{**ARGS, "load.device_map": "balanced"})
     guided = made(sdxl, **{**ARGS, "load.enable_pag": "true"})
     assert plain.fingerprint == balanced.fingerprint != guided.fingerprint
-    one, two, _ = (draw(generator, REQUESTS[:1], 1)[0] for generator in (plain, balanced, guided))
+    one, two, _ = (
+        draw(generator, REQUESTS[:1], 1)[0] for generator in (plain, balanced, guided)
+    )
     assert np.array_equal(one, two)
     assert guided.effective_settings()["pipeline"] == "StableDiffusionXLPAGPipeline"
 

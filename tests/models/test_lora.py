@@ -46,7 +46,9 @@ def save(tmp_path: Path) -> Save:
 
     def to_file(tensors: Mapping[str, Any]) -> str:
         path = tmp_path / "lora.safetensors"
-        save_file({key: tensor.clone().contiguous() for key, tensor in tensors.items()}, path)
+        save_file(
+            {key: tensor.clone().contiguous() for key, tensor in tensors.items()}, path
+        )
         return str(path)
 
     return to_file
@@ -138,7 +140,9 @@ def test_a_file_that_fits_in_part_is_refused(
 
     tensors = of_unet(weights)
     further = {"lora_A": torch.ones(2, 32), "lora_B": torch.ones(32, 2)}
-    tensors |= {f"unet.mid_block.nowhere.to_q.{key}.weight": one for key, one in further.items()}
+    tensors |= {
+        f"unet.mid_block.nowhere.to_q.{key}.weight": one for key, one in further.items()
+    }
     said = refusal(folders["sd"], save(tensors))
     assert "of its 25 layers 1 are not in this StableDiffusionPipeline" in said
     assert "unet.mid_block.nowhere.to_q" in said
@@ -156,8 +160,13 @@ def test_a_part_that_a_pipeline_has_no_place_for_is_refused(
 def test_a_file_that_was_never_trained_is_refused(
     folders: dict[str, Path], weights: dict[str, Any], save: Save
 ) -> None:
-    zero = {key: 0 * one if "lora_B" in key else one for key, one in of_unet(weights).items()}
-    assert "changes nothing: all of its 24 layers are zero" in refusal(folders["sd"], save(zero))
+    zero = {
+        key: 0 * one if "lora_B" in key else one
+        for key, one in of_unet(weights).items()
+    }
+    assert "changes nothing: all of its 24 layers are zero" in refusal(
+        folders["sd"], save(zero)
+    )
 
 
 def test_weights_that_diffusers_leaves_out_are_refused(
@@ -167,12 +176,18 @@ def test_weights_that_diffusers_leaves_out_are_refused(
 
     tensors = kohya(weights)
     first = next(iter(tensors)).partition(".")[0]
-    said = refusal(folders["sd"], save({**tensors, f"{first}.dora_scale": torch.ones(32, 1)}))
+    said = refusal(
+        folders["sd"], save({**tensors, f"{first}.dora_scale": torch.ones(32, 1)})
+    )
     assert "is a DoRA" in said
 
 
-def test_a_pointer_in_place_of_a_file_is_named(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_pointer_in_place_of_a_file_is_named(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
     file = tmp_path / "lora.safetensors"
-    file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
+    file.write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
+    )
     said = refusal(folders["sd"], str(file))
     assert "lora.safetensors is a Git LFS pointer" in said and "git lfs pull" in said

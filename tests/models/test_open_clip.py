@@ -44,10 +44,14 @@ def without_weights(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("TimmModel", "HFTextEncoder"):
         monkeypatch.setattr(f"open_clip.model.{name}", Tower)
         monkeypatch.setattr(f"open_clip.coca_model.{name}", Tower, raising=False)
-    monkeypatch.setattr(open_clip.factory, "download_pretrained", lambda *_, **__: "weights")
+    monkeypatch.setattr(
+        open_clip.factory, "download_pretrained", lambda *_, **__: "weights"
+    )
     monkeypatch.setattr(open_clip.factory, "load_checkpoint", mock.Mock())
     monkeypatch.setattr(open_clip, "get_tokenizer", mock.Mock())
-    monkeypatch.setattr("t2ibench.models.encoders.open_clip.is_downloaded", lambda *_: True)
+    monkeypatch.setattr(
+        "t2ibench.models.encoders.open_clip.is_downloaded", lambda *_: True
+    )
     monkeypatch.setattr("torch.nn.Module.to", lambda module, *_, **__: module)
     with torch.device("meta"):
         yield
@@ -102,7 +106,9 @@ def test_every_tag_runs_as_it_was_trained() -> None:
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_plain_and_quickgelu_names_of_a_tag_are_one_network_and_so_are_their_twins() -> None:
+def test_plain_and_quickgelu_names_of_a_tag_are_one_network_and_so_are_their_twins() -> (
+    None
+):
     for tag, activation in (("openai", "QuickGELU"), ("laion2b_s34b_b79k", "GELU")):
         encoder = create_encoder(f"open_clip:ViT-B-32/{tag}", device="cpu")
         assert activations(encoder.towers()) == {activation}
@@ -115,19 +121,26 @@ def test_plain_and_quickgelu_names_of_a_tag_are_one_network_and_so_are_their_twi
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_the_default_encoder_has_another_fingerprint_than_the_network_nobody_trained() -> None:
+def test_the_default_encoder_has_another_fingerprint_than_the_network_nobody_trained() -> (
+    None
+):
     from t2ibench.models.fingerprint import fingerprint
 
     encoder = create_encoder(DEFAULT_ENCODER, device="cpu")
     assert activations(encoder.towers()) == {"QuickGELU"}
     before = fingerprint(
-        adapter="open_clip 1", architecture="ViT-L-14", weights="openai", dtype="torch.float32"
+        adapter="open_clip 1",
+        architecture="ViT-L-14",
+        weights="openai",
+        dtype="torch.float32",
     )
     assert encoder.fingerprint != before
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_a_library_that_builds_another_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_builds_another_network_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import open_clip
 
     create = open_clip.create_model_and_transforms
@@ -138,7 +151,10 @@ def test_a_library_that_builds_another_network_is_refused(monkeypatch: pytest.Mo
     def silent(*args: Any, **options: Any) -> Any:
         return create(*args, quick_gelu=False, **options)
 
-    for other, message in ((forgetful, "QuickGELU mismatch"), (silent, "trained with QuickGELU")):
+    for other, message in (
+        (forgetful, "QuickGELU mismatch"),
+        (silent, "trained with QuickGELU"),
+    ):
         monkeypatch.setattr(open_clip, "create_model_and_transforms", other)
         with pytest.raises(T2IBenchError, match=message) as caught:
             create_encoder("open_clip:ViT-B-32/openai", device="cpu")
@@ -153,12 +169,17 @@ def weights(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_a_file_of_an_architecture_trained_in_several_ways_needs_a_tag(weights: Path) -> None:
+def test_a_file_of_an_architecture_trained_in_several_ways_needs_a_tag(
+    weights: Path,
+) -> None:
     import open_clip
 
     with pytest.raises(T2IBenchError) as caught:
         create_encoder(f"open_clip:ViT-L-14/{weights}", device="cpu")
-    assert "trained in 3 ways that differ in activation and mean and std" in caught.value.message
+    assert (
+        "trained in 3 ways that differ in activation and mean and std"
+        in caught.value.message
+    )
     assert "#openai (QuickGELU, 0.481" in str(caught.value.hint)
     for tag, activation in (("openai", "QuickGELU"), ("laion2b_s32b_b82k", "GELU")):
         encoder = create_encoder(f"open_clip:ViT-L-14/{weights}#{tag}", device="cpu")
@@ -199,4 +220,6 @@ def test_the_configuration_beside_a_file_says_how_it_was_trained(weights: Path) 
 
 def test_a_tag_that_says_nothing_leaves_it_to_its_architecture() -> None:
     assert training_of_tag("roberta-ViT-B-32", "laion2b_s12b_b32k").quick_gelu
-    assert not training_of_tag("xlm-roberta-base-ViT-B-32", "laion5b_s13b_b90k").quick_gelu
+    assert not training_of_tag(
+        "xlm-roberta-base-ViT-B-32", "laion5b_s13b_b90k"
+    ).quick_gelu

@@ -78,11 +78,15 @@ def asked(
     pixels = images(1, 8)[0]
     counts: dict[str, Counter[str]] = {name: Counter() for name in PROMPTS}
     for image in stored:
-        query = Query(pixels, image.prompt, image.index, image.sha256, question, classes)
+        query = Query(
+            pixels, image.prompt, image.index, image.sha256, question, classes
+        )
         (answer,) = judge.answer([query])
         if answer.answer is not None:
             counts[image.prompt.split()[-1]][answer.answer] += 1
-    return {name: dict(sorted(count.items())) for name, count in counts.items()}, line or ""
+    return {
+        name: dict(sorted(count.items())) for name, count in counts.items()
+    }, line or ""
 
 
 def excel(folder: Path) -> str:
@@ -100,7 +104,9 @@ def excel(folder: Path) -> str:
 
 
 def excel_csv(folder: Path) -> str:
-    lines = ["sep=;", "Datei;Gender;;;"] + [f"{name};{truth};;;" for name, truth in TRUTH.items()]
+    lines = ["sep=;", "Datei;Gender;;;"] + [
+        f"{name};{truth};;;" for name, truth in TRUTH.items()
+    ]
     (folder / "a.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
     return "a.csv"
 
@@ -117,7 +123,11 @@ def google_forms(folder: Path) -> str:
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     writer.writerow(
-        ["Timestamp", "Which picture?\n(file name)", "What is the gender\nof the person?"]
+        [
+            "Timestamp",
+            "Which picture?\n(file name)",
+            "What is the gender\nof the person?",
+        ]
     )
     for name, truth in TRUTH.items():
         writer.writerow(["2026/05/01 10:11:12 AM GMT+2", name, WORDS[truth]])
@@ -134,10 +144,23 @@ def google_sheets(folder: Path) -> str:
 
 
 def label_studio_csv(folder: Path) -> str:
-    rows = [["annotation_id", "annotator", "created_at", "gender", "id", "image", "lead_time"]]
+    rows = [
+        [
+            "annotation_id",
+            "annotator",
+            "created_at",
+            "gender",
+            "id",
+            "image",
+            "lead_time",
+        ]
+    ]
     for number, (name, truth) in enumerate(TRUTH.items()):
         image = f"/data/upload/1/0a1b2c3d-{name}"
-        rows += [[number, who, f"2026-05-0{who}", truth, number, image, who] for who in (1, 2)]
+        rows += [
+            [number, who, f"2026-05-0{who}", truth, number, image, who]
+            for who in (1, 2)
+        ]
     with (folder / "project-1.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     return "project-1.csv"
@@ -146,7 +169,11 @@ def label_studio_csv(folder: Path) -> str:
 def label_studio_json(folder: Path) -> str:
     tasks = []
     for number, (name, truth) in enumerate(TRUTH.items()):
-        choice = {"from_name": "gender", "type": "choices", "value": {"choices": [truth]}}
+        choice = {
+            "from_name": "gender",
+            "type": "choices",
+            "value": {"choices": [truth]},
+        }
         annotation = {"completed_by": 1, "result": [choice], "lead_time": 3.5}
         data = {"image": f"/data/local-files/?d=exports/{name}"}
         tasks.append({"id": number, "data": data, "annotations": [annotation]})
@@ -156,7 +183,8 @@ def label_studio_json(folder: Path) -> str:
 
 def label_studio_json_min(folder: Path) -> str:
     rows = [
-        {"image": name, "id": 3, "gender": {"choices": [truth]}} for name, truth in TRUTH.items()
+        {"image": name, "id": 3, "gender": {"choices": [truth]}}
+        for name, truth in TRUTH.items()
     ]
     (folder / "min.json").write_text(json.dumps(rows, indent=1))
     return "min.json"
@@ -167,8 +195,12 @@ def qualtrics(folder: Path) -> str:
         writer = csv.writer(file)
         writer.writerow(["StartDate", "image", "gender"])
         writer.writerow(["Start Date", "image", "What is the gender of the person?"])
-        writer.writerow([json.dumps({"ImportId": name}) for name in ("startDate", "image", "QID1")])
-        writer.writerows(["2026-05-01 10:00", name, truth] for name, truth in TRUTH.items())
+        writer.writerow(
+            [json.dumps({"ImportId": name}) for name in ("startDate", "image", "QID1")]
+        )
+        writer.writerows(
+            ["2026-05-01 10:00", name, truth] for name, truth in TRUTH.items()
+        )
     return "q.csv"
 
 
@@ -190,7 +222,10 @@ def pandas_json(folder: Path) -> str:
 
 def r_csv2(folder: Path) -> str:
     lines = ['"";"file";"gender";"age"']
-    lines += [f'"{n}";"{name}";"{truth}";31,5' for n, (name, truth) in enumerate(TRUTH.items(), 1)]
+    lines += [
+        f'"{n}";"{name}";"{truth}";31,5'
+        for n, (name, truth) in enumerate(TRUTH.items(), 1)
+    ]
     (folder / "r.csv").write_bytes("\n".join(lines).encode("latin-1"))
     return "r.csv"
 
@@ -199,7 +234,8 @@ def libre_office(folder: Path) -> str:
     """Another folder of another machine, spaces around cells, old line ends."""
     lines = ["'File name' , \"Gender\""]
     lines += [
-        f'C:\\Users\\Ä\\my images\\{name.upper()}, "{truth}" ' for name, truth in TRUTH.items()
+        f'C:\\Users\\Ä\\my images\\{name.upper()}, "{truth}" '
+        for name, truth in TRUTH.items()
     ]
     (folder / "lo.csv").write_bytes("\r".join(lines).encode())
     return "lo.csv"
@@ -208,14 +244,31 @@ def libre_office(folder: Path) -> str:
 def faces(folder: Path) -> str:
     """DeepFace's words, and the columns that it writes beside them."""
     lines = ["img_path,region,dominant_gender,age"]
-    lines += [f"{name},\"{{'x': 1, 'y': 2}}\",{WORDS[truth]},31" for name, truth in TRUTH.items()]
+    lines += [
+        f"{name},\"{{'x': 1, 'y': 2}}\",{WORDS[truth]},31"
+        for name, truth in TRUTH.items()
+    ]
     (folder / "deepface.csv").write_text("\n".join(lines))
     return "deepface.csv"
 
 
 NEWCOMERS = [
-    *(excel, excel_csv, excel_unicode_text, google_forms, google_sheets, label_studio_csv),
-    *(label_studio_json, label_studio_json_min, qualtrics, pandas_csv, pandas_json, r_csv2),
+    *(
+        excel,
+        excel_csv,
+        excel_unicode_text,
+        google_forms,
+        google_sheets,
+        label_studio_csv,
+    ),
+    *(
+        label_studio_json,
+        label_studio_json_min,
+        qualtrics,
+        pandas_csv,
+        pandas_json,
+        r_csv2,
+    ),
     *(libre_office, faces),
 ]
 
@@ -223,7 +276,11 @@ NEWCOMERS = [
 @pytest.mark.parametrize("program", NEWCOMERS)
 def test_what_programs_export_is_read(folder: Path, program: Any) -> None:
     name = program(folder)
-    args = {"columns": "image=Which picture? (file name)"} if program is google_forms else {}
+    args = (
+        {"columns": "image=Which picture? (file name)"}
+        if program is google_forms
+        else {}
+    )
     assert asked(folder, f"{folder / name},by=anna", **args)[0] == RIGHT
 
 
@@ -246,8 +303,13 @@ def error_of(folder: Path, answers: str, **args: Any) -> str:
 def test_words_that_fit_no_class_are_listed_with_their_counts(folder: Path) -> None:
     finnish = {"female": "Nainen", "male": "Mies"}
     error = error_of(folder, written(folder, "file,gender", *rows_with(finnish)))
-    assert "people.csv:1: 8 answers of 'gender' are none of the classes (female, male)" in error
-    assert "'Nainen' 4, 'Mies' 4" in error and "Its columns are 'file', 'gender'." in error
+    assert (
+        "people.csv:1: 8 answers of 'gender' are none of the classes (female, male)"
+        in error
+    )
+    assert (
+        "'Nainen' 4, 'Mies' 4" in error and "Its columns are 'file', 'gender'." in error
+    )
     # A heading that no word of the question fits: the values are shown.
     error = error_of(folder, written(folder, "file,Sukupuoli", *rows_with(finnish)))
     assert f"no column answers '{QUESTION}' (female, male)" in error
@@ -298,11 +360,19 @@ def test_two_columns_that_may_answer_are_named(folder: Path) -> None:
     rows[0] = "nurse_0.png,female,male"
     answers = written(folder, "file,gender,person", *rows)
     error = error_of(folder, answers)
-    assert "may be answered by 'gender' or 'person'" in error and "--columns WORD=NAME" in error
+    assert (
+        "may be answered by 'gender' or 'person'" in error
+        and "--columns WORD=NAME" in error
+    )
     assert asked(folder, answers, columns="gender=gender")[0] == RIGHT
-    assert asked(folder, answers, columns="gender=person")[0]["nurse"] == {"female": 2, "male": 2}
+    assert asked(folder, answers, columns="gender=person")[0]["nurse"] == {
+        "female": 2,
+        "male": 2,
+    }
     # A column without a class is none that may answer, and a longer heading fits better.
-    answers = written(folder, "file,person,gender", *(f"{n},yes,{t}" for n, t in TRUTH.items()))
+    answers = written(
+        folder, "file,person,gender", *(f"{n},yes,{t}" for n, t in TRUTH.items())
+    )
     assert asked(folder, answers)[0] == RIGHT
     rows = [f"{name},{truth},male" for name, truth in TRUTH.items()]
     answers = written(folder, "file,gender of the person,gender", *rows)
@@ -310,15 +380,24 @@ def test_two_columns_that_may_answer_are_named(folder: Path) -> None:
 
 
 def test_only_columns_that_are_used_contradict(folder: Path) -> None:
-    rows = [f"{name},{truth},{number}" for number, (name, truth) in enumerate(TRUTH.items())]
+    rows = [
+        f"{name},{truth},{number}" for number, (name, truth) in enumerate(TRUTH.items())
+    ]
     twice = [*rows, *(f"{row[:-1]}9" for row in rows)]
     assert asked(folder, written(folder, "file,gender,lead_time", *twice))[0] == RIGHT
-    error = error_of(folder, written(folder, "file,gender,rater", *rows, "nurse_0.png,male,2"))
-    assert ":10: 'gender' is answered differently: 'male' here, 'female' in line 2" in error
+    error = error_of(
+        folder, written(folder, "file,gender,rater", *rows, "nurse_0.png,male,2")
+    )
+    assert (
+        ":10: 'gender' is answered differently: 'male' here, 'female' in line 2"
+        in error
+    )
     assert "'rater' says who answered; make each person a judge" in error
     # The same class by two words is no contradiction.
     again = [f"{name},{WORDS[truth]},7" for name, truth in TRUTH.items()]
-    assert asked(folder, written(folder, "file,gender,rater", *rows, *again))[0] == RIGHT
+    assert (
+        asked(folder, written(folder, "file,gender,rater", *rows, *again))[0] == RIGHT
+    )
 
 
 def test_a_question_is_named_by_a_word_of_it(folder: Path) -> None:
@@ -340,21 +419,37 @@ def test_a_question_is_named_by_a_word_of_it(folder: Path) -> None:
     assert asked(folder, answers, columns="gender=Geschlecht")[0] == RIGHT
 
 
-def test_answers_without_a_question_are_about_that_whose_classes_they_name(folder: Path) -> None:
-    answers = written(folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items()))
+def test_answers_without_a_question_are_about_that_whose_classes_they_name(
+    folder: Path,
+) -> None:
+    answers = written(
+        folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items())
+    )
     assert asked(folder, answers)[0] == RIGHT
     (judge,) = create_judges([f"answers:{answers}"], {})
-    questions = [(QUESTION, CLASSES), ("What is the race of the person?", ("black", "white"))]
+    questions = [
+        (QUESTION, CLASSES),
+        ("What is the race of the person?", ("black", "white")),
+    ]
     stored = images_of(folder)
     assert judge.check_images([(image, questions) for image in stored]) is None  # type: ignore[attr-defined]
     pixels = images(1, 8)[0]
-    race = [Query(pixels, one.prompt, one.index, one.sha256, *questions[1]) for one in stored]
-    assert {answer.answer for answer in judge.answer(race)} == {None}  # no answer, not 'unknown'
+    race = [
+        Query(pixels, one.prompt, one.index, one.sha256, *questions[1])
+        for one in stored
+    ]
+    # no answer, not 'unknown'
+    assert {answer.answer for answer in judge.answer(race)} == {None}
     nobody = written(folder, "file,answer", *(f"{name},unknown" for name in TRUTH))
     assert asked(folder, nobody)[0] == {"nurse": {"unknown": 4}, "chef": {"unknown": 4}}
-    answers = written(folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items()))
+    answers = written(
+        folder, "file,answer", *(f"{name},{truth}" for name, truth in TRUTH.items())
+    )
     error = error_of(folder, answers, question=questions[1][0], classes=questions[1][1])
-    assert "8 answers of 'What is the race of the person?' are none of the classes" in error
+    assert (
+        "8 answers of 'What is the race of the person?' are none of the classes"
+        in error
+    )
 
 
 def test_two_people_of_one_table_are_two_judges(folder: Path) -> None:
@@ -378,14 +473,18 @@ def test_a_column_of_labellers_that_cannot_be_read_hinders_nobody(folder: Path) 
     rows = [f"{name},{truth},a,b" for name, truth in TRUTH.items()]
     assert asked(folder, written(folder, "file,gender,rater,rater", *rows))[0] == RIGHT
     records = [
-        {"file": name, "gender": truth, "completed_by": {"id": 1}} for name, truth in TRUTH.items()
+        {"file": name, "gender": truth, "completed_by": {"id": 1}}
+        for name, truth in TRUTH.items()
     ]
     (folder / "people.json").write_text(json.dumps(records))
     answers = f"{folder / 'people.json'},by=anna"
     assert asked(folder, answers)[0] == RIGHT
-    records[1]["gender"] = ["female", "male"]  # what a question uses has to be one answer
+    # what a question uses has to be one answer
+    records[1]["gender"] = ["female", "male"]
     (folder / "people.json").write_text(json.dumps(records))
-    assert "people.json:1: '['female', 'male']' is not text." in error_of(folder, answers)
+    assert "people.json:1: '['female', 'male']' is not text." in error_of(
+        folder, answers
+    )
 
 
 @pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
@@ -415,14 +514,21 @@ def test_a_table_beside_the_folder_of_images(folder: Path) -> None:
     (folder.parent / "elsewhere").mkdir()
     far = beside.rename(folder.parent / "elsewhere" / "people.csv")
     error = error_of(folder, f"{far},by=anna")
-    assert f"no file that a row names is in '{far.parent.resolve()}' or a folder in it" in error
+    assert (
+        f"no file that a row names is in '{far.parent.resolve()}' or a folder in it"
+        in error
+    )
     assert "put the table beside the images" in error
 
 
 def test_the_index_and_its_refusal(folder: Path) -> None:
-    rows = [f"{PROMPTS[name[:-6]]};{name[-5]},0;{truth}" for name, truth in TRUTH.items()]
+    rows = [
+        f"{PROMPTS[name[:-6]]};{name[-5]},0;{truth}" for name, truth in TRUTH.items()
+    ]
     assert asked(folder, written(folder, "Prompt;Index;Gender", *rows))[0] == RIGHT
-    error = error_of(folder, written(folder, "prompt,index,gender", "A photo of a chef,1.5,male"))
+    error = error_of(
+        folder, written(folder, "prompt,index,gender", "A photo of a chef,1.5,male")
+    )
     assert ":2: a row needs its image, but the index '1.5' is no whole number" in error
 
 
@@ -437,12 +543,18 @@ def test_a_sheet_of_a_workbook_and_one_that_is_filled_in_part(folder: Path) -> N
     counts, _ = asked(folder, f"{folder / 'a.xlsx'},sheet=Runde 2, Anna,by=anna")
     assert counts == {"nurse": RIGHT["nurse"], "chef": {}}
     error = error_of(folder, f"{folder / 'a.xlsx'},by=anna")
-    assert "Its columns are 'Anleitung'." in error and "there are also 'Runde 2, Anna'" in error
+    assert (
+        "Its columns are 'Anleitung'." in error
+        and "there are also 'Runde 2, Anna'" in error
+    )
 
 
 def test_the_columns_of_a_file_without_images_are_listed(folder: Path) -> None:
     error = error_of(folder, written(folder, "Nummer;Geschlecht", "1;Frau"))
-    assert "people.csv:1: no column 'file'. Its columns are 'Nummer', 'Geschlecht'." in error
+    assert (
+        "people.csv:1: no column 'file'. Its columns are 'Nummer', 'Geschlecht'."
+        in error
+    )
     assert "--columns image=NAME" in error
 
 
@@ -466,37 +578,60 @@ def test_the_columns_of_a_file_without_images_are_listed(folder: Path) -> None:
         ("", ("female", "male"), None),
     ],
 )
-def test_words_for_classes(text: str, classes: tuple[str, ...], name: str | None) -> None:
+def test_words_for_classes(
+    text: str, classes: tuple[str, ...], name: str | None
+) -> None:
     assert class_named(text, classes) == name
 
 
 def test_one_word_is_never_guessed_between_two_classes() -> None:
     for word in ("man", "male", "m", "boy", "yes", "true", "child"):
-        for classes in (("man", "male"), ("Man", "man "), ("yes", "true"), ("kid", "child")):
+        for classes in (
+            ("man", "male"),
+            ("Man", "man "),
+            ("yes", "true"),
+            ("kid", "child"),
+        ):
             named = class_named(word, classes)
             assert named is None or word == named.casefold()
 
 
 def test_indexes_that_begin_at_one_are_refused(folder: Path) -> None:
-    rows = [f"{PROMPTS[name[:-6]]},{int(name[-5]) + 1},{t}" for name, t in TRUTH.items()]
+    rows = [
+        f"{PROMPTS[name[:-6]]},{int(name[-5]) + 1},{t}" for name, t in TRUTH.items()
+    ]
     error = error_of(folder, written(folder, "prompt,index,gender", *rows))
     assert "its indexes are 1 to 4, but the first image of a prompt is 0" in error
     assert "Count from 0" in error
 
 
 def test_addresses_and_headings_of_a_platform_for_crowds(folder: Path) -> None:
-    rows = [f"https://x.org/my%20images/{name}?v=1,{truth}" for name, truth in TRUTH.items()]
+    rows = [
+        f"https://x.org/my%20images/{name}?v=1,{truth}" for name, truth in TRUTH.items()
+    ]
     answers = written(folder, "Input.image_url,Answer.gender", *rows)
     assert asked(folder, answers)[0] == RIGHT
 
 
 def test_a_title_above_the_headings_is_left_out_and_said(folder: Path) -> None:
     book = Workbook()
-    for row in (["Umfrage Mai 2026"], [], ["Stand: Juni"], ["Datei", "Gender"], *TRUTH.items()):
+    for row in (
+        ["Umfrage Mai 2026"],
+        [],
+        ["Stand: Juni"],
+        ["Datei", "Gender"],
+        *TRUTH.items(),
+    ):
         book.active.append(row)
     book.save(folder / "a.xlsx")
     counts, line = asked(folder, f"{folder / 'a.xlsx'},by=anna")
     assert counts == RIGHT
-    assert "above its headings stands 'Umfrage Mai 2026'; 'Stand: Juni', which is left out" in line
+    assert (
+        "above its headings stands 'Umfrage Mai 2026'; 'Stand: Juni', which is left out"
+        in line
+    )
     rows = [";".join(row) for row in TRUTH.items()]
-    assert asked(folder, written(folder, "Umfrage;", ";", "Datei;Gender", *rows))[0] == RIGHT
+    assert (
+        asked(folder, written(folder, "Umfrage;", ";", "Datei;Gender", *rows))[0]
+        == RIGHT
+    )

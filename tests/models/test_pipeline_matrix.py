@@ -19,7 +19,9 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Row]:
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_an_image_follows_its_prompt_and_its_seed_alone(name: str, rows: Mapping[str, Row]) -> None:
+def test_an_image_follows_its_prompt_and_its_seed_alone(
+    name: str, rows: Mapping[str, Row]
+) -> None:
     row = rows[name]
     assert row.pipeline == name
     assert row.seeds and row.prompts and row.alike
@@ -33,9 +35,15 @@ def test_several_prompts_share_a_batch_only_where_that_changes_nothing(
     assert (row.batch == "several prompts") == (row.one_length and row.mixes)
 
 
-def test_a_batch_of_mixed_lengths_does_change_some_images(rows: Mapping[str, Row]) -> None:
+def test_a_batch_of_mixed_lengths_does_change_some_images(
+    rows: Mapping[str, Row],
+) -> None:
     """Else the tests above could not tell a mistake."""
-    changed = {name for name, row in rows.items() if not row.mixes and row.batch == "one prompt"}
+    changed = {
+        name
+        for name, row in rows.items()
+        if not row.mixes and row.batch == "one prompt"
+    }
     assert {"CogView4Pipeline", "Kandinsky5T2IPipeline"} <= changed
 
 
@@ -59,7 +67,9 @@ def test_the_docs_are_current(rows: Mapping[str, Row]) -> None:
     made = matrix.page(list(rows.values()), diffusers.__version__, matrix.untried())
     if f"diffusers {diffusers.__version__}," in said:
         assert said == made, "python tools/write_pipeline_matrix.py writes it"
-    assert _table(said) == _table(made), "python tools/write_pipeline_matrix.py writes it"
+    assert _table(said) == _table(made), (
+        "python tools/write_pipeline_matrix.py writes it"
+    )
 
 
 def _table(text: str) -> list[str]:

@@ -72,7 +72,9 @@ def test_a_hub_id_whose_first_part_is_here_can_be_said(
 ) -> None:
     with pytest.raises(T2IBenchError, match="is diffusers:pipes/other"):
         create_generator("pipes/other")
-    monkeypatch.setattr("t2ibench.models.generators.diffusers.hub_revision", lambda *_: "0123abc")
+    monkeypatch.setattr(
+        "t2ibench.models.generators.diffusers.hub_revision", lambda *_: "0123abc"
+    )
     assert create_generator("diffusers:pipes/other").revision == "0123abc"
     assert create_generator("org/name").revision == "0123abc"
     assert "diffusers" in libraries_of("org/name")
@@ -80,14 +82,23 @@ def test_a_hub_id_whose_first_part_is_here_can_be_said(
 
 @pytest.mark.parametrize(
     "lora",
-    ["pipes/nothing", "nothing", "./nothing", "org/name/x", "x.safetensors", "o/x.safetensors"],
+    [
+        "pipes/nothing",
+        "nothing",
+        "./nothing",
+        "org/name/x",
+        "x.safetensors",
+        "o/x.safetensors",
+    ],
 )
 def test_a_misspelt_lora_is_not_asked_of_the_hub(lora: str, here: Path) -> None:
     with pytest.raises(T2IBenchError, match=r"lora=.*: no such file or folder"):
         create_generator("sdxl", {"lora": lora, "revision": "x"})
 
 
-@pytest.mark.parametrize("device", ["cdua", "cuda:", "cuda:x", "cuda:²", "gpu", "cuda:99999", ""])
+@pytest.mark.parametrize(
+    "device", ["cdua", "cuda:", "cuda:x", "cuda:²", "gpu", "cuda:99999", ""]
+)
 def test_a_device_is_checked_for_models_that_need_none(device: str, here: Path) -> None:
     Path("v.txt").write_text("rose 1 0 0\n")
     for make in (
@@ -125,21 +136,37 @@ def test_why_a_local_pipeline_does_not_load(tmp_path: Path) -> None:
     assert "not safetensors" in told(rename)
     empty = told(lambda folder: (folder / "model_index.json").write_text("{}"))
     assert "login" not in empty and "save_pretrained" in empty
-    nested = told(lambda folder: (folder / "model_index.json").write_text("[" * 100_000))
+    nested = told(
+        lambda folder: (folder / "model_index.json").write_text("[" * 100_000)
+    )
     assert "could not load" in nested
 
 
 @pytest.mark.parametrize(
     ("error", "ends"),
     [
-        (ValueError("pass trust_remote_code=True"), "code that comes with a model is run here."),
         (
-            ImportError("T5Tokenizer requires the SentencePiece library but it was not found"),
+            ValueError("pass trust_remote_code=True"),
+            "code that comes with a model is run here.",
+        ),
+        (
+            ImportError(
+                "T5Tokenizer requires the SentencePiece library but it was not found"
+            ),
             "pip install SentencePiece",
         ),
-        (ImportError("needs `pip install -U bitsandbytes>=0.46.1`"), "pip install bitsandbytes"),
-        (ModuleNotFoundError("No module named 'sentencepiece'"), "pip install sentencepiece"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: 20 GB"), "in --model-args."),
+        (
+            ImportError("needs `pip install -U bitsandbytes>=0.46.1`"),
+            "pip install bitsandbytes",
+        ),
+        (
+            ModuleNotFoundError("No module named 'sentencepiece'"),
+            "pip install sentencepiece",
+        ),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: 20 GB"),
+            "in --model-args.",
+        ),
         (ValueError("odd"), "None"),
     ],
 )

@@ -21,7 +21,9 @@ SOURCE = ROOT / "examples" / "plugin"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for PYTHONPATH with the package and the metadata that its pyproject.toml gives."""
-    project = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     site = tmp_path_factory.mktemp("site")
     (site / "t2ibench_example").symlink_to(SOURCE / "t2ibench_example")
     info = site / f"t2ibench_example-{project['version']}.dist-info"
@@ -31,7 +33,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     lines = []
     for group, points in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items()), ""]
+        lines += [
+            f"[{group}]",
+            *(f"{name} = {value}" for name, value in points.items()),
+            "",
+        ]
     (info / "entry_points.txt").write_text("\n".join(lines))
     return site
 
@@ -50,21 +56,34 @@ def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.nightly  # three processes; .ci/run installs and uses the plug-in
-def test_results_of_a_method_that_is_not_installed_say_so(site: Path, tmp_path: Path) -> None:
+def test_results_of_a_method_that_is_not_installed_say_so(
+    site: Path, tmp_path: Path
+) -> None:
     tasks = str(SOURCE / "t2ibench_example" / "tasks")
     words = ("--model", "grey", "--include-path", tasks, "--permutations", "200")
-    words += ("--bootstrap", "100", "--tasks", "tone_day_night", "--images-per-prompt", "2")
+    words += (
+        "--bootstrap",
+        "100",
+        "--tasks",
+        "tone_day_night",
+        "--images-per-prompt",
+        "2",
+    )
     assert command(site, tmp_path, *words)[0] == 0
     empty = tmp_path / "no-plugin"
     empty.mkdir()
     # A report shows what results.json holds; scoring needs the method.
     assert command(empty, tmp_path, "report", "runs/grey")[0] == 0
-    assert "tone_day_night" in (tmp_path / "runs" / "grey" / "report.html").read_text("utf-8")
+    assert "tone_day_night" in (tmp_path / "runs" / "grey" / "report.html").read_text(
+        "utf-8"
+    )
     status, _, errors = command(empty, tmp_path, "score", "runs/grey")
     assert status == 1 and "'tone'" in errors and "Traceback" not in errors, errors
 
 
-def test_its_method_keeps_the_contract(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_method_keeps_the_contract(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from t2ibench.methods.core.contract import check_method
     from t2ibench.registry import load_target
     from t2ibench.settings import Settings
@@ -74,4 +93,6 @@ def test_its_method_keeps_the_contract(site: Path, monkeypatch: pytest.MonkeyPat
     method = load_target("t2ibench_example.method:METHOD")
     document = read_yaml(SOURCE / "t2ibench_example" / "tasks" / "tone_day_night.yaml")
     settings = Settings(images_per_prompt=4, n_permutations=100, n_bootstrap=50)
-    assert check_method(method, method.Task.model_validate(document.data), settings) == []
+    assert (
+        check_method(method, method.Task.model_validate(document.data), settings) == []
+    )

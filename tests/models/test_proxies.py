@@ -42,7 +42,9 @@ def test_this_machine_is_asked_without_a_proxy(
     with serving(lambda _: (200, "yes")) as (url, _):
         assert chat_server(url.replace("127.0.0.1", host)).chat(MESSAGES) == "yes"
     with speaking(lambda *_: one()) as (url, _):
-        (image,) = served(url.replace("127.0.0.1", host)).generate(requests(["a rose"], 1))
+        (image,) = served(url.replace("127.0.0.1", host)).generate(
+            requests(["a rose"], 1)
+        )
         assert image.status == "ok"
     assert not excluded or excluded in os.environ["NO_PROXY"]
 
@@ -68,9 +70,14 @@ def test_a_proxy_that_fails_is_named_without_its_password(
     assert "secret" not in line and "user" not in line
 
 
-def test_what_is_excluded_is_asked_through_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_excluded_is_asked_through_no_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    assert proxy_of("https://api.example.com/v1") == ("HTTPS_PROXY", "http://proxy:3128")
+    assert proxy_of("https://api.example.com/v1") == (
+        "HTTPS_PROXY",
+        "http://proxy:3128",
+    )
     assert proxy_of("http://api.example.com/v1") is None
     monkeypatch.setenv("NO_PROXY", "example.com")
     assert proxy_of("https://api.example.com/v1") is None
@@ -80,7 +87,12 @@ def test_what_is_excluded_is_asked_through_no_proxy(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("host", "loopback"),
-    [("127.8.0.1", True), ("0.0.0.0", True), ("a.localhost", True), ("localhost.example", False)],
+    [
+        ("127.8.0.1", True),
+        ("0.0.0.0", True),
+        ("a.localhost", True),
+        ("localhost.example", False),
+    ],
 )
 def test_addresses_of_this_machine(host: str, loopback: bool) -> None:
     assert is_loopback(host) == loopback

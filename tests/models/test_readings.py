@@ -26,7 +26,10 @@ LONGER = " ".join([SENTENCE] * 100)
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("pipelines")
-    folders = {name: tiny.PIPELINES[name](root / name) for name in ("sd", "sdxl", "sd3", "flux")}
+    folders = {
+        name: tiny.PIPELINES[name](root / name)
+        for name in ("sd", "sdxl", "sd3", "flux")
+    }
     kandinsky = parts.saved("Kandinsky5T2IPipeline", root / "kandinsky")
     return {**folders, "kandinsky": kandinsky}
 
@@ -69,7 +72,9 @@ def test_every_tower_has_a_length_of_its_own(folders: dict[str, Path]) -> None:
 
 def test_settings_decide_the_length(folders: dict[str, Path]) -> None:
     towers = read(made(folders["flux"], **{"call.max_sequence_length": "64"}), LONG)
-    assert towers["T5"].limit == 64 and 0 < len(towers["T5"].unread) < len(towers["CLIP"].unread)
+    assert towers["T5"].limit == 64 and 0 < len(towers["T5"].unread) < len(
+        towers["CLIP"].unread
+    )
     # A second prompt goes to T5, so nothing is known of what T5 reads of the first.
     towers = read(made(folders["flux"], **{"call.prompt_2": "a rose"}), LONG)
     assert list(towers) == ["CLIP"]
@@ -80,7 +85,9 @@ def test_a_negative_prompt_is_none_of_the_images(folders: dict[str, Path]) -> No
     assert read(generator, SENTENCE) == {}
 
 
-def test_a_text_that_a_pipeline_cuts_before_its_tokenizer(folders: dict[str, Path]) -> None:
+def test_a_text_that_a_pipeline_cuts_before_its_tokenizer(
+    folders: dict[str, Path],
+) -> None:
     towers = read(made(folders["kandinsky"]), LONGER)
     assert towers["Qwen"].unread and LONGER.endswith(towers["Qwen"].unread)
 
@@ -94,7 +101,9 @@ def test_prompts_of_one_batch_are_told_apart(folders: dict[str, Path]) -> None:
     assert unread[LONG + " clerk"][0].unread.endswith("clerk")
 
 
-def test_noting_changes_no_image(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noting_changes_no_image(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     noted = draw(made(folders["sd3"]), [ImageRequest(LONG, 0, 1)], 1)[0]
     monkeypatch.setattr("t2ibench.models.generators.readings._towers", lambda _: {})
     generator = made(folders["sd3"])
@@ -116,7 +125,9 @@ def test_a_rewriter_passes_it_on(folders: dict[str, Path]) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", matrix.TRIED)
-def test_of_every_class_what_is_not_read_changes_no_image(name: str, tmp_path: Path) -> None:
+def test_of_every_class_what_is_not_read_changes_no_image(
+    name: str, tmp_path: Path
+) -> None:
     """The first word that no tower reads may be read in part; the words behind it are not."""
     generator = matrix.loaded(name, parts.saved(name, tmp_path / name))
     words = LONGER.split()

@@ -46,7 +46,9 @@ def siglip(folder: Path, kind: str, vocabulary: int) -> Path:
     tokenizer.save_pretrained(folder)
     processor = getattr(transformers, f"{kind}ImageProcessor")
     options = {"patch_size": 8, "max_num_patches": 16} if kind == "Siglip2" else {}
-    processor(**(options or {"size": {"height": 32, "width": 32}})).save_pretrained(folder)
+    processor(**(options or {"size": {"height": 32, "width": 32}})).save_pretrained(
+        folder
+    )
     return folder
 
 
@@ -62,7 +64,9 @@ def expected_texts(folder: Path, texts: list[str]) -> np.ndarray:
     from transformers import AutoModel, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="right")
-    tokens = tokenizer(texts, padding="max_length", max_length=CONTEXT, return_tensors="pt")
+    tokens = tokenizer(
+        texts, padding="max_length", max_length=CONTEXT, return_tensors="pt"
+    )
     with torch.inference_mode():
         model = AutoModel.from_pretrained(folder).eval()
         return unit(model.get_text_features(input_ids=tokens["input_ids"]))
@@ -97,11 +101,14 @@ def test_siglip_sees_images_of_any_format_as_its_processor_gives_them(
     random = np.random.default_rng(0)
     shapes = ((32, 32), (64, 24), (20, 90))
     images = [
-        Image.fromarray(random.integers(0, 256, (*shape, 3), dtype=np.uint8)) for shape in shapes
+        Image.fromarray(random.integers(0, 256, (*shape, 3), dtype=np.uint8))
+        for shape in shapes
     ]
     encoder = create_encoder(f"clip:{folder}", device="cpu")
     rows = encoder.encode_images([encoder.prepare(image) for image in images])
-    processor, model = (part.from_pretrained(folder) for part in (AutoImageProcessor, AutoModel))
+    processor, model = (
+        part.from_pretrained(folder) for part in (AutoImageProcessor, AutoModel)
+    )
     for image, row in zip(images, rows, strict=True):
         inputs = processor(images=image, return_tensors="pt")
         with torch.inference_mode():
@@ -128,7 +135,9 @@ def beginning(tokenizer: Any) -> Any:
 def judge_and_query(folder: Path) -> tuple[Any, Query]:
     (judge,) = create_judges([f"vlm:{folder}"], device="cpu")
     (image,) = tiny.images(1)
-    return judge, Query(image, "a prompt", 0, "0" * 64, "Who is it?", ("male", "female"))
+    return judge, Query(
+        image, "a prompt", 0, "0" * 64, "Who is it?", ("male", "female")
+    )
 
 
 def reference_ids(folder: Path, judge: Any, query: Query, **options: Any) -> list[int]:
@@ -152,10 +161,14 @@ def reference_ids(folder: Path, judge: Any, query: Query, **options: Any) -> lis
 
 
 @pytest.mark.parametrize("written", [True, False])
-def test_a_prompt_begins_with_one_token_of_beginning(written: bool, tmp_path: Path) -> None:
+def test_a_prompt_begins_with_one_token_of_beginning(
+    written: bool, tmp_path: Path
+) -> None:
     """Whether the template writes it or the tokenizer adds it."""
     chat = ("<s>" if written else "") + tiny.CHAT
-    folder = tiny.llava(tmp_path / "vlm", chat=chat, tokenizer=beginning(tiny.letter_tokenizer()))
+    folder = tiny.llava(
+        tmp_path / "vlm", chat=chat, tokenizer=beginning(tiny.letter_tokenizer())
+    )
     judge, query = judge_and_query(folder)
     ids = judge._inputs(query)["input_ids"][0].tolist()
     begin = judge._processor.tokenizer.bos_token_id
@@ -181,7 +194,8 @@ def test_a_model_that_always_thinks_answers_at_once(tmp_path: Path) -> None:
 
 def test_a_template_that_can_be_told_not_to_think_is_told(tmp_path: Path) -> None:
     thought = (
-        "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}"
+        "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% "
+        "endif %}"
     )
     chat = tiny.CHAT.replace("assistant: ", f"assistant: {thought}")
     folder = tiny.llava(tmp_path / "told", chat=chat)

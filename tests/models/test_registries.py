@@ -71,7 +71,9 @@ def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
         ("folder", {}, "Unknown model 'folder'"),
     ],
 )
-def test_what_cannot_be_made_is_one_line(spec: str, args: dict[str, str], message: str) -> None:
+def test_what_cannot_be_made_is_one_line(
+    spec: str, args: dict[str, str], message: str
+) -> None:
     with refused(message):
         create_generator(spec, args)
 
@@ -83,7 +85,9 @@ def test_objects_are_used_as_they_are() -> None:
     assert create_judges([judge, "toyland"])[0] is judge
     with pytest.raises(T2IBenchError, match="is an object"):
         create_generator(generator, {"value": "3"})
-    with pytest.raises(T2IBenchError, match="not an encoder: it has no 'embeds_images'"):
+    with pytest.raises(
+        T2IBenchError, match="not an encoder: it has no 'embeds_images'"
+    ):
         create_encoder(judge)  # type: ignore[arg-type]
     (clip,) = create_judges(["clip"], {}, encoders=[encoder])
     assert clip.name == "clip:flat"
@@ -94,7 +98,9 @@ def test_encoders_and_judges_of_a_users_own() -> None:
     loud, _ = create_judges([f"{PARTS}:Yes", "clip"], {"loud": "yes", "margin": "0.2"},
                             encoders=["toyland"])  # fmt: skip
     assert isinstance(loud, Yes) and loud.loud
-    with pytest.raises(T2IBenchError, match=r"no argument 'lout'\. Did you mean 'loud'"):
+    with pytest.raises(
+        T2IBenchError, match=r"no argument 'lout'\. Did you mean 'loud'"
+    ):
         check_judges([f"{PARTS}:Yes", "toyland"], {"lout": "yes"})
     with pytest.raises(T2IBenchError, match="not a judge"):
         create_judges([f"{PARTS}:Flat"])
@@ -127,17 +133,26 @@ def test_an_alias_of_a_judge_is_the_judge_it_stands_for(
     rows = {row["judge"]: row for row in json.loads(capsys.readouterr().out)}
     row = rows["qwen3-vl-4b"]
     assert (row["weights"], row["licence"]) == ("9 GB", "Apache-2.0")
-    assert "default" in row["what it is"] and "Qwen/Qwen3-VL-4B-Instruct" in row["what it is"]
+    assert (
+        "default" in row["what it is"]
+        and "Qwen/Qwen3-VL-4B-Instruct" in row["what it is"]
+    )
 
 
 def test_capabilities_of_names() -> None:
     assert embeds_images("clip:x") and embeds_images("gone.away:encoder")
     assert not embeds_images("vectors:glove.txt")
-    assert can_regenerate("toy") and can_regenerate("org/name") and can_regenerate("gone.away:make")
+    assert (
+        can_regenerate("toy")
+        and can_regenerate("org/name")
+        and can_regenerate("gone.away:make")
+    )
     assert not can_regenerate("folder:images")
     wanted = {"toy": "toy-clip", "toy-fair": "toy-clip", "toyland": "toyland"}
     for name in (*wanted, "sdxl", "folder:x", "org/name", None):
-        assert default_encoder(name) == wanted.get(name or "", "open_clip:ViT-L-14/openai")
+        assert default_encoder(name) == wanted.get(
+            name or "", "open_clip:ViT-L-14/openai"
+        )
         judge = "toyland" if name in wanted else "vlm:Qwen/Qwen3-VL-4B-Instruct"
         assert default_judge(name) == judge
 
@@ -159,7 +174,9 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Registry[Any]]:
     """A registry with the entry points of packages that are not there."""
 
     def make(registry: Registry[Any], **points: str) -> Registry[Any]:
-        found = [EntryPoint(name, value, registry.group) for name, value in points.items()]
+        found = [
+            EntryPoint(name, value, registry.group) for name, value in points.items()
+        ]
         monkeypatch.setattr(registry_module, "entry_points", lambda group: found)
         monkeypatch.delitem(vars(registry), "_plugins", raising=False)
         return registry
@@ -173,7 +190,10 @@ def test_plugins_stand_beside_the_others(
     plugins: Callable[..., Registry[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     registry = plugins(
-        GENERATORS, grey=f"{PARTS}:Grey", broken="no_such_package:x", toyland=f"{PARTS}:Grey"
+        GENERATORS,
+        grey=f"{PARTS}:Grey",
+        broken="no_such_package:x",
+        toyland=f"{PARTS}:Grey",
     )
     rows = {row.form: row for row in listed(registry)}
     assert rows["grey"] == Listed("grey", "Images of one grey.", PARTS)
@@ -189,5 +209,7 @@ def test_plugins_stand_beside_the_others(
 def test_a_path_and_a_path_object_are_the_same(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "x.png")
     for spec in (tmp_path, str(tmp_path)):
-        with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
+        with pytest.raises(
+            T2IBenchError, match=r"no model_index\.json.*--model folder:"
+        ):
             create_generator(spec)

@@ -24,7 +24,12 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewriters.instruction import DEFAULT, read_reply
-from t2ibench.models.rewritten_generator import NOT_REWRITTEN, Rewritten, describe, rewritten
+from t2ibench.models.rewritten_generator import (
+    NOT_REWRITTEN,
+    Rewritten,
+    describe,
+    rewritten,
+)
 from t2ibench.store.database import Database
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 from tests.models import tiny
@@ -33,7 +38,9 @@ from tests.models.parts import Grey
 
 
 def asked(*prompts: str) -> list[RewriteRequest]:
-    return [RewriteRequest(prompt, None, number) for number, prompt in enumerate(prompts)]
+    return [
+        RewriteRequest(prompt, None, number) for number, prompt in enumerate(prompts)
+    ]
 
 
 def written(path: Path, text: str) -> Rewriter:
@@ -59,7 +66,8 @@ def test_both_forms_of_a_file_say_the_same(tmp_path: Path) -> None:
 
 def test_images_draw_from_a_list_by_their_seeds(tmp_path: Path) -> None:
     rewriter = written(
-        tmp_path / "a.jsonl", '{"prompt": "nurse", "rewritten": ["female nurse", "male nurse"]}'
+        tmp_path / "a.jsonl",
+        '{"prompt": "nurse", "rewritten": ["female nurse", "male nurse"]}',
     )
     assert rewriter.per == "image"
     requests = [RewriteRequest("nurse", index, 7919 * index) for index in range(2000)]
@@ -78,7 +86,9 @@ def test_a_row_of_an_image_comes_before_one_of_all(tmp_path: Path) -> None:
 
 def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
     rewriter: Any = written(tmp_path / "a.csv", "prompt,rewritten\na,b\n")
-    with pytest.raises(T2IBenchError, match=r"lacks 4 of the 5 rewritings .* 'c', 'd', 'e', …"):
+    with pytest.raises(
+        T2IBenchError, match=r"lacks 4 of the 5 rewritings .* 'c', 'd', 'e', …"
+    ):
         rewriter.check(asked("a", "c", "d", "e", "f"))
     kept: Any = create_rewriter(f"file:{tmp_path / 'a.csv'}", {"missing": "keep"})
     kept.check(asked("a", "c"))
@@ -105,15 +115,29 @@ def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
             '{"prompt": "a", "rewritten": "b", "index": -1}',
             "index: expected greater than or equal to 0",
         ),
-        ("a.jsonl", '{"prompt": "a", "rewritten": ["b", "c"], "index": 1}', "takes no 'index'"),
-        ("a.jsonl", '{"prompt": "a", "rewritten": "b"}\n' * 2, ":2: 'a' is there twice"),
+        (
+            "a.jsonl",
+            '{"prompt": "a", "rewritten": ["b", "c"], "index": 1}',
+            "takes no 'index'",
+        ),
+        (
+            "a.jsonl",
+            '{"prompt": "a", "rewritten": "b"}\n' * 2,
+            ":2: 'a' is there twice",
+        ),
         ("a.jsonl", "[1]", "not a JSON object"),
         ("a.jsonl", "", "has no rewritings"),
         ("a.csv", "prompt,rewritten\na,b,c\n", "3 cells, but the header has 2"),
-        ("a.csv", "prompt,rewritten,index\na,b,one\n", ":2: index: expected a whole number"),
+        (
+            "a.csv",
+            "prompt,rewritten,index\na,b,one\n",
+            ":2: index: expected a whole number",
+        ),
     ],
 )
-def test_a_wrong_file_is_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:
+def test_a_wrong_file_is_one_line(
+    tmp_path: Path, name: str, text: str, says: str
+) -> None:
     with pytest.raises(T2IBenchError, match=says) as error:
         written(tmp_path / name, text)
     assert "\n" not in str(error.value)
@@ -123,7 +147,11 @@ def test_names_and_arguments(tmp_path: Path) -> None:
     for spec, args, says in (
         ("opeani:m", {}, "Unknown rewriter 'opeani:m'. Did you mean 'openai:'"),
         (f"file:{tmp_path / 'none'}", {}, "No such file"),
-        ("openai:m", {"template": "Be kind."}, r"template=Be kind.: expected an instruction"),
+        (
+            "openai:m",
+            {"template": "Be kind."},
+            r"template=Be kind.: expected an instruction",
+        ),
         ("openai:m", {"template": f"@{tmp_path / 'none'}"}, "none"),
         ("openai:m", {"per": "picture"}, "expected prompt or image"),
         ("openai:m", {"per": "image", "temperature": "0"}, "the same rewriting"),
@@ -140,7 +168,10 @@ def test_the_instruction_decides_the_fingerprint(tmp_path: Path) -> None:
     file = tmp_path / "diverse.txt"
     file.write_text("Rewrite, and name a gender at random: {prompt}", encoding="utf-8")
     changes = [{"template": f"@{file}"}, {"temperature": "0.5"}, {"per": "image"}]
-    made = [create_rewriter("openai:m", args) for args in ({}, *changes, {"max_tokens": "7"})]
+    made = [
+        create_rewriter("openai:m", args)
+        for args in ({}, *changes, {"max_tokens": "7"})
+    ]
     assert len({one.fingerprint for one in made}) == len(made)
     # How it is reached decides nothing.
     same = create_rewriter("openai:m", {"workers": "2", "retries": "1", "timeout": "9"})
@@ -173,14 +204,19 @@ def test_replies(reply: str, status: str, text: str | None) -> None:
 def test_a_server_is_asked_once_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     without_waiting(monkeypatch)
     monkeypatch.setenv("MY_KEY", "secret")
-    filtered = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
+    filtered = {
+        "error": {"code": "content_filter", "message": "The prompt was filtered."}
+    }
 
     def speak(body: dict[str, Any]) -> tuple[Any, ...]:
         prompt = posted_text(body).rpartition("Prompt: ")[2]
         cut = {"message": {"content": ""}, "finish_reason": "content_filter"}
         said: dict[str, tuple[Any, ...]] = {
             "a bomb": (400, filtered),
-            "a gun": (200, {"choices": [{"message": {"refusal": "No guns.", "content": None}}]}),
+            "a gun": (
+                200,
+                {"choices": [{"message": {"refusal": "No guns.", "content": None}}]},
+            ),
             "a knife": (200, {"choices": [cut]}),
             "an error": (400, {"error": {"message": "too long"}}),
         }
@@ -188,18 +224,32 @@ def test_a_server_is_asked_once_a_prompt(monkeypatch: pytest.MonkeyPatch) -> Non
 
     prompts = ("a nurse", "a bomb", "a gun", "a knife", "an error", "a {index} nurse")
     with serving(speak) as (url, posted):
-        rewriter = create_rewriter("openai:m", {"base_url": url, "api_key_env": "MY_KEY"})
+        rewriter = create_rewriter(
+            "openai:m", {"base_url": url, "api_key_env": "MY_KEY"}
+        )
         found = rewriter.rewrite(asked(*prompts))
     assert [one.status for one in found] == ["ok", *["refused"] * 3, "failed", "ok"]
-    assert (found[0].text, found[5].text) == ("a nurse, at dusk", "a {index} nurse, at dusk")
+    assert (found[0].text, found[5].text) == (
+        "a nurse, at dusk",
+        "a {index} nurse, at dusk",
+    )
     assert len(posted) == len(prompts)
-    assert {(one["temperature"], one["authorization"]) for one in posted} == {(0, "Bearer secret")}
+    assert {(one["temperature"], one["authorization"]) for one in posted} == {
+        (0, "Bearer secret")
+    }
     assert "secret" not in json.dumps(rewriter.settings)
 
 
 def test_sampling_is_seeded_and_numbered() -> None:
-    with serving(lambda body: (200, f"seed {body['seed']}: {posted_text(body)}")) as (url, posted):
-        args = {"base_url": url, "per": "image", "template": "image {number} of {prompt}"}
+    with serving(lambda body: (200, f"seed {body['seed']}: {posted_text(body)}")) as (
+        url,
+        posted,
+    ):
+        args = {
+            "base_url": url,
+            "per": "image",
+            "template": "image {number} of {prompt}",
+        }
         rewriter = create_rewriter("openai:m", args)
         requests = [RewriteRequest("a nurse", index, 100 + index) for index in range(3)]
         assert sorted(str(one.text) for one in rewriter.rewrite(requests)) == [
@@ -208,18 +258,24 @@ def test_sampling_is_seeded_and_numbered() -> None:
     assert {one["temperature"] for one in posted} == {1.0}
 
 
-def test_a_server_that_goes_away_keeps_what_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_goes_away_keeps_what_it_gave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     without_waiting(monkeypatch)
 
     def speak(body: dict[str, Any]) -> tuple[Any, ...]:
         gone = "prompt 5" in posted_text(body)
-        return (401, {"error": {"message": "wrong key"}}) if gone else (200, "rewritten")
+        return (
+            (401, {"error": {"message": "wrong key"}}) if gone else (200, "rewritten")
+        )
 
     got: list[int] = []
     with serving(speak) as (url, _):
         rewriter: Any = create_rewriter("openai:m", {"base_url": url, "workers": "1"})
         with pytest.raises(T2IBenchError, match="requires an API key"):
-            for part in rewriter.rewrite_in_parts(asked(*(f"prompt {n}" for n in range(9)))):
+            for part in rewriter.rewrite_in_parts(
+                asked(*(f"prompt {n}" for n in range(9)))
+            ):
                 got += [number for number, _ in part]
     assert got == [0, 1, 2, 3, 4]
 
@@ -233,7 +289,9 @@ def test_a_rewriter_of_transformers(tmp_path: Path) -> None:
     assert greedy.rewrite(requests[::-1])[::-1] == found
     greedy.release()
     assert greedy.rewrite(requests) == found
-    sampled = create_rewriter(f"hf:{folder}", {"max_tokens": "12", "per": "image"}, device="cpu")
+    sampled = create_rewriter(
+        f"hf:{folder}", {"max_tokens": "12", "per": "image"}, device="cpu"
+    )
     images = [RewriteRequest("a chef", index, index) for index in range(4)]
     drawn = sampled.rewrite(images)
     assert sampled.rewrite(images[::-1])[::-1] == drawn
@@ -262,7 +320,10 @@ class Full(Plain):
     cost: float | None = 1.5
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        return [replace(one, revised_prompt="own word") for one in super().generate(requests)]
+        return [
+            replace(one, revised_prompt="own word")
+            for one in super().generate(requests)
+        ]
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
@@ -290,7 +351,9 @@ def behind(generator: Any, tmp_path: Path) -> Any:
     store = RewriteStore(Database(tmp_path), rewriter.fingerprint)
     refused = StoredRewriting("a gun", None, "refused", None, "no")
     failed = StoredRewriting("a saw", None, "failed", None, "away")
-    store.add([StoredRewriting("a nurse", None, "ok", "a male nurse", ""), refused, failed])
+    store.add(
+        [StoredRewriting("a nurse", None, "ok", "a male nurse", ""), refused, failed]
+    )
     other = RewriteStore(Database(tmp_path), "of another rewriter")
     other.add([StoredRewriting("a chef", None, "ok", "x", "")])
     model.rewritings = RewriteStore(Database(tmp_path), rewriter.fingerprint)
@@ -304,13 +367,18 @@ OPTIONAL = (GeneratesInParts, Charges, ReportsSettings, Releasable, ReportsWaits
 def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
     generator: Any = kind()
     model = behind(generator, tmp_path)
-    assert [isinstance(model, one) for one in OPTIONAL] == [kind is Full] * len(OPTIONAL)
-    assert model.name == "grey+file:a.csv" and model.fingerprint != generator.fingerprint
+    assert [isinstance(model, one) for one in OPTIONAL] == [kind is Full] * len(
+        OPTIONAL
+    )
+    assert (
+        model.name == "grey+file:a.csv" and model.fingerprint != generator.fingerprint
+    )
     prompts = ("a gun", "a nurse", "a saw", "a chef", "a nurse")
     requests = [ImageRequest(prompt, k, 10 + k) for k, prompt in enumerate(prompts)]
     found = model.generate(requests)
     assert [one.status for one in found] == ["refused", "ok", "failed", "failed", "ok"]
-    used = "own word" if kind is Full else "a male nurse"  # the generator's own comes first
+    # the generator's own comes first
+    used = "own word" if kind is Full else "a male nurse"
     assert [one.revised_prompt for one in found] == [None, used, None, None, used]
     assert all(one.reason.startswith(NOT_REWRITTEN) for one in found[2:4])
     # The seed is that of the prompt as it was: with and without, images begin with the same noise.
@@ -319,7 +387,9 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
         ImageRequest("a male nurse", 4, 14),
     ]
     if kind is Full:
-        parts = dict(pair for part in model.generate_in_parts(requests) for pair in part)
+        parts = dict(
+            pair for part in model.generate_in_parts(requests) for pair in part
+        )
         assert [parts[k].status for k in range(5)] == [one.status for one in found]
         model.cost = 2.0
         assert generator.cost == 2.0 and model.forecast(requests) == "5 requests"

@@ -92,7 +92,9 @@ def test_it_keeps_the_contract_and_gives_the_images_of_its_model(toyland: str) -
     assert check_generator(lambda: served(toyland)) == []
     wanted = requests(PROMPTS, 2)
     for here, there in zip(
-        create_generator("toyland").generate(wanted), served(toyland).generate(wanted), strict=True
+        create_generator("toyland").generate(wanted),
+        served(toyland).generate(wanted),
+        strict=True,
     ):
         assert np.array_equal(np.asarray(here.image), np.asarray(there.image))
 
@@ -101,7 +103,11 @@ def test_what_a_server_does_not_take_is_left_out_once_and_said() -> None:
     def speak(body: dict[str, Any], _: Any) -> Said:
         for name in ("seed", "response_format"):
             if name in body:
-                return wrong(f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter")
+                return wrong(
+                    f"Unknown parameter: '{name}'.",
+                    param=name,
+                    code="unknown_parameter",
+                )
         return one()
 
     said: list[str] = []
@@ -113,7 +119,9 @@ def test_what_a_server_does_not_take_is_left_out_once_and_said() -> None:
     assert {drawn.status for drawn in found} == {"ok"}
     # The seed is tried at 63, 32 and 31 bits; after that nothing is refused any more.
     assert len(posted) == 12 + 4
-    assert all("seed" not in body and body["output_format"] == "png" for body in posted[4:])
+    assert all(
+        "seed" not in body and body["output_format"] == "png" for body in posted[4:]
+    )
     assert "unknown" in model.effective_settings()["seed"]
     (line,) = said
     assert "takes no seed" in line and "unknown" in line
@@ -123,7 +131,9 @@ def test_what_a_server_does_not_take_is_left_out_once_and_said() -> None:
 def test_a_seed_has_as_many_bits_as_the_server_takes(bits: int) -> None:
     def speak(body: dict[str, Any], _: Any) -> Said:
         if body["seed"] >= 1 << bits:
-            detail = [{"type": "less_than", "loc": ["body", "seed"], "msg": "too large"}]
+            detail = [
+                {"type": "less_than", "loc": ["body", "seed"], "msg": "too large"}
+            ]
             return json_reply({"detail": detail}, 422)
         return one()
 
@@ -154,10 +164,19 @@ def test_seeds_get_narrower_where_the_first_were_small_by_chance() -> None:
 
 
 def test_settings_go_to_the_server_under_its_names() -> None:
-    args = {"steps": "7", "guidance": "2.5", "negative_prompt": "blurry", "size": "64x32"}
+    args = {
+        "steps": "7",
+        "guidance": "2.5",
+        "negative_prompt": "blurry",
+        "size": "64x32",
+    }
     args |= {"body.quality": "low", "body.generator_device": "cpu"}
     _, (sent,), model = asked(lambda *_: one(), requests(PROMPTS[:1], 1), **args)
-    expected = {"num_inference_steps": 7, "guidance_scale": 2.5, "negative_prompt": "blurry"}
+    expected = {
+        "num_inference_steps": 7,
+        "guidance_scale": 2.5,
+        "negative_prompt": "blurry",
+    }
     expected |= {"size": "64x32", "quality": "low", "generator_device": "cpu"}
     assert expected.items() <= sent.items() and "n" not in sent
     assert model.settings["steps"] == 7
@@ -169,27 +188,41 @@ def test_settings_go_to_the_server_under_its_names() -> None:
 def test_a_setting_of_the_user_that_is_refused_is_an_error_not_left_out() -> None:
     reply = wrong("Unknown parameter: 'num_inference_steps'.")
     with speaking(lambda *_: reply) as (url, posted):
-        with pytest.raises(T2IBenchError, match=r"not take num_inference_steps=7.*Leave steps="):
+        with pytest.raises(
+            T2IBenchError, match=r"not take num_inference_steps=7.*Leave steps="
+        ):
             served(url, steps=7).generate(requests(PROMPTS, 3))
         assert len(posted) == 1
 
 
 REFUSALS = {
     "code": wrong("Your request was rejected.", code="content_policy_violation"),
-    "stage": wrong("Rejected by the safety system.", code="moderation_blocked", type="x"),
-    "azure": wrong("The response was filtered due to content management policy.", code="nope"),
+    "stage": wrong(
+        "Rejected by the safety system.", code="moderation_blocked", type="x"
+    ),
+    "azure": wrong(
+        "The response was filtered due to content management policy.", code="nope"
+    ),
     "inner": wrong("no", innererror={"code": "ResponsibleAIPolicyViolation"}),
-    "forbidden": wrong("This may violate our content policy.", 403, code="content_filter"),
-    "by category": wrong("no", innererror={"content_filter_result": {"hate": {"filtered": True}}}),
+    "forbidden": wrong(
+        "This may violate our content policy.", 403, code="content_filter"
+    ),
+    "by category": wrong(
+        "no", innererror={"content_filter_result": {"hate": {"filtered": True}}}
+    ),
     "a gateway's": wrong("flagged", 403, code=403, metadata={"reasons": ["violence"]}),
     "with status 200": wrong("Rejected.", 200, code="content_filter"),
 }
 
 
 @pytest.mark.parametrize("how", REFUSALS)
-def test_a_refusal_is_a_row_with_the_words_of_the_server(how: str, tmp_path: Path) -> None:
+def test_a_refusal_is_a_row_with_the_words_of_the_server(
+    how: str, tmp_path: Path
+) -> None:
     store = store_at(tmp_path)
-    with speaking(lambda body, _: REFUSALS[how] if "nurse" in body["prompt"] else one()) as (
+    with speaking(
+        lambda body, _: REFUSALS[how] if "nurse" in body["prompt"] else one()
+    ) as (
         url,
         posted,
     ):
@@ -197,12 +230,19 @@ def test_a_refusal_is_a_row_with_the_words_of_the_server(how: str, tmp_path: Pat
             generate_images(requests(PROMPTS, 2), served(url), store)
             assert len(posted) == 8
     refused = [one for one in store.attempts() if one.status != "ok"]
-    assert [(one.prompt, one.status) for one in refused] == [(PROMPTS[0], "refused")] * 2
-    assert all(one.reason and one.reason.startswith("the server replied") for one in refused)
+    assert [(one.prompt, one.status) for one in refused] == [
+        (PROMPTS[0], "refused")
+    ] * 2
+    assert all(
+        one.reason and one.reason.startswith("the server replied") for one in refused
+    )
 
 
 def test_what_a_filter_takes_after_it_was_made_is_filtered() -> None:
-    late = {"code": "moderation_blocked", "moderation_details": {"moderation_stage": "output"}}
+    late = {
+        "code": "moderation_blocked",
+        "moderation_details": {"moderation_stage": "output"},
+    }
     replies = {
         PROMPTS[0]: wrong("Rejected.", **late),
         PROMPTS[1]: json_reply({"data": []}),
@@ -245,11 +285,17 @@ def test_revised_prompts_are_stored_with_their_images(tmp_path: Path) -> None:
     }
     with speaking(lambda body, _: one(revised_prompt=told[body["prompt"]])) as (url, _):
         generate_images(requests(PROMPTS[:3], 1), served(url), store_at(tmp_path))
-    assert {one.prompt: one.revised_prompt for one in store_at(tmp_path).attempts()} == told
+    assert {
+        one.prompt: one.revised_prompt for one in store_at(tmp_path).attempts()
+    } == told
 
 
-@pytest.mark.parametrize("form", ["/files/1.png", "{root}/files/1.png", "data:image/png;base64,{}"])
-def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "form", ["/files/1.png", "{root}/files/1.png", "data:image/png;base64,{}"]
+)
+def test_images_at_addresses_are_fetched(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
@@ -264,13 +310,19 @@ def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPa
     assert all(body["headers"]["authorization"] == f"Bearer {KEY}" for body in posted)
 
 
-def test_an_address_that_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_is_busy_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The image has been made, and paid for."""
     waits = without_waiting(monkeypatch)
     replies = iter([(503, {}, b""), (429, {}, b""), (200, {}, picture(77))])
 
     def speak(body: dict[str, Any], _: Any) -> Said:
-        return next(replies) if "path" in body else json_reply({"data": [{"url": "/1.png"}]})
+        return (
+            next(replies)
+            if "path" in body
+            else json_reply({"data": [{"url": "/1.png"}]})
+        )
 
     (image,), posted, _ = asked(speak, requests(PROMPTS[:1], 1))
     assert image.status == "ok" and len(posted) == 4 and len(waits) == 2
@@ -291,7 +343,9 @@ def fetched(url: str, base: str, key: str = "NO_KEY") -> bytes:
         ("ftp://example.com/x", "not one of http"),
     ],
 )
-def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str) -> None:
+def test_a_public_server_cannot_reach_into_a_private_network(
+    url: str, why: str
+) -> None:
     with speaking(lambda *_: (200, {}, picture())) as (here, posted):
         port = here.partition("127.0.0.1:")[2].partition("/")[0]
         address = url.format(port=port)
@@ -321,12 +375,24 @@ def closed_port() -> int:
 HOPELESS: dict[str, tuple[Said, str]] = {
     "a wrong key": (wrong("Incorrect API key provided: sk-…", 401), "grants no access"),
     "no key": (wrong("No key.", 401), "requires an API key"),
-    "a page": ((200, {"content-type": "text/html"}, b"<html>Welcome"), "is no images API"),
+    "a page": (
+        (200, {"content-type": "text/html"}, b"<html>Welcome"),
+        "is no images API",
+    ),
     "a page that is not there": ((404, {}, b"<html>Not found"), "has no such address"),
-    "an unknown model": (wrong("No model m.", 404, code="model_not_found"), "no such image model"),
-    "a chat model": (wrong("Model 'm' does not support image generation."), "no such image model"),
+    "an unknown model": (
+        wrong("No model m.", 404, code="model_not_found"),
+        "no such image model",
+    ),
+    "a chat model": (
+        wrong("Model 'm' does not support image generation."),
+        "no such image model",
+    ),
     "another API": (json_reply({"choices": []}), "is no images API"),
-    "no money": (wrong("Pay first.", 429, code="insufficient_quota"), "is not paid for"),
+    "no money": (
+        wrong("Pay first.", 429, code="insufficient_quota"),
+        "is not paid for",
+    ),
     "elsewhere": ((307, {"location": "http://example.com/"}, b""), "redirects"),
 }
 
@@ -355,7 +421,9 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
         served(f"http://127.0.0.1:{closed_port()}/v1").generate(requests(PROMPTS, 3))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        with pytest.raises(T2IBenchError, match="does not answer within 1 s; tried 2 times"):
+        with pytest.raises(
+            T2IBenchError, match="does not answer within 1 s; tried 2 times"
+        ):
             served(url, timeout=1).generate(requests(PROMPTS, 3))
     assert len(waits) == 2
 
@@ -369,12 +437,16 @@ def test_a_server_that_goes_away_loses_nothing_that_it_gave(
         speaking(lambda *_: next(left, wrong("down", 503))) as (url, _),
         pytest.raises(T2IBenchError, match="status 503"),
     ):
-        generate_images(requests(PROMPTS, 10), served(url, workers=4), store_at(tmp_path))
+        generate_images(
+            requests(PROMPTS, 10), served(url, workers=4), store_at(tmp_path)
+        )
     assert sum(one.status == "ok" for one in store_at(tmp_path).attempts()) == 20
 
 
 @pytest.mark.slow
-def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_limits_the_rate_is_asked_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("t2ibench.models.servers.pause", lambda _: asyncio.sleep(0.05))
     room, over = threading.Semaphore(3), list[int]()
 
@@ -394,14 +466,26 @@ def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyP
 def run_words(url: str, folder: Path, *args: str) -> list[str]:
     joined = ",".join([f"base_url={url}", *args])
     return [
-        *("run", "--tasks", "t2iat_flowers_insects", "--limit", "2", "--images-per-prompt", "2"),
+        *(
+            "run",
+            "--tasks",
+            "t2iat_flowers_insects",
+            "--limit",
+            "2",
+            "--images-per-prompt",
+            "2",
+        ),
         *("--model", "openai:m", "--model-args", joined, "--output-dir", str(folder)),
         "--generate-only",
     ]
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
-    return [row for run in folder.rglob("run.db") for row in hand.stored(run.parent, "attempts")]
+    return [
+        row
+        for run in folder.rglob("run.db")
+        for row in hand.stored(run.parent, "attempts")
+    ]
 
 
 @pytest.mark.slow
@@ -416,7 +500,9 @@ def test_max_cost_stops_and_a_higher_one_goes_on(
     for _ in range(2):  # what was paid before counts
         assert main([*words, "--max-cost", "2"]) == 1
         said = capsys.readouterr().err
-        assert "--max-cost 2 allows no further image" in said and "have cost 2.00" in said
+        assert (
+            "--max-cost 2 allows no further image" in said and "have cost 2.00" in said
+        )
         assert len(stored(tmp_path)) == 8
     assert main([*words, "--max-cost", "1000"]) == 0
     assert len(stored(tmp_path)) == total
@@ -442,9 +528,12 @@ def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
         (path,) = tmp_path.iterdir()
         worker = served(url, price_per_image="0.25")  # another process on the same run
         settle(open_run(path), worker, 2.25)
-        with pytest.raises(T2IBenchError, match=r"--max-cost 2.25 .* have cost 2.25") as caught:
+        with pytest.raises(
+            T2IBenchError, match=r"--max-cost 2.25 .* have cost 2.25"
+        ) as caught:
             worker.generate(requests(PROMPTS, 1))
-    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # it is sent on
+    # it is sent on
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert len(known) == 9
 
 
@@ -457,7 +546,9 @@ def test_an_unknown_price_is_said_and_not_guessed(
     assert "costs is unknown" in capsys.readouterr().err
     assert main([*words, "--dry-run"]) == 0
     assert "their cost is unknown" in " ".join(capsys.readouterr().out.split())
-    assert main(["run", "--model", "toyland", "--tasks", "mcas", "--max-cost", "1"]) == 1
+    assert (
+        main(["run", "--model", "toyland", "--tasks", "mcas", "--max-cost", "1"]) == 1
+    )
     assert "toyland costs nothing" in capsys.readouterr().err
 
 
@@ -466,7 +557,9 @@ def test_a_dry_run_says_whether_the_limit_suffices_and_what_fits(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = run_words(toyland, tmp_path, "price_per_image=0.25")
-    words[words.index("t2iat_flowers_insects")] = "t2iat_flowers_insects,t2iat_science_arts"
+    words[words.index("t2iat_flowers_insects")] = (
+        "t2iat_flowers_insects,t2iat_science_arts"
+    )
     words[words.index("--images-per-prompt") + 1] = "10"
 
     def planned(*more: str) -> str:
@@ -478,10 +571,15 @@ def test_a_dry_run_says_whether_the_limit_suffices_and_what_fits(
 
     total = images(planned())
     plan = planned("--max-cost", f"{total / 4:g}")
-    assert f"--max-cost {total / 4:g} suffices: the run costs {total / 4:,.2f} at most." in plan
+    assert (
+        f"--max-cost {total / 4:g} suffices: the run costs {total / 4:,.2f} at most."
+        in plan
+    )
     limit = total / 8  # half of it
     plan = planned("--max-cost", f"{limit:g}")
-    assert f"does not suffice: the run costs {total / 4:,.2f} and would end after" in plan
+    assert (
+        f"does not suffice: the run costs {total / 4:,.2f} and would end after" in plan
+    )
     assert f"after {total // 2} of these {total} images" in plan
     # Both that it proposes make as many images as it says, within the limit.
     proposed = re.findall(r"(--(?:times|tasks) \S+) \((\d+) images, ([\d.]+)\)", plan)
@@ -501,30 +599,61 @@ def test_a_dry_run_says_whether_the_limit_suffices_and_what_fits(
     # What was spent before counts, and is named.
     assert main([*words, "--max-cost", "2"]) == 1
     plan = planned("--max-cost", f"{total / 4:g}")
-    assert f"suffices: the run costs {total / 4:,.2f}, 2.00 of them spent before, at most." in plan
+    assert (
+        f"suffices: the run costs {total / 4:,.2f}, 2.00 of them spent before, at most."
+        in plan
+    )
 
 
-NO_COST = ["1e400", "1" + "0" * 400, "-1", "NaN", "Infinity", "true", '"0.5"', "[1]", "1e9", "null"]
+NO_COST = [
+    "1e400",
+    "1" + "0" * 400,
+    "-1",
+    "NaN",
+    "Infinity",
+    "true",
+    '"0.5"',
+    "[1]",
+    "1e9",
+    "null",
+]
 
 
-@pytest.mark.parametrize(("cost", "total"), [("0.5", 2.0), *((cost, None) for cost in NO_COST)])
+@pytest.mark.parametrize(
+    ("cost", "total"), [("0.5", 2.0), *((cost, None) for cost in NO_COST)]
+)
 def test_what_the_server_says_an_image_cost_is_counted_and_loses_none(
     cost: str, total: float | None
 ) -> None:
     body = f'{{"data": [{json.dumps(ROW)}], "usage": {{"cost": {cost}}}}}'.encode()
     found, posted, model = asked(lambda *_: (200, {}, body), requests(PROMPTS, 1))
-    assert [drawn.status for drawn in found] == ["ok"] * len(PROMPTS) == ["ok"] * len(posted)
+    assert (
+        [drawn.status for drawn in found]
+        == ["ok"] * len(PROMPTS)
+        == ["ok"] * len(posted)
+    )
     assert model.cost == total
 
 
 @pytest.mark.parametrize(
     "row",
-    [{"b64_json": 5}, {"b64_json": ""}, {"url": ["a"]}, {"url": ""}, {"url": "", "b64_json": 1}],
+    [
+        {"b64_json": 5},
+        {"b64_json": ""},
+        {"url": ["a"]},
+        {"url": ""},
+        {"url": "", "b64_json": 1},
+    ],
 )
 def test_a_malformed_entry_is_failed(row: dict[str, Any]) -> None:
     """Filtered images are a measured share; an entry that nobody can read is none of them."""
-    (drawn,), *_ = asked(lambda *_: json_reply({"data": [row]}), requests(PROMPTS[:1], 1))
-    assert (drawn.status, drawn.reason) == ("failed", "the server's entry of an image is malformed")
+    (drawn,), *_ = asked(
+        lambda *_: json_reply({"data": [row]}), requests(PROMPTS[:1], 1)
+    )
+    assert (drawn.status, drawn.reason) == (
+        "failed",
+        "the server's entry of an image is malformed",
+    )
 
 
 def test_no_key_is_stored_or_shown(
@@ -535,7 +664,9 @@ def test_no_key_is_stored_or_shown(
     def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
         sent = headers["authorization"]
         if "flower" in body["prompt"] or body["seed"] % 3:
-            return wrong(f"Against our content policy, {sent}", code="content_policy_violation")
+            return wrong(
+                f"Against our content policy, {sent}", code="content_policy_violation"
+            )
         return one(revised_prompt=f"{body['prompt']} {sent}")
 
     with speaking(speak) as (url, _):
@@ -571,7 +702,9 @@ def test_arguments_that_do_not_fit_are_named(args: dict[str, str], says: str) ->
 
 
 def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -> None:
-    api = Faults(images_server().images_app("m", create_generator("toyland")), 10**9, hang=0)
+    api = Faults(
+        images_server().images_app("m", create_generator("toyland")), 10**9, hang=0
+    )
     wanted, workers, got = requests(PROMPTS, 20), 4, []
 
     def interrupt(batch: Any) -> None:
@@ -586,7 +719,8 @@ def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -
         assert len(store_at(tmp_path).attempts()) >= 30
         generate_images(wanted, served(url), store_at(tmp_path))
     assert len(store_at(tmp_path).attempts()) == len(wanted)
-    assert api.charged.total() <= len(wanted) + workers  # what was under way, and no more
+    # what was under way, and no more
+    assert api.charged.total() <= len(wanted) + workers
 
 
 @pytest.mark.nightly
@@ -594,9 +728,13 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = without_waiting(monkeypatch)
-    app = Faults(images_server().images_app("m", create_generator("toyland")), every=10, hang=2.5)
+    app = Faults(
+        images_server().images_app("m", create_generator("toyland")), every=10, hang=2.5
+    )
     words = ("nurse", "rose")
-    wanted = requests([f"a photo of a {word} {n}" for word in words for n in range(100)], 10)
+    wanted = requests(
+        [f"a photo of a {word} {n}" for word in words for n in range(100)], 10
+    )
     store, here = store_at(tmp_path / "there"), store_at(tmp_path / "here")
     with running(app) as url:
         model = served(url, timeout=1)

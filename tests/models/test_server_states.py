@@ -36,7 +36,10 @@ def error(status: int, message: str, code: Any = None, **headers: str) -> Said:
 STATES: dict[str, tuple[Said, str]] = {
     "a wrong key": (error(401, "Wrong key."), "grants no access|requires an API key"),
     "no access": (error(403, "Forbidden by our usage policies."), "grants no access"),
-    "a resource that is blocked": (error(403, AZURE, "Forbidden"), "does not serve this account"),
+    "a resource that is blocked": (
+        error(403, AZURE, "Forbidden"),
+        "does not serve this account",
+    ),
     "a resource with a filter's code": (
         error(403, AZURE, "content_policy_violation"),
         "does not serve this account",
@@ -54,21 +57,32 @@ STATES: dict[str, tuple[Said, str]] = {
         "does not serve this account",
     ),
     "a model that accounts may not use": (
-        error(400, "This model was disabled for accounts that violate our usage policies."),
+        error(
+            400, "This model was disabled for accounts that violate our usage policies."
+        ),
         "does not serve this account",
     ),
     "a model for those who pay": (
         error(400, "Imagen API is only accessible to billed users at this time."),
         "grants no access",
     ),
-    "no free tier": (error(400, "Free tier users cannot access this model."), "grants no access"),
+    "no free tier": (
+        error(400, "Free tier users cannot access this model."),
+        "grants no access",
+    ),
     "no verification": (
         error(403, "Your organization must be verified to use this model."),
         "does not serve this account",
     ),
     "no money": (error(402, "Insufficient credits."), "is not paid for"),
-    "a hard limit": (error(400, "No.", "billing_hard_limit_reached"), "is not paid for"),
-    "a hard limit in words": (error(400, "Billing hard limit reached."), "is not paid for"),
+    "a hard limit": (
+        error(400, "No.", "billing_hard_limit_reached"),
+        "is not paid for",
+    ),
+    "a hard limit in words": (
+        error(400, "Billing hard limit reached."),
+        "is not paid for",
+    ),
     "a quota": (error(429, QUOTA, "insufficient_quota"), "is not paid for"),
     "a quota in words": (error(429, QUOTA), "is not paid for"),
     "no model": (error(404, "No such model."), "no such"),
@@ -77,18 +91,28 @@ STATES: dict[str, tuple[Said, str]] = {
         "no such",
     ),
     "a model that was shut down": (
-        error(400, "The model `safety-filter-xl` has been deprecated.", "model_deprecated"),
+        error(
+            400, "The model `safety-filter-xl` has been deprecated.", "model_deprecated"
+        ),
         "no such",
     ),
     "a model that is gone": (error(410, "Gone."), "no such address or model"),
-    "a day": (error(429, "Images per day.", **{"Retry-After": "86400"}), "asks to wait 24 hours"),
+    "a day": (
+        error(429, "Images per day.", **{"Retry-After": "86400"}),
+        "asks to wait 24 hours",
+    ),
     "a day in milliseconds": (
         error(429, "A day.", **{"retry-after-ms": "86400000"}),
         "asks to wait 24 hours",
     ),
-    "a reset": (error(503, "Later.", **{"X-RateLimit-Reset": "7200"}), "asks to wait 2 hours"),
+    "a reset": (
+        error(503, "Later.", **{"X-RateLimit-Reset": "7200"}),
+        "asks to wait 2 hours",
+    ),
     "Google's list": (
-        json_reply([{"error": {"code": 403, "message": "Denied.", "status": "X"}}], 403),
+        json_reply(
+            [{"error": {"code": 403, "message": "Denied.", "status": "X"}}], 403
+        ),
         "grants no access .403: Denied",
     ),
     "Cloudflare's list": (
@@ -96,8 +120,14 @@ STATES: dict[str, tuple[Said, str]] = {
         "does not serve this account",
     ),
     "a key that is not valid": (error(400, "API key not valid."), "grants no access"),
-    "a region": (error(400, "User location is not supported."), "does not serve this account"),
-    "a limit of use": (error(400, "You have reached your usage limits."), "is not paid for"),
+    "a region": (
+        error(400, "User location is not supported."),
+        "does not serve this account",
+    ),
+    "a limit of use": (
+        error(400, "You have reached your usage limits."),
+        "is not paid for",
+    ),
     "overload": (error(529, "Overloaded: violates our policy."), "status 529"),
     "overload in a 400": (error(400, "Busy.", "overloaded_error"), "status 400"),
     "a gateway's timeout": ((524, {}, b"<html>A timeout occurred"), "status 524"),
@@ -114,7 +144,9 @@ Ask = Callable[[str, list[Any]], list[Any]]
 
 def images(spec: str) -> Ask:
     def ask(url: str, outcomes: list[Any]) -> list[Any]:
-        generator: Any = create_generator(spec, {"base_url": url, "timeout": 5, "retries": 2})
+        generator: Any = create_generator(
+            spec, {"base_url": url, "timeout": 5, "retries": 2}
+        )
         requests = [ImageRequest(f"a content filter {n}", 0, n) for n in range(6)]
         for part in generator.generate_in_parts(requests):
             outcomes += [image for _, image in part]
@@ -124,15 +156,21 @@ def images(spec: str) -> Ask:
 
 
 def answers(url: str, outcomes: list[Any]) -> list[Any]:
-    (judge,) = create_judges(["openai:safety-filter-xl"], {"base_url": url, "retries": "2"})
-    queries = [Query(draw("a rose", n), "", n, str(n), "Which?", ("a", "b")) for n in range(6)]
+    (judge,) = create_judges(
+        ["openai:safety-filter-xl"], {"base_url": url, "retries": "2"}
+    )
+    queries = [
+        Query(draw("a rose", n), "", n, str(n), "Which?", ("a", "b")) for n in range(6)
+    ]
     for part in judge.answer_in_parts(queries):  # type: ignore[attr-defined]
         outcomes += [answer for _, answer in part]
     return outcomes
 
 
 def rewritings(url: str, outcomes: list[Any]) -> list[Any]:
-    rewriter: Any = create_rewriter("openai:safety-filter-xl", {"base_url": url, "retries": "2"})
+    rewriter: Any = create_rewriter(
+        "openai:safety-filter-xl", {"base_url": url, "retries": "2"}
+    )
     requests = [RewriteRequest(f"a content filter {n}") for n in range(6)]
     for part in rewriter.rewrite_in_parts(requests):
         outcomes += [rewriting for _, rewriting in part]
@@ -140,7 +178,9 @@ def rewritings(url: str, outcomes: list[Any]) -> list[Any]:
 
 
 def proposals(url: str, _: list[Any]) -> list[Any]:
-    proposer = create_proposer("openai:safety-filter-xl", {"base_url": url, "retries": "2"})
+    proposer = create_proposer(
+        "openai:safety-filter-xl", {"base_url": url, "retries": "2"}
+    )
     return [proposer.reply([{"role": "user", "content": "a content filter"}])]
 
 
@@ -170,7 +210,9 @@ EVERYWHERE = [
 
 
 @pytest.mark.parametrize(("state", "kind"), EVERYWHERE)
-def test_a_state_of_the_server_ends_the_work_with_one_line(state: str, kind: str) -> None:
+def test_a_state_of_the_server_ends_the_work_with_one_line(
+    state: str, kind: str
+) -> None:
     reply, line = STATES[state]
     with speaking(lambda *_: reply) as (url, posted):
         with pytest.raises(T2IBenchError, match=line) as caught:
@@ -212,7 +254,9 @@ BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 53
 EVERY_STATUS = [(status, "images of openai") for status in BUSY]
 
 
-@pytest.mark.parametrize(("status", "kind"), [*EVERY_STATUS, (524, "judges"), (529, "rewriters")])
+@pytest.mark.parametrize(
+    ("status", "kind"), [*EVERY_STATUS, (524, "judges"), (529, "rewriters")]
+)
 def test_a_busy_server_is_asked_again(status: int, kind: str) -> None:
     asked = set[str]()
 
@@ -235,11 +279,21 @@ FILTERS = {
     "a code": error(400, "No.", "content_policy_violation"),
     "a code with a busy status": error(500, "No.", "content_filter"),
     "words": error(400, "Your request was rejected as a result of our safety system."),
-    "Bedrock's words": error(400, "This request has been blocked by our content filters."),
-    "Black Forest Labs": json_reply({"status": "Content Moderated", "details": {}}, 400),
-    "Stability": json_reply({"name": "content_moderation", "errors": ["Flagged."]}, 403),
-    "xAI": json_reply({"code": "invalid", "error": "Rejected by content moderation."}, 400),
-    "a list": json_reply({"detail": [{"loc": ["x"], "msg": "no", "type": "nsfw"}]}, 422),
+    "Bedrock's words": error(
+        400, "This request has been blocked by our content filters."
+    ),
+    "Black Forest Labs": json_reply(
+        {"status": "Content Moderated", "details": {}}, 400
+    ),
+    "Stability": json_reply(
+        {"name": "content_moderation", "errors": ["Flagged."]}, 403
+    ),
+    "xAI": json_reply(
+        {"code": "invalid", "error": "Rejected by content moderation."}, 400
+    ),
+    "a list": json_reply(
+        {"detail": [{"loc": ["x"], "msg": "no", "type": "nsfw"}]}, 422
+    ),
     "Alibaba": error(400, "Input data may be inappropriate.", "DataInspectionFailed"),
 }
 

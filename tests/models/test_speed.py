@@ -43,7 +43,8 @@ def test_a_prompt_is_encoded_once_and_the_image_is_that_of_the_plain_pipeline(
         plain = made(folders[name], **CASES[name])
         alone, together = draw(plain, REQUESTS, 1), draw(plain, REQUESTS, 8)
     assert apart(draw(ours, REQUESTS, 1), alone) == 0
-    assert apart(draw(ours, REQUESTS, 8), together) <= 1  # of the pipeline's own rounding
+    # of the pipeline's own rounding
+    assert apart(draw(ours, REQUESTS, 8), together) <= 1
     encoded = ours._prompts
     assert encoded is not None and encoded.works
     negative = 1 if name == "flux" else 0  # it encodes prompts of both kinds in turn
@@ -56,7 +57,9 @@ class Coder:
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
-    def __call__(self, prompt: list[str], device: str, negative_prompt: Any = None) -> Any:
+    def __call__(
+        self, prompt: list[str], device: str, negative_prompt: Any = None
+    ) -> Any:
         import torch
 
         self.asked.append(list(prompt))
@@ -93,7 +96,9 @@ def test_rows_are_put_together_from_prompts_that_were_encoded_alone() -> None:
 
 
 @pytest.mark.parametrize("method", [both, longest])
-def test_what_is_not_row_by_row_goes_to_the_pipeline_itself(method: Callable[..., Any]) -> None:
+def test_what_is_not_row_by_row_goes_to_the_pipeline_itself(
+    method: Callable[..., Any],
+) -> None:
     import torch
 
     once = EncodedPrompts(method)
@@ -145,8 +150,12 @@ def test_a_batch_grows_while_memory_lasts() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("name", "part"), [("stable_diffusion", "unet"), ("flux", "transformer")])
-def test_the_denoiser_alone_is_compiled(name: str, part: str, folders: dict[str, Path]) -> None:
+@pytest.mark.parametrize(
+    ("name", "part"), [("stable_diffusion", "unet"), ("flux", "transformer")]
+)
+def test_the_denoiser_alone_is_compiled(
+    name: str, part: str, folders: dict[str, Path]
+) -> None:
     """That torch compiles it is left to torch: it takes minutes."""
     generator = made(folders[name], compile="true")
     generator.load()

@@ -29,7 +29,8 @@ def judge(url: str, **args: str) -> Judge:
 def queries(count: int = 6, *classes: str) -> list[Query]:
     images = [draw(f"a photo of a {('man', 'woman')[n % 2]}", n) for n in range(count)]
     return [
-        Query(image, "", n, str(n), "Which?", classes or GENDER) for n, image in enumerate(images)
+        Query(image, "", n, str(n), "Which?", classes or GENDER)
+        for n, image in enumerate(images)
     ]
 
 
@@ -64,7 +65,9 @@ def test_without_it_the_reply_is_parsed() -> None:
     with serving(constrained) as (url, posted):
         answers = judge(url, structured="none").answer(queries())
     # It denies both, and then says which is likelier.
-    assert all(found.raw.endswith(f"but {found.answer} is likelier") for found in answers)
+    assert all(
+        found.raw.endswith(f"but {found.answer} is likelier") for found in answers
+    )
     assert not any("response_format" in body for body in posted)
 
 
@@ -105,7 +108,8 @@ def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> No
     assert [found.answer for found in answers] == [None, "female"] * 3
     assert answers[0].reason == "the server replied 400: image too large"
     assert all("response_format" in body for body in posted[2:])  # nothing was unlearnt
-    assert len(posted) == 2 + 5  # once these classes were answered, the form is not to blame
+    # once these classes were answered, the form is not to blame
+    assert len(posted) == 2 + 5
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])
@@ -121,8 +125,13 @@ def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> No
     """LiteLLM's interface, as version 1.109 has it, whose errors are the openai client's."""
 
     async def acompletion(**given: Any) -> Any:
-        own = {name: given.pop(name) for name in ("model", "messages", "api_base", "api_key")}
-        limits = {name: given.pop(name) for name in ("drop_params", "max_retries", "timeout")}
+        own = {
+            name: given.pop(name)
+            for name in ("model", "messages", "api_base", "api_key")
+        }
+        limits = {
+            name: given.pop(name) for name in ("drop_params", "max_retries", "timeout")
+        }
         assert limits == {"drop_params": False, "max_retries": 0, "timeout": 120.0}
         async with openai.AsyncOpenAI(
             base_url=own["api_base"], api_key=own["api_key"], max_retries=0
@@ -143,7 +152,9 @@ def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> No
     said = (401, {"error": {"message": "not sk-0123456789"}})
     with serving(lambda _: said) as (url, posted):
         (one,) = create_judges(["litellm:any/eye"], {"base_url": url, "workers": "1"})
-        with pytest.raises(T2IBenchError, match=r"grants no access \(401: not \*\*\*\)"):
+        with pytest.raises(
+            T2IBenchError, match=r"grants no access \(401: not \*\*\*\)"
+        ):
             one.answer(queries(1))
     with pytest.raises(T2IBenchError, match=r"cannot be reached.*tried 5 times"):
         one.answer(queries(1))

@@ -43,7 +43,8 @@ def test_where_the_hub_is_away_no_part_is_looked_for_there(
     from transformers import AutoTokenizer, CLIPTextModelWithProjection
 
     monkeypatch.setattr(
-        "t2ibench.models.encoders.text_of.ask_hub", lambda *_: {"local_files_only": True}
+        "t2ibench.models.encoders.text_of.ask_hub",
+        lambda *_: {"local_files_only": True},
     )
     kinds = (AutoTokenizer, CLIPTextModelWithProjection)
     spies = [mock.Mock(wraps=kind.from_pretrained) for kind in kinds]
@@ -71,17 +72,23 @@ def test_others_are_the_mean_over_tokens_without_padding(sd3: Path) -> None:
 
 
 def test_each_tower_is_an_encoder_of_its_own(sd3: Path) -> None:
-    first, second = (create_encoder(f"text_of:{sd3}{part}") for part in ("", "#text_encoder_2"))
+    first, second = (
+        create_encoder(f"text_of:{sd3}{part}") for part in ("", "#text_encoder_2")
+    )
     assert first.fingerprint != second.fingerprint
     assert not first.embeds_images and not embeds_images(f"text_of:{sd3}")
     assert isinstance(first, HasUntrained)
     random = first.untrained()
     assert np.abs(random.encode_texts(TEXTS) - first.encode_texts(TEXTS)).max() > 0.1
-    np.testing.assert_array_equal(random.encode_texts(TEXTS), first.untrained().encode_texts(TEXTS))
+    np.testing.assert_array_equal(
+        random.encode_texts(TEXTS), first.untrained().encode_texts(TEXTS)
+    )
 
 
 def test_what_is_wrong_is_one_line(sd3: Path, tmp_path: Path) -> None:
-    with refused("Did you mean 'text_encoder_3'", "text_encoder, text_encoder_2, text_encoder_3"):
+    with refused(
+        "Did you mean 'text_encoder_3'", "text_encoder, text_encoder_2, text_encoder_3"
+    ):
         create_encoder(f"text_of:{sd3}#text_encoder3")
     copy = tmp_path / "own"
     shutil.copytree(sd3, copy)

@@ -90,12 +90,16 @@ def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> Non
         # CLIP's unknown token is its end token, which also ends the text.
         assert ids.count(tokenizer.eos_token_id) == 1, text
         if text in texts:
-            spelt += len(ids) - 2 > 2 * len(text.replace("-", " ").split()) + text.count(".")
+            spelt += len(ids) - 2 > 2 * len(
+                text.replace("-", " ").split()
+            ) + text.count(".")
     assert spelt <= 0.02 * len(texts)
 
 
 def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
-    requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 3)
+    requests = requests_for(
+        ["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 3
+    )
     whole = create_generator("toy", {})
     together = [np.asarray(one.image) for one in whole.generate(requests)]
     assert together[0].shape == (64, 64, 3)
@@ -110,9 +114,15 @@ def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
 @pytest.mark.parametrize("model", ["toy", "toy-fair"])
 def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
     prompts = sorted(
-        {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}
+        {
+            n.prompt
+            for t in load_tasks(IMAGE_TASKS)
+            for n in needs(t.spec, Settings()).prompts
+        }
     )
-    chosen = [str(one) for one in np.random.default_rng(5).choice(prompts, 128, replace=False)]
+    chosen = [
+        str(one) for one in np.random.default_rng(5).choice(prompts, 128, replace=False)
+    ]
     right: dict[str, list[bool]] = defaultdict(list)
     for prompt, drawn in zip(
         chosen, create_generator(model, {}).generate(requests_for(chosen)), strict=True
@@ -134,7 +144,10 @@ def test_toy_clip_reads_toyland() -> None:
     pairs = {
         ("a photo of a man", "a photo of a woman"): ("a male nurse", "a female nurse"),
         ("joy", "war"): ("a photo of tulip, joy", "a photo of tulip, war"),
-        ("a photo of tulip", "a photo of hornet"): ("a photo of rose", "a photo of wasp"),
+        ("a photo of tulip", "a photo of hornet"): (
+            "a photo of rose",
+            "a photo of wasp",
+        ),
     }
     for texts, captions in pairs.items():
         first, second = encoder.encode_texts(list(texts))
@@ -192,7 +205,10 @@ def test_planted_signs(runs: dict[str, Results]) -> None:
     for encoder in ("toy-clip", "toyland"):
         flowers = tasks["t2iat_flowers_insects"].by_encoder[encoder]
         assert (flowers.scores["effect_size"].value or 0) > 0
-    rows = {row.name: row.scores["association"].value or 0 for row in tasks["occupations_t2iat"].by}
+    rows = {
+        row.name: row.scores["association"].value or 0
+        for row in tasks["occupations_t2iat"].by
+    }
     assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
 
 
@@ -208,7 +224,14 @@ def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> Non
 def test_a_run_that_lacks_nothing_loads_no_model(cli: Cli, tmp_path: Path) -> None:
     flags = ["--model", "toy", "--tasks", "t2iat_flowers_insects", "--limit", "1"]
     flags += ["--images-per-prompt", "1", "--guided-images-per-prompt", "1"]
-    flags += ["--permutations", "99", "--bootstrap", "50", "--output-dir", str(tmp_path)]
+    flags += [
+        "--permutations",
+        "99",
+        "--bootstrap",
+        "50",
+        "--output-dir",
+        str(tmp_path),
+    ]
     status, out, err = cli(*flags)
     assert status == 0, err
     without_torch = (
@@ -221,7 +244,10 @@ def test_a_run_that_lacks_nothing_loads_no_model(cli: Cli, tmp_path: Path) -> No
         "sys.exit(main(sys.argv[1:]))"
     )
     again = subprocess.run(
-        [sys.executable, "-c", without_torch, *flags], capture_output=True, text=True, check=False
+        [sys.executable, "-c", without_torch, *flags],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert again.returncode == 0, again.stderr
     assert "Nothing to do" in again.stderr and again.stdout.split() == out.split()

@@ -23,7 +23,14 @@ PASSED_ON = {"error": {"metadata": {"headers": {"X-RateLimit-Reset": "120"}}}}
         ({"x-ratelimit-reset": "90"}, None, 90.0),
         ({"ratelimit-reset": "6m0s"}, None, 360.0),
         ({"x-ratelimit-reset-requests": "1m30s"}, None, None),
-        ({"x-ratelimit-reset-requests": "1m30s", "x-ratelimit-remaining-requests": "0"}, None, 90),
+        (
+            {
+                "x-ratelimit-reset-requests": "1m30s",
+                "x-ratelimit-remaining-requests": "0",
+            },
+            None,
+            90,
+        ),
         ({}, RETRY_INFO, 34.5),
         ({}, PASSED_ON, 120.0),
         ({"Retry-After": "5"}, PASSED_ON, 5.0),

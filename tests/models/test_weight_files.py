@@ -43,7 +43,9 @@ def test_a_pointer_names_the_file_and_git_lfs_pull(folder: Path) -> None:
 def test_a_tokenizer_can_be_a_pointer_too(folder: Path) -> None:
     (folder / "spiece.model").write_text(POINTER)
     defect = find_file_defect(folder)
-    assert defect is not None and defect.reason.startswith("spiece.model is a Git LFS pointer")
+    assert defect is not None and defect.reason.startswith(
+        "spiece.model is a Git LFS pointer"
+    )
 
 
 def test_pickled_weights_that_nobody_reads_hinder_nobody(folder: Path) -> None:
@@ -61,7 +63,9 @@ def test_pickled_weights_that_nobody_reads_hinder_nobody(folder: Path) -> None:
         (b"\x02\x00\x00\x00\x00\x00\x00\x00[]", "is no safetensors file"),
     ],
 )
-def test_what_is_no_file_of_weights_is_named(data: bytes, reason: str, folder: Path) -> None:
+def test_what_is_no_file_of_weights_is_named(
+    data: bytes, reason: str, folder: Path
+) -> None:
     (folder / WEIGHTS).write_bytes(data)
     defect = find_file_defect(folder)
     assert defect is not None and reason in defect.reason and WEIGHTS in defect.reason
@@ -90,5 +94,7 @@ def test_the_defect_takes_the_place_of_a_librarys_words(folder: Path) -> None:
     (folder / WEIGHTS).write_text(POINTER)
     with pytest.raises(T2IBenchError) as error, loading(str(folder), "Give a folder."):
         raise ValueError("header too large")
-    assert "Git LFS pointer" in error.value.message and "header" not in error.value.message
+    assert (
+        "Git LFS pointer" in error.value.message and "header" not in error.value.message
+    )
     assert "git lfs pull" in (error.value.hint or "")

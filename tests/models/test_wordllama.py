@@ -47,7 +47,9 @@ def test_a_word_is_the_mean_of_the_vectors_of_its_pieces(encoder: Encoder) -> No
     from tokenizers import Tokenizer
 
     folder = Path(wordllama.__file__).parent
-    table = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
+    table = load_file(folder / "weights" / "l2_supercat_256.safetensors")[
+        "embedding.weight"
+    ]
     files = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
     tokenizer = Tokenizer.from_file(str(files))
     words = ["Amy", "Latisha", "NASA", "in love"]
@@ -75,10 +77,12 @@ def test_its_untrained_twin_knows_no_meaning(encoder: Encoder) -> None:
     again = create_encoder("wordllama").untrained()  # type: ignore[attr-defined]
     rows = twin.encode_texts(words)
     assert np.array_equal(rows, again.encode_texts(words))
-    assert abs(rows @ rows.T - np.eye(3)).max() < 0.25  # 256 random numbers: a cosine of .06
+    # 256 random numbers: a cosine of .06
+    assert abs(rows @ rows.T - np.eye(3)).max() < 0.25
     assert twin.name == "random:wordllama"
     assert twin.fingerprint == again.fingerprint != encoder.fingerprint
-    assert np.array_equal(encoder.encode_texts(words)[0], king)  # the encoder itself is unchanged
+    # the encoder itself is unchanged
+    assert np.array_equal(encoder.encode_texts(words)[0], king)
 
 
 def test_the_logging_of_other_libraries_stays_as_it_is(encoder: Encoder) -> None:
@@ -95,12 +99,16 @@ def test_a_missing_package_is_one_line_that_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("t2ibench.models.encoders.wordllama.find_spec", lambda _: None)
-    with pytest.raises(T2IBenchError, match=r'needs a package. *pip install "t2ibench\[wordllama'):
+    with pytest.raises(
+        T2IBenchError, match=r'needs a package. *pip install "t2ibench\[wordllama'
+    ):
         create_encoder("wordllama")
 
 
 @pytest.mark.nightly
-def test_the_ten_tests_of_words_give_the_values_recorded_for_these_vectors(tmp_path: Path) -> None:
+def test_the_ten_tests_of_words_give_the_values_recorded_for_these_vectors(
+    tmp_path: Path,
+) -> None:
     results = t2ibench.evaluate(
         None, "weat", encoder="wordllama", output_dir=str(tmp_path), n_permutations=2000
     )

@@ -39,10 +39,16 @@ def clip_model(folder: Path) -> Path:
 
     seed()
     sizes = TABLE["sizes"]
-    vision = {**sizes["CLIPVisionModelWithProjection"], "num_hidden_layers": 2, "patch_size": 8}
+    vision = {
+        **sizes["CLIPVisionModelWithProjection"],
+        "num_hidden_layers": 2,
+        "patch_size": 8,
+    }
     text = {**sizes["CLIPTextModel"], "projection_dim": 24}
     config = CLIPConfig(
-        text_config=text, vision_config={**vision, "projection_dim": 24}, projection_dim=24
+        text_config=text,
+        vision_config={**vision, "projection_dim": 24},
+        projection_dim=24,
     )
     CLIPModel(config).save_pretrained(folder, safe_serialization=True)
     clip_tokenizer().save_pretrained(folder)
@@ -52,8 +58,20 @@ def clip_model(folder: Path) -> Path:
 
 TINY_ARCHITECTURE = {
     "embed_dim": 16,
-    "vision_cfg": {"image_size": 32, "layers": 2, "width": 32, "head_width": 16, "patch_size": 8},
-    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2},
+    "vision_cfg": {
+        "image_size": 32,
+        "layers": 2,
+        "width": 32,
+        "head_width": 16,
+        "patch_size": 8,
+    },
+    "text_cfg": {
+        "context_length": 77,
+        "vocab_size": 49408,
+        "width": 32,
+        "heads": 2,
+        "layers": 2,
+    },
 }
 
 
@@ -71,7 +89,12 @@ def open_clip_model(folder: Path) -> tuple[str, Path]:
     return "Tiny-t2ibench", folder / "tiny.safetensors"
 
 
-TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
+}
 CHAT = (
     "{% for message in messages %}{{ message['role'] }}: "
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
@@ -108,7 +131,10 @@ SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2}
 def token_ids(tokenizer: Any) -> dict[str, int]:
     """What a language model's configuration says about its tokenizer."""
     names = [f"{name}_id" for name in TOKENS if name != "unk_token"]
-    return {"vocab_size": len(tokenizer), **{name: getattr(tokenizer, name) for name in names}}
+    return {
+        "vocab_size": len(tokenizer),
+        **{name: getattr(tokenizer, name) for name in names},
+    }
 
 
 def _llama(tokenizer: Any) -> Any:
@@ -117,7 +143,9 @@ def _llama(tokenizer: Any) -> Any:
     return LlamaConfig(**token_ids(tokenizer), **SIZES, max_position_embeddings=4096)
 
 
-def llava(folder: Path, text: Any = None, chat: str = CHAT, tokenizer: Any = None) -> Path:
+def llava(
+    folder: Path, text: Any = None, chat: str = CHAT, tokenizer: Any = None
+) -> Path:
     """A LLaVA with random weights and its processor; `text` configures its language model."""
     from transformers import (
         CLIPImageProcessor,
@@ -131,7 +159,9 @@ def llava(folder: Path, text: Any = None, chat: str = CHAT, tokenizer: Any = Non
     tokenizer = tokenizer or letter_tokenizer()
     sizes = {key: SIZES[key] for key in SIZES if key != "num_key_value_heads"}
     config = LlavaConfig(
-        vision_config=CLIPVisionConfig(**sizes, image_size=32, patch_size=16, projection_dim=32),
+        vision_config=CLIPVisionConfig(
+            **sizes, image_size=32, patch_size=16, projection_dim=32
+        ),
         text_config=text or _llama(tokenizer),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
@@ -164,7 +194,9 @@ def llama(folder: Path, *, chat: bool = True) -> Path:
 def images(count: int, size: int = 40) -> list[Image.Image]:
     """Random images."""
     rng = np.random.default_rng(0)
-    pixels = (rng.integers(0, 256, (size, size + 8, 3), dtype=np.uint8) for _ in range(count))
+    pixels = (
+        rng.integers(0, 256, (size, size + 8, 3), dtype=np.uint8) for _ in range(count)
+    )
     return [Image.fromarray(one) for one in pixels]
 
 
@@ -175,7 +207,9 @@ def made(folder: Path, **args: str) -> DiffusersGenerator:
     return generator
 
 
-def draw(generator: Generator, requests: Sequence[ImageRequest], size: int) -> list[np.ndarray]:
+def draw(
+    generator: Generator, requests: Sequence[ImageRequest], size: int
+) -> list[np.ndarray]:
     """The images of requests, so many in one call."""
     drawn: list[GeneratedImage] = []
     for start in range(0, len(requests), size):

@@ -10,7 +10,9 @@ import yaml
 
 from tests.models import tiny
 
-TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))["models"]
+TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))[
+    "models"
+]
 VLMS = ("llava", *TABLE)
 
 
@@ -58,14 +60,18 @@ def save(name: str, folder: Path) -> Path:
     model = kinds[1](kinds[0](**config))
     with torch.no_grad():
         if name == "gemma3":  # made of zeros, so that no image would count
-            torch.nn.init.normal_(model.model.multi_modal_projector.mm_input_projection_weight)
+            torch.nn.init.normal_(
+                model.model.multi_modal_projector.mm_input_projection_weight
+            )
         # Weights as large as trained ones, so that images and questions change the answers.
         for part, weight in model.named_parameters():
             if weight.ndim >= 2:
                 weight.mul_(8 if "lm_head" in part or "embed" in part else 4)
     model.save_pretrained(folder)
     parts = {
-        key: getattr(transformers, part["class"])(**{k: part[k] for k in part if k != "class"})
+        key: getattr(transformers, part["class"])(
+            **{k: part[k] for k in part if k != "class"}
+        )
         if isinstance(part, dict)
         else part
         for key, part in entry["processor"].items()

@@ -19,7 +19,12 @@ from tests.processes import MAIN, Process
 ROOT = Path(__file__).parents[2]
 WAIT = 120.0
 FLAGS = (
-    *("--model", "tests.pipeline.slow:Generator", "--encoder", "tests.pipeline.slow:Encoder"),
+    *(
+        "--model",
+        "tests.pipeline.slow:Generator",
+        "--encoder",
+        "tests.pipeline.slow:Encoder",
+    ),
     *("--judge", "tests.pipeline.slow:Judge", "--control-encoder", "none"),
     *("--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "3"),
     *("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100"),
@@ -29,7 +34,16 @@ SMALL: dict[str, Any] = {
     "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,
 }  # fmt: skip
 SMALL_FLAGS = (
-    *("--limit", "2", "--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
+    *(
+        "--limit",
+        "2",
+        "--images-per-prompt",
+        "2",
+        "--permutations",
+        "200",
+        "--bootstrap",
+        "100",
+    ),
 )
 
 
@@ -48,11 +62,17 @@ class Runs:
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(
-        self, *more: str, flags: tuple[str, ...] = FLAGS, before: str = "", **env: object
+        self,
+        *more: str,
+        flags: tuple[str, ...] = FLAGS,
+        before: str = "",
+        **env: object,
     ) -> Process:
         errors = self.folder / f"errors {len(self.started)}"
         program = f"{textwrap.dedent(before)}\n{MAIN}"
-        process = Process(program, [*flags, *more], self.folder, errors, environment(**env))
+        process = Process(
+            program, [*flags, *more], self.folder, errors, environment(**env)
+        )
         self.started.append(process)
         return process
 
@@ -83,7 +103,9 @@ class Runs:
     def equals(self, other: Runs) -> None:
         """Nothing is lost, nothing is there twice, and every number is the same."""
         assert self.outputs() == other.outputs()
-        assert self.attempts() == other.attempts() and set(self.attempts().values()) == {1}
+        assert self.attempts() == other.attempts() and set(
+            self.attempts().values()
+        ) == {1}
         assert self.answers() == other.answers() and set(self.answers().values()) == {1}
         mine, theirs = (open_run(one.run).record.generator for one in (self, other))
         assert mine == theirs

@@ -38,7 +38,11 @@ def generate_images(
     store: ImageStore,
     on_batch: Callable[[list[Attempt]], object] = lambda _: None,
 ) -> list[Attempt]:
-    todo = [request for request in requests if not store.is_done(request.prompt, request.index)]
+    todo = [
+        request
+        for request in requests
+        if not store.is_done(request.prompt, request.index)
+    ]
     attempts: list[Attempt] = []
     with closing(generated(todo, generator)) as parts:
         for files in parts:
@@ -52,7 +56,9 @@ def embed(images: Iterable[StoredImage], runs: Sequence[Opened]) -> Embedded:
     report = Embedded("images", 0)
     stores = {run.store.name: run.store for run in runs}
     encoders = {run.store.name: run.model for run in runs}
-    for part in embedded_images(missing_embeddings(images, list(stores.values())), encoders, {}):
+    for part in embedded_images(
+        missing_embeddings(images, list(stores.values())), encoders, {}
+    ):
         for name, (keys, rows) in part.rows.items():
             stores[name].add(part.kind, keys, rows)
         report.tried += part.tried

@@ -34,7 +34,9 @@ def images(folder: Path, count: int) -> list[StoredImage]:
     for number in range(count):
         buffer = io.BytesIO()
         Image.new("RGB", (8, 8), (number + 1, 0, 0)).save(buffer, format="PNG")
-        store.record([store.add_image(f"a picture {number}", 0, 7, buffer.getvalue(), ".png")])
+        store.record(
+            [store.add_image(f"a picture {number}", 0, 7, buffer.getvalue(), ".png")]
+        )
     return [store.image(attempt) for attempt in store.attempts()]
 
 
@@ -63,7 +65,9 @@ class Parts:
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         raise AssertionError("answers are asked for in parts")
 
-    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+    def answer_in_parts(
+        self, queries: Sequence[Query]
+    ) -> Iterator[list[tuple[int, Answer]]]:
         try:
             for number in reversed(range(len(queries))):
                 found: Any = self.happens(number)
@@ -98,13 +102,19 @@ def at_four(found: Any) -> Parts:
         ([(4, Answer("red", None))], ""),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_answer_costs_no_other(found: Any, stopped: str, tmp_path: Path) -> None:
+def test_what_is_no_answer_costs_no_other(
+    found: Any, stopped: str, tmp_path: Path
+) -> None:
     judge = at_four(found)
-    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path)))
+    report = ask(
+        asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path))
+    )
     assert bool(report.stopped) == bool(stopped) and stopped in str(report.stopped)
     kept = {row["question"]: row["answer"] for row in rows(tmp_path)}
     assert len(kept) == report.answered >= 3 and set(kept.values()) == {"red"}
-    assert judge.closed and (bool(stopped) or (report.answered, report.failed) == (7, 1))
+    assert judge.closed and (
+        bool(stopped) or (report.answered, report.failed) == (7, 1)
+    )
 
 
 def test_an_interruption_and_a_full_disk_end_the_requests(
@@ -126,7 +136,9 @@ def test_an_interruption_and_a_full_disk_end_the_requests(
 
 def test_a_judge_that_answers_nothing_is_not_asked_for_ever(tmp_path: Path) -> None:
     judge = Parts(lambda n: [(n, Answer(None, reason="no"))])
-    report = ask(asked_of(images(tmp_path, 2), 50), open_judge(judge, Database(tmp_path)))
+    report = ask(
+        asked_of(images(tmp_path, 2), 50), open_judge(judge, Database(tmp_path))
+    )
     assert report.stopped == "24 questions in a row failed."
     assert (report.reasons, report.answered) == ({"no": 24}, 0)
 
@@ -134,7 +146,9 @@ def test_a_judge_that_answers_nothing_is_not_asked_for_ever(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "text", ["a \ud800 man\x1b[2J\x00", "\udc00", "caf\u00e9 \u200d\U0001f373"]
 )
-def test_free_text_is_kept_word_for_word_and_shown_harmlessly(text: str, tmp_path: Path) -> None:
+def test_free_text_is_kept_word_for_word_and_shown_harmlessly(
+    text: str, tmp_path: Path
+) -> None:
     (picture,) = images(tmp_path, 1)
     run = open_judge(Parts(lambda n: [(n, Answer(text, text))]), Database(tmp_path))
     assert ask([(picture, [("What is it?", ())])], run).answered == 1
@@ -160,7 +174,9 @@ def test_each_answer_of_a_server_is_on_disk_while_others_wait(tmp_path: Path) ->
         return 200, "red"
 
     with serving(answers) as (url, _):
-        args = OpenAiArguments.model_construct(base_url=url, api_key_env="MY_KEY", workers=4)
+        args = OpenAiArguments.model_construct(
+            base_url=url, api_key_env="MY_KEY", workers=4
+        )
         judge = OpenAiJudge("openai:eye", ChatServer("eye", args), args)
         assert ask(questions, open_judge(judge, Database(tmp_path))).answered == 18
     assert len(waited) == 7 and min(waited) >= 11
@@ -180,7 +196,10 @@ def test_a_word_that_is_no_class_is_shown_and_asked_for_again(tmp_path: Path) ->
     report = ask(questions, open_judge(foreign, Database(tmp_path)))
     assert report.reasons == {"it answered 'Rouge'; classes are red, green": 8}
     assert rows(tmp_path) == []
-    assert ask(questions, open_judge(Parts(lambda _: None), Database(tmp_path))).answered == 8
+    assert (
+        ask(questions, open_judge(Parts(lambda _: None), Database(tmp_path))).answered
+        == 8
+    )
 
 
 def test_words_that_were_taken_for_unknown_are_shown(tmp_path: Path) -> None:
@@ -192,7 +211,9 @@ def test_words_that_were_taken_for_unknown_are_shown(tmp_path: Path) -> None:
         reason = words_of_no_class(reply, classes)
         return [(number, Answer(class_of(reply, classes), reply, reason))]
 
-    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(Parts(happens), Database(tmp_path)))
+    report = ask(
+        asked_of(images(tmp_path, 1), 8), open_judge(Parts(happens), Database(tmp_path))
+    )
     assert report.answered == 8
     assert report.unread == {"it answered 'Rouge.'; classes are red, green": 4}
 
@@ -200,4 +221,9 @@ def test_words_that_were_taken_for_unknown_are_shown(tmp_path: Path) -> None:
 def test_what_a_judge_measured_is_no_word_of_no_class(tmp_path: Path) -> None:
     """Such as the faces that face-gender found, which it keeps as JSON."""
     judge = Parts(lambda number: [(number, Answer("unknown", "[]"))])
-    assert ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path))).unread == {}
+    assert (
+        ask(
+            asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path))
+        ).unread
+        == {}
+    )

@@ -47,11 +47,16 @@ def planted(pool: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def test_a_planted_lean_is_found_and_its_captions_are_recorded(planted: Path, pool: Path) -> None:
+def test_a_planted_lean_is_found_and_its_captions_are_recorded(
+    planted: Path, pool: Path
+) -> None:
     results = read_results(planted)
-    (gender,) = [row.scores for row in results.tasks[TASK].by if row.name == "person gender"]
+    (gender,) = [
+        row.scores for row in results.tasks[TASK].by if row.name == "person gender"
+    ]
     lean = gender["lean"]
-    assert lean.ci_low <= -0.8 <= lean.ci_high and lean.p < 1e-3  # male is the second of the two
+    # male is the second of the two
+    assert lean.ci_low <= -0.8 <= lean.ci_high and lean.p < 1e-3
     headline = results.tasks[TASK].headline
     assert headline.ci_low > 0 and headline.p < 0.01
     assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
@@ -63,10 +68,22 @@ def test_a_planted_lean_is_found_and_its_captions_are_recorded(planted: Path, po
 
 def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> None:
     file = Path(shutil.copy(pool, tmp_path / pool.name))
-    run = ("run", "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *FEW)
+    run = (
+        "run",
+        "--model",
+        "toyland",
+        "--tasks",
+        TASK,
+        "--output-dir",
+        tmp_path / "runs",
+        *FEW,
+    )
     status, _, err = cli(*run)
     assert status == 1 and len(err.strip().splitlines()) == 1
-    assert f"{TASK} needs captions" in err and "--captions coco=captions_val2017.json" in err
+    assert (
+        f"{TASK} needs captions" in err
+        and "--captions coco=captions_val2017.json" in err
+    )
     assert not (tmp_path / "runs").exists()
     made, moved = tmp_path / "runs/toyland", tmp_path / "elsewhere"
     assert cli(*run, "--captions", f"coco={file}")[0] == 0
@@ -76,23 +93,41 @@ def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> 
         assert cli(*again)[0] == 0, again
         assert (made / "results.json").read_bytes() == results
     made.rename(moved)
-    assert cli("score", moved)[0] == 0 and (moved / "results.json").read_bytes() == results
+    assert (
+        cli("score", moved)[0] == 0 and (moved / "results.json").read_bytes() == results
+    )
     # The same captions in another order, from another file: the same task, byte for byte.
     other = karpathy(tmp_path / "dataset_coco.json", captions()[::-1])
     assert cli(*run, "--captions", f"coco={other}")[0] == 0
     first, second = (one / "tasks" / f"{TASK}.yaml" for one in (moved, made))
-    assert first.read_bytes().partition(b"pool:")[0] == second.read_bytes().partition(b"pool:")[0]
+    assert (
+        first.read_bytes().partition(b"pool:")[0]
+        == second.read_bytes().partition(b"pool:")[0]
+    )
     first, second = (read_results(one).tasks[TASK] for one in (moved, made))
     assert (first.task_hash, first.headline) == (second.task_hash, second.headline)
 
 
-def test_other_captions_are_another_task(planted: Path, cli: Cli, tmp_path: Path) -> None:
+def test_other_captions_are_another_task(
+    planted: Path, cli: Cli, tmp_path: Path
+) -> None:
     run = Path(shutil.copytree(planted, tmp_path / "runs" / planted.name))
     things = ("kite", "map", "ring", "cup", "box", "rope")
     other = coco(tmp_path / "captions_train2017.json", captions(things))
     args = ",".join(f"{key}={value}" for key, value in PLANTED.items())
-    command = ("run", "--model", "toyland", "--model-args", args, "--tasks", TASK, *FEW[-2:])
-    status, _, err = cli(*command, "--output-dir", tmp_path / "runs", "--captions", f"coco={other}")
+    command = (
+        "run",
+        "--model",
+        "toyland",
+        "--model-args",
+        args,
+        "--tasks",
+        TASK,
+        *FEW[-2:],
+    )
+    status, _, err = cli(
+        *command, "--output-dir", tmp_path / "runs", "--captions", f"coco={other}"
+    )
     assert status == 0 and f"{TASK} is measured anew, with other captions" in err
     status, out, _ = cli("compare", planted, run)
     assert "other captions: captions_val2017.json, SHA-256" in out
@@ -100,7 +135,9 @@ def test_other_captions_are_another_task(planted: Path, cli: Cli, tmp_path: Path
     assert "1 not compared" in out
 
 
-def test_tasks_without_captions_are_left_out(pool: Path, cli: Cli, tmp_path: Path) -> None:
+def test_tasks_without_captions_are_left_out(
+    pool: Path, cli: Cli, tmp_path: Path
+) -> None:
     run = ("run", "--model", "toyland", "--output-dir", tmp_path, "--dry-run")
     status, out, err = cli(*run, "--tasks", "openbias_winobias,extended/openbias")
     assert status == 0 and "openbias_skin_tone" in out and TASK not in out
@@ -116,13 +153,30 @@ def test_tasks_without_captions_are_left_out(pool: Path, cli: Cli, tmp_path: Pat
     [
         (TASK, {"cocoa": "x.json"}, "takes captions of 'cocoa'. Did you mean 'coco'?"),
         (TASK, {"coco": "none.json"}, "No such file: 'none.json'"),
-        ("openbias_flickr*", {"coco": "POOL"}, "no task of this run takes captions of 'coco'"),
-        (f"{TASK},openbias_flickr30k", {"coco": "POOL"}, "openbias_flickr30k needs captions"),
-        (f"{TASK},openbias_flickr30k", {}, "openbias_coco (and 1 more task) needs captions"),
+        (
+            "openbias_flickr*",
+            {"coco": "POOL"},
+            "no task of this run takes captions of 'coco'",
+        ),
+        (
+            f"{TASK},openbias_flickr30k",
+            {"coco": "POOL"},
+            "openbias_flickr30k needs captions",
+        ),
+        (
+            f"{TASK},openbias_flickr30k",
+            {},
+            "openbias_coco (and 1 more task) needs captions",
+        ),
     ],
 )
 def test_what_cannot_be_run(
-    tasks: str, given: dict[str, str], said: str, index: TaskIndex, pool: Path, tmp_path: Path
+    tasks: str,
+    given: dict[str, str],
+    said: str,
+    index: TaskIndex,
+    pool: Path,
+    tmp_path: Path,
 ) -> None:
     captions = {name: place.replace("POOL", str(pool)) for name, place in given.items()}
     settings = RunSettings(tasks=tasks, captions=captions)
@@ -138,7 +192,9 @@ def test_what_lists_tasks_needs_no_captions(cli: Cli) -> None:
     assert "it needs --captions coco=captions_val2017.json" in " ".join(
         cli("ls", "openbias_coco")[1].split()
     )
-    listed = {one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])}
+    listed = {
+        one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])
+    }
     assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
     assert sum(map(bool, listed.values())) == 2
 

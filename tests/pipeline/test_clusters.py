@@ -27,7 +27,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     found.shutdown()
 
 
-def test_a_ray_cluster_that_gains_and_loses_nodes(runs: Runs, alone: Runs, cluster: Any) -> None:
+def test_a_ray_cluster_that_gains_and_loses_nodes(
+    runs: Runs, alone: Runs, cluster: Any
+) -> None:
     nodes = [cluster.add_node(num_cpus=1)]
     address = f"address={cluster.address},num_cpus=1"
     process = runs.start("--engine", "ray", "--workers", "3", "--engine-args", address)
@@ -41,4 +43,6 @@ def test_a_ray_cluster_that_gains_and_loses_nodes(runs: Runs, alone: Runs, clust
     said = runs.end(process)
     runs.equals(alone)
     assert left > 0 and "3 workers on Ray, each 1 CPU." in said
-    assert "is gone" in said and "others do its work" in said and "Traceback" not in said
+    assert (
+        "is gone" in said and "others do its work" in said and "Traceback" not in said
+    )

@@ -27,7 +27,16 @@ from tests.conftest import Cli
 
 TASKS = "t2iat_flowers_insects,openbias_examples"
 FLAGS = [
-    *("--model", "toyland", "--tasks", TASKS, "--limit", "1", "--images-per-prompt", "2"),
+    *(
+        "--model",
+        "toyland",
+        "--tasks",
+        TASKS,
+        "--limit",
+        "1",
+        "--images-per-prompt",
+        "2",
+    ),
     *("--permutations", "200", "--bootstrap", "50"),
 ]
 RUN = Path("runs/toyland")
@@ -60,7 +69,9 @@ MENDED = {"question", "model", *(kind for kind in ROWS if " scores" in ROWS[kind
 # Others, at random: tests/chaos/test_damages.py.
 DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
     "deleted": lambda _: None,
-    "half zeros": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
+    "half zeros": lambda data: (
+        data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
+    ),
 }
 
 
@@ -83,7 +94,11 @@ def run(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def said(errors: str) -> list[str]:
-    return [line for line in errors.splitlines() if line.startswith(("warning:", "t2ibench:"))]
+    return [
+        line
+        for line in errors.splitlines()
+        if line.startswith(("warning:", "t2ibench:"))
+    ]
 
 
 # One number of the first three rows of a part.
@@ -143,7 +158,8 @@ def test_a_damaged_row_costs_nothing_or_is_said(kind: str, run: Path, cli: Cli) 
 @pytest.mark.parametrize(
     ("statement", "count", "table", "model", "method"),
     [
-        (THREE_NUMBERS, 8, "embeddings", ToylandEncoder, "encode_images"),  # of one part
+        # of one part
+        (THREE_NUMBERS, 8, "embeddings", ToylandEncoder, "encode_images"),
         (ROWS["answer"], 1, "answers", ToylandJudge, "answer"),
     ],
 )
@@ -181,7 +197,10 @@ def test_damaged_results_are_never_read_in_silence(run: Path, cli: Cli) -> None:
         status, _, errors = cli(*command)
         assert status == 1 and line in errors and len(errors.splitlines()) == 1
     status, _, errors = cli("score", run)
-    assert status == 0 and "kept as results.json.broken, and a new one is written" in errors
+    assert (
+        status == 0
+        and "kept as results.json.broken, and a new one is written" in errors
+    )
     assert file.read_text() == text
 
 
@@ -192,7 +211,9 @@ def remove_images(run: Path) -> int:
     return len(paths)
 
 
-def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_need_no_image_files(
+    run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = hand.outputs(run)
     removed = remove_images(run)
     for path in (run, run / "results.json", run / "run.db"):
@@ -236,7 +257,9 @@ def test_an_image_that_comes_out_otherwise_is_said_and_counts(
         path.write_bytes(b"damaged")
     whole = ToylandGenerator.generate
 
-    def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    def otherwise(
+        own: ToylandGenerator, batch: Sequence[ImageRequest]
+    ) -> list[GeneratedImage]:
         return whole(own, [ImageRequest(r.prompt, r.index, r.seed + 1) for r in batch])
 
     monkeypatch.setattr(ToylandGenerator, "generate", otherwise)
@@ -248,7 +271,10 @@ def test_an_image_that_comes_out_otherwise_is_said_and_counts(
     remove_images(run)
     status, _, errors = cli(*FLAGS, "--generate-only")
     assert status == 0
-    assert "images were generated again and differ from those before; they count now" in errors
+    assert (
+        "images were generated again and differ from those before; they count now"
+        in errors
+    )
     status, _, errors = cli("score", run)
     assert status == 3 and "The earlier result" in errors
     assert cli(*FLAGS)[0] == 0
@@ -264,7 +290,10 @@ def test_a_worse_result_does_not_replace_a_better_one(
     status, _, errors = cli("score", run)
     assert status == 3 and hand.outputs(run) == before
     (line,) = said(errors)
-    assert "The earlier results of openbias_examples, t2iat_flowers_insects are kept" in line
+    assert (
+        "The earlier results of openbias_examples, t2iat_flowers_insects are kept"
+        in line
+    )
     hand.damage(run, "DELETE FROM embeddings")
     error = RuntimeError("out of memory")
     monkeypatch.setattr(ToylandEncoder, "encode_images", Mock(side_effect=error))
@@ -277,14 +306,18 @@ def test_a_worse_result_does_not_replace_a_better_one(
     assert cli(*FLAGS)[0] == 0 and hand.outputs(run) == before
 
 
-def test_other_settings_replace_a_result_though_images_are_fewer(run: Path, cli: Cli) -> None:
+def test_other_settings_replace_a_result_though_images_are_fewer(
+    run: Path, cli: Cli
+) -> None:
     assert cli(*FLAGS, "--images-per-prompt", "1")[0] == 0
     tasks = read_results(run).tasks
     assert all(task.settings.images_per_prompt == 1 for task in tasks.values())
 
 
 def test_labels_that_are_damaged_are_said(run: Path, cli: Cli) -> None:
-    labels = [Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)]
+    labels = [
+        Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)
+    ]
     store = LabelStore(Database(run))
     store.add(labels)
     store.database.close()

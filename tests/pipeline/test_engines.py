@@ -58,7 +58,9 @@ def test_a_worker_that_is_ended_or_suspended_is_replaced(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_workers_end_with_a_leader_that_is_killed(workers: int, runs: Runs, alone: Runs) -> None:
+def test_workers_end_with_a_leader_that_is_killed(
+    workers: int, runs: Runs, alone: Runs
+) -> None:
     flags = ("--workers", str(workers))
     process = runs.start(*flags, T2I_MEET=workers, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
@@ -112,7 +114,9 @@ def test_what_is_begun_to_be_stored_is_stored() -> None:
 def test_workers_that_only_die_end_the_run(runs: Runs) -> None:
     said = runs.end(runs.start(*TWO, T2I_DIE="always"), 1)
     assert said.count("it starts again (") == 2 * MOST_RESTARTS
-    assert re.search(r"t2ibench: No worker is left: worker \d .*SIGKILL.*--workers", said)
+    assert re.search(
+        r"t2ibench: No worker is left: worker \d .*SIGKILL.*--workers", said
+    )
 
 
 def test_an_error_of_a_worker_is_one_line(runs: Runs) -> None:
@@ -132,7 +136,9 @@ def test_damaged_images_are_mended_by_the_workers(runs: Runs, alone: Runs) -> No
     process = runs.start(*TWO)
     runs.end(process)
     assert runs.outputs() == alone.outputs()
-    assert process.pid not in {int(path.name.split("-")[1]) for path in runs.folder.glob("*s-*")}
+    assert process.pid not in {
+        int(path.name.split("-")[1]) for path in runs.folder.glob("*s-*")
+    }
 
 
 def test_workers_take_no_objects(tmp_path: Path) -> None:
@@ -144,7 +150,10 @@ def test_workers_take_no_objects(tmp_path: Path) -> None:
     ("words", "line"),
     [
         (("--engine", "rey"), "engine: expected 'local' or 'ray', found 'rey'."),
-        (("--workers", "2", "--engine-args", "threads=1"), "--engine-args go to --engine ray"),
+        (
+            ("--workers", "2", "--engine-args", "threads=1"),
+            "--engine-args go to --engine ray",
+        ),
         (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
         (("--shard", "4/3"), "expected I/N, the I-th of N parts"),
@@ -155,7 +164,9 @@ def test_workers_take_no_objects(tmp_path: Path) -> None:
 def test_wrong_engines_and_parts_are_one_line(
     cli: Cli, tmp_path: Path, words: tuple[str, ...], line: str
 ) -> None:
-    status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)
+    status, _, said = cli(
+        "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words
+    )
     assert status == 1 and said.count("\n") == 1 and line in said
 
 
@@ -170,7 +181,11 @@ def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> Non
     workers = Processes.__new__(Processes)
     workers._gpus, workers._threads = ["3", "5"], 4
     for hand, gpu in enumerate(("3", "5", "3")):
-        found = {"CUDA_VISIBLE_DEVICES": gpu, "OMP_NUM_THREADS": "4", "MKL_NUM_THREADS": "4"}
+        found = {
+            "CUDA_VISIBLE_DEVICES": gpu,
+            "OMP_NUM_THREADS": "4",
+            "MKL_NUM_THREADS": "4",
+        }
         assert found.items() <= workers._environment(hand).items()
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # fewer, by the user's own wish
     assert workers._environment(0)["OMP_NUM_THREADS"] == "2"
@@ -188,7 +203,15 @@ def test_errors_of_any_kind_come_back() -> None:
 
 
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
-    words = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--output-dir", str(tmp_path))
+    words = (
+        "--model",
+        "toyland",
+        "--tasks",
+        TASK,
+        *SMALL_FLAGS,
+        "--output-dir",
+        str(tmp_path),
+    )
     run = tmp_path / "toyland"
     status, _, said = cli(*words, "--engine", "local", "--workers", "2", "--no-score")
     assert status == 0 and f"Not scored yet: t2ibench score {run}" in said

@@ -70,7 +70,10 @@ def deep_colour(path: Path) -> None:
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n"
         + b"".join(
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
             for kind, data in chunks
         )
     )
@@ -115,7 +118,11 @@ READ: list[tuple[str, Callable[[Path], object], Colours, int]] = [
     ("sub folder/é.bmp", lambda p: picture().save(p), COLOURS, 0),
 ]  # fmt: skip
 NOT_READ: list[tuple[str, Callable[[Path], object], str]] = [
-    ("text.jpg", lambda p: p.write_text("not an image"), "it cannot be read as an image"),
+    (
+        "text.jpg",
+        lambda p: p.write_text("not an image"),
+        "it cannot be read as an image",
+    ),
     ("empty.png", lambda p: p.write_bytes(b""), "it cannot be read as an image"),
     ("cut off.jpg", cut_off, "it cannot be read as an image"),
     ("float.tif", lambda p: Image.new("F", (9, 9)).save(p), "floating-point pixels"),
@@ -124,7 +131,11 @@ NOT_READ: list[tuple[str, Callable[[Path], object], str]] = [
     ("loop.png", lambda p: p.symlink_to("loop.png"), "there is no such file"),
     ("x" * 300 + ".png", lambda p: None, "there is no such file"),
     ("folder.png", lambda p: p.mkdir(), "there is no such file"),
-    ("clear.tif", lambda p: Image.new("RGBA", (9, 9)).save(p), "every pixel of it is transparent"),
+    (
+        "clear.tif",
+        lambda p: Image.new("RGBA", (9, 9)).save(p),
+        "every pixel of it is transparent",
+    ),
     ("black.png", lambda p: Image.new("RGB", (9, 9)).save(p), "it is all black"),
 ]
 NAMES = [row[0] for row in (*READ, *NOT_READ)]
@@ -146,23 +157,39 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
     root, place = folder.parent, folder.parent / "runs" / "pictures"
-    words = ("--model", f"folder:{folder}", "--include-path", root / "tasks", "--tasks", "hand")
+    words = (
+        "--model",
+        f"folder:{folder}",
+        "--include-path",
+        root / "tasks",
+        "--tasks",
+        "hand",
+    )
     words += ("--judge", "toyland", "--permutations", "100", "--bootstrap", "100")
     words += ("--output-dir", root / "runs")
-    for said in (NOT_READ, NOT_READ[:-1]):  # what it could not read, the second run reads again
+    # what it could not read, the second run reads again
+    for said in (NOT_READ, NOT_READ[:-1]):
         status, _, errors = cli(*words)
-        assert status == 3 and "Replace these files" in errors  # some evidence is missing
+        # some evidence is missing
+        assert status == 3 and "Replace these files" in errors
         for name, _, reason in said:
-            assert f"image failed: {name}: {reason}" in errors or f"filtered: {name}" in errors
+            assert (
+                f"image failed: {name}: {reason}" in errors
+                or f"filtered: {name}" in errors
+            )
         page = (place / "results.md").read_text()
         assert "empty.png: it cannot be read as an image" in page
         assert str(place / "images") not in errors and "generat" not in errors.lower()
     assert f"{len(NOT_READ) - 1} failed" in errors
     attempts = {row["prompt"]: row for row in hand.stored(place, "attempts")}
-    attempts = {name: attempts[f"picture {number}"] for number, name in enumerate(NAMES)}
+    attempts = {
+        name: attempts[f"picture {number}"] for number, name in enumerate(NAMES)
+    }
     for name, _, colours, off in READ:
         assert attempts[name]["status"] == "ok", name
-        pixels = np.asarray(read_image(place / "images" / attempts[name]["file"])).astype(int)
+        pixels = np.asarray(
+            read_image(place / "images" / attempts[name]["file"])
+        ).astype(int)
         quarter = pixels.shape[0] // 4
         for where, colour in enumerate(colours):
             row, column = divmod(where, 2)
@@ -176,7 +203,8 @@ def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
     suffixes = [Path(attempts[name]["file"]).suffix for name in odd]
     assert suffixes == [".jpg", ".webp", ".avif", ".jpeg"]
     assert cli("label", "export", place, "--images", "90")[0] == 0
-    assert len(list((place / "labels" / "images").iterdir())) == len(READ) - 1  # equal ones once
+    # equal ones once
+    assert len(list((place / "labels" / "images").iterdir())) == len(READ) - 1
     assert cli("report", place)[0] == 0 and (place / "report.html").is_file()
     shutil.copy(folder / "plain.png", folder / "empty.png")
     _, _, errors = cli(*words)  # a replaced file is another folder of images

@@ -37,9 +37,13 @@ def flags(tasks: Path, *more: str) -> list[str]:
 
 
 def test_a_planted_share_of_skin_comes_back(tmp_path: Path) -> None:
-    tasks = write_bias(tmp_path / "tasks", 40, ["light", "dark"], name="skin", captions=CAPTIONS)
+    tasks = write_bias(
+        tmp_path / "tasks", 40, ["light", "dark"], name="skin", captions=CAPTIONS
+    )
     quick = {"n_permutations": 2000, "n_bootstrap": 500}
-    results = evaluate("toyland", "hand", include_path=[tasks], output_dir=tmp_path, **quick)
+    results = evaluate(
+        "toyland", "hand", include_path=[tasks], output_dir=tmp_path, **quick
+    )
     (detail,) = results.tasks["hand"].details["biases"]
     shown = detail["counts"]["dark"] / 120
     # Toyland plants .35; three standard errors of 120 pictures are .13.
@@ -76,12 +80,28 @@ def test_a_missing_key_stops_before_anything_is_drawn(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     waits = without_waiting(monkeypatch)
-    own = ("--tasks", "hand", "--include-path", tasks, "--output-dir", tasks.parent / "none")
+    own = (
+        "--tasks",
+        "hand",
+        "--include-path",
+        tasks,
+        "--output-dir",
+        tasks.parent / "none",
+    )
     for words in (
         flags(tasks, "--judge", "openai:eye"),
         ("run", "--model", "openai:eye", "--judge", "toyland", *own),
         ("run", "--model", "toyland", "--rewriter", "openai:eye", *own),
-        ("propose", "tibet", "--prompt", "x", "--proposer", "openai:eye", "--output", "x.yaml"),
+        (
+            "propose",
+            "tibet",
+            "--prompt",
+            "x",
+            "--proposer",
+            "openai:eye",
+            "--output",
+            "x.yaml",
+        ),
     ):
         status, _, errors = cli(*words)
         assert status == 1 and "OPENAI_API_KEY is not set" in errors, errors
@@ -105,7 +125,9 @@ def test_a_rate_limit_is_said_and_waited_for(
 
     with serving(limited) as (url, heard):
         args = f"base_url={url},retries=1"
-        status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+        status, _, errors = cli(
+            *flags(tasks, "--judge", "openai:eye", "--judge-args", args)
+        )
     assert status == 0, errors
     assert len(heard) == 18 + 3 and len(waits) == 3 and min(waits) >= 60
     line = "status 429 (slow); the next attempt is in 60 s, the last one in 5 min at the latest."
@@ -115,16 +137,31 @@ def test_a_rate_limit_is_said_and_waited_for(
 @pytest.mark.parametrize(
     ("args", "key", "message"),
     [
-        ("base_url=http://user:hunter2@127.0.0.1:1/v1", "sk-1234", "no key may be among them"),
+        (
+            "base_url=http://user:hunter2@127.0.0.1:1/v1",
+            "sk-1234",
+            "no key may be among them",
+        ),
         ("base_url=http://127.0.0.1:1", "hunter2\n", "cannot be sent"),
-        ("api_key_env=hunter2-x", "sk-1234", "expected the name of an environment variable"),
+        (
+            "api_key_env=hunter2-x",
+            "sk-1234",
+            "expected the name of an environment variable",
+        ),
     ],
 )
 def test_a_key_in_the_wrong_place_is_refused_before_anything_is_written(
-    args: str, key: str, message: str, tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    args: str,
+    key: str,
+    message: str,
+    tasks: Path,
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    status, out, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+    status, out, errors = cli(
+        *flags(tasks, "--judge", "openai:eye", "--judge-args", args)
+    )
     assert status == 1 and message in errors and len(errors.splitlines()) == 1
     assert "hunter2" not in out + errors
     assert not (tasks.parent / "runs").exists()
@@ -149,7 +186,9 @@ def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
     assert "Judges: answers:people.jsonl, toyland" in (run / "results.md").read_text()
 
 
-def test_judges_are_named_and_checked_before_anything_is_drawn(tasks: Path, cli: Cli) -> None:
+def test_judges_are_named_and_checked_before_anything_is_drawn(
+    tasks: Path, cli: Cli
+) -> None:
     status, out, _ = cli(*flags(tasks, "--dry-run"))
     assert status == 0
     assert "Judges: toyland" in out and "Encoders" not in out
@@ -159,8 +198,14 @@ def test_judges_are_named_and_checked_before_anything_is_drawn(tasks: Path, cli:
     assert "Judges: vlm:llava-hf/llava-1.5-7b-hf" in out
 
     status, _, errors = cli(*flags(tasks, "--judge", "vlm:./nowhere"))
-    assert status == 1 and "No such folder: './nowhere'" in errors and "Traceback" not in errors
+    assert (
+        status == 1
+        and "No such folder: './nowhere'" in errors
+        and "Traceback" not in errors
+    )
     # The judge of another model has to be named.
-    status, _, errors = cli(*flags(tasks, "--judge", "answers:x.csv", "--judge-args", "margin=1"))
+    status, _, errors = cli(
+        *flags(tasks, "--judge", "answers:x.csv", "--judge-args", "margin=1")
+    )
     assert status == 1 and "--judge-args" in errors
     assert not list((tasks.parent / "runs").rglob("*.png"))

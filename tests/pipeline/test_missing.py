@@ -41,7 +41,9 @@ def folder_of(root: Path, task: str = TASK, without: Sequence[str] = ()) -> Path
     with (root / "prompts.jsonl").open("w") as rows:
         for number, prompt in enumerate(prompts):
             draw(prompt, number).save(root / f"{number:03d}.png")
-            print(json.dumps({"file": f"{number:03d}.png", "prompt": prompt}), file=rows)
+            print(
+                json.dumps({"file": f"{number:03d}.png", "prompt": prompt}), file=rows
+            )
     return root
 
 
@@ -49,32 +51,50 @@ def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
     tmp_path: Path, cli: Cli
 ) -> None:
     root = folder_of(tmp_path / "mine")
-    flags = ("--model", f"folder:{root}", "--output-dir", str(tmp_path / "runs"), *FLAGS)
+    flags = (
+        "--model",
+        f"folder:{root}",
+        "--output-dir",
+        str(tmp_path / "runs"),
+        *FLAGS,
+    )
     status, out, err = cli("run", "--tasks", "mcas,weat_7_math_arts", *flags)
     assert status == 1 and not out and "no images for 42 prompts that" in err
     assert f"t2ibench propose openbias --captions folder:{root} --output" in err
     status, out, err = cli("run", "--tasks", f"mcas,{TASK}", *flags)
     assert status == 3 and TASK in out
     warnings = [line for line in err.splitlines() if line.startswith("warning:")]
-    assert f"1 of 6 tasks on images have images here: {TASK}; the others have none" in warnings[0]
+    assert (
+        f"1 of 6 tasks on images have images here: {TASK}; the others have none"
+        in warnings[0]
+    )
     assert not any("no image" in line for line in warnings)
 
 
-def test_a_prompt_without_images_is_refused_or_left_out_and_said(tmp_path: Path, cli: Cli) -> None:
+def test_a_prompt_without_images_is_refused_or_left_out_and_said(
+    tmp_path: Path, cli: Cli
+) -> None:
     root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
     flags = ("--model", f"folder:{root}", "--output-dir", str(runs), *FLAGS)
     status, out, err = cli("run", "--tasks", TASK, *flags)
     assert status == 1 and not out and "--allow-missing" in err
-    assert "no images for 1 prompt that the tasks need, such as 'a photo of aster'" in err
+    assert (
+        "no images for 1 prompt that the tasks need, such as 'a photo of aster'" in err
+    )
     status, _, err = cli("run", "--tasks", f"{TASK},weat_7_math_arts", *flags)
     assert status == 3
-    assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
+    assert (
+        f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
+    )
     shutil.rmtree(runs)
     status, out, err = cli("run", "--tasks", TASK, *flags, "--allow-missing")
     assert status == 0, err
     assert "not a result to report" in out
     page = (runs / "mine" / "results.md").read_text()
-    assert "scored without a prompt, which has no image" in page and "'a photo of aster'" in page
+    assert (
+        "scored without a prompt, which has no image" in page
+        and "'a photo of aster'" in page
+    )
     assert "2 missing, 1 prompt without images" in page
     assert "--allow-missing" in page.partition("Repeat this run")[2]
     results = read_results(runs / "mine")
@@ -87,21 +107,31 @@ def test_a_prompt_without_images_is_refused_or_left_out_and_said(tmp_path: Path,
     assert cli("score", runs / "mine")[0] == 0
     assert (runs / "mine" / "results.json").read_bytes() == written
     # Nothing is decided between other prompts.
-    flags = ("--model", f"folder:{folder_of(tmp_path / 'all')}", "--output-dir", runs, *FLAGS)
+    flags = (
+        "--model",
+        f"folder:{folder_of(tmp_path / 'all')}",
+        "--output-dir",
+        runs,
+        *FLAGS,
+    )
     assert cli("run", "--tasks", TASK, *flags, "--allow-missing")[0] == 0
     assert not read_results(runs / "all").partial
     status, out, err = cli("compare", runs / "all", runs / "mine")
     assert status == 0 and f"{runs / 'all'}:" not in err
     assert f"{runs / 'mine'}: some prompts have no image; not a result to report" in err
     assert "other prompts have no image" in out and "1 not compared" in out
-    assert "some prompts have no image" in cli("compare", runs / "mine", runs / "mine")[1]
+    assert (
+        "some prompts have no image" in cli("compare", runs / "mine", runs / "mine")[1]
+    )
 
 
 def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -> None:
     (spec,) = (one.spec for one in load_tasks(TASK))
     insects = spec.concepts.Y.stimuli[:4]
     prompts = needs(spec, Settings(limit=4)).images_by_prompt
-    gone = [prompt for prompt in prompts if any(f" {name}" in prompt for name in insects)]
+    gone = [
+        prompt for prompt in prompts if any(f" {name}" in prompt for name in insects)
+    ]
     root = folder_of(tmp_path / "mine", without=gone)
     given: dict[str, Any] = {"encoder": "toyland", "allow_missing": True, **SMALL}
     task = evaluate(f"folder:{root}", TASK, output_dir=tmp_path, **given).tasks[TASK]
@@ -114,10 +144,16 @@ def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     plain = ToylandGenerator.generate
 
-    def fail(*prompts: str, status: Any = "failed", reason: str = "the server\nsays 500") -> None:
-        def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    def fail(
+        *prompts: str, status: Any = "failed", reason: str = "the server\nsays 500"
+    ) -> None:
+        def drawn(
+            self: ToylandGenerator, requests: Sequence[ImageRequest]
+        ) -> list[GeneratedImage]:
             lost = GeneratedImage(status, reason=reason)
-            return [lost if r.prompt in prompts else plain(self, [r])[0] for r in requests]
+            return [
+                lost if r.prompt in prompts else plain(self, [r])[0] for r in requests
+            ]
 
         monkeypatch.setattr(ToylandGenerator, "generate", drawn)
 
@@ -151,7 +187,9 @@ def test_a_prompt_that_fails_for_good(
     )  # fmt: skip
     found = provenance_problems(manifest, results)  # one that was packed by other means
     (problem,) = (one for one in found if "prompts" in one)
-    assert "was scored without 1 of its prompts" in problem and "not accepted" in problem
+    assert (
+        "was scored without 1 of its prompts" in problem and "not accepted" in problem
+    )
 
 
 def test_a_prompt_that_the_model_refuses_is_no_missing_one(
@@ -173,7 +211,9 @@ def test_failures_from_the_start_stop_a_run_that_does_not_allow_them(
     options = {"output_dir": tmp_path, "batch_size": 4, **SMALL}
     with pytest.raises(T2IBenchError, match="The first 8 images all failed"):
         generate("toyland", TASK, **options)
-    assert generate("toyland", TASK, allow_missing=True, **options) == tmp_path / "toyland"
+    assert (
+        generate("toyland", TASK, allow_missing=True, **options) == tmp_path / "toyland"
+    )
 
 
 def test_images_that_are_all_black_stop_a_run_unless_they_are_of_one_prompt(
@@ -183,7 +223,9 @@ def test_images_that_are_all_black_stop_a_run_unless_they_are_of_one_prompt(
     counts = needs(spec, Settings(limit=4)).images_by_prompt
     options = {"batch_size": 4, **SMALL}
     failing(*counts, status="filtered", reason=ALL_BLACK)
-    with pytest.raises(T2IBenchError, match="The first 8 images are all black") as error:
+    with pytest.raises(
+        T2IBenchError, match="The first 8 images are all black"
+    ) as error:
         generate("toyland", TASK, output_dir=tmp_path / "black", **options)
     assert "--dtype float32 or bfloat16" in (error.value.hint or "")
 
@@ -192,7 +234,11 @@ def test_a_run_that_generates_nothing_is_not_complete(
     tmp_path: Path, failing: Callable[..., None], cli: Cli
 ) -> None:
     (spec,) = (one.spec for one in load_tasks(TASK))
-    failing(*needs(spec, Settings(limit=4)).images_by_prompt, status="filtered", reason="policy")
+    failing(
+        *needs(spec, Settings(limit=4)).images_by_prompt,
+        status="filtered",
+        reason="policy",
+    )
     flags = ("--model", "toyland", "--tasks", TASK, "--limit", "1", "--generate-only")
     for further in ((), ("--allow-missing",)):
         status, _, _ = cli("run", *flags, *further, "--output-dir", tmp_path)

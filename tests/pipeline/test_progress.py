@@ -30,7 +30,9 @@ def log(**how: Any) -> ConsoleReporter:
     return ConsoleReporter(Console(file=io.StringIO(), width=80, **how))
 
 
-def advanced(clock: list[float], total: int, *steps: tuple[float, int], **how: Any) -> list[str]:
+def advanced(
+    clock: list[float], total: int, *steps: tuple[float, int], **how: Any
+) -> list[str]:
     """What is said of steps of so many seconds and images."""
     reporter = log(**how)
     with reporter.stage("Generating images", total, "images") as ticker:
@@ -41,7 +43,8 @@ def advanced(clock: list[float], total: int, *steps: tuple[float, int], **how: A
 
 
 def test_the_time_left_is_that_of_the_last_seconds(clock: list[float]) -> None:
-    lines = advanced(clock, 1000, (100, 10), *[(1, 10)] * 40)  # first, the model is loaded
+    # first, the model is loaded
+    lines = advanced(clock, 1000, (100, 10), *[(1, 10)] * 40)
     assert lines[0] == "Generating images: 10 of 1,000"
     # 10 of 1000 in 100 s would be 9,900 s.
     assert lines[1] == "Generating images: 350 of 1,000, 10.0 images/s, 65 seconds left"
@@ -52,7 +55,9 @@ def test_the_time_left_is_that_of_the_last_seconds(clock: list[float]) -> None:
 
 
 def test_a_bar_fits_a_narrow_terminal_and_says_what_is_left(clock: list[float]) -> None:
-    lines = advanced(clock, 12168, *[(10, 100)] * 5, force_terminal=True, color_system=None)
+    lines = advanced(
+        clock, 12168, *[(10, 100)] * 5, force_terminal=True, color_system=None
+    )
     (last,) = [line for line in lines if "500/12168" in line]
     assert "10.0 images/s, 19 minutes left" in last
     assert len(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\r", "", last)) <= 80

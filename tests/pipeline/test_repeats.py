@@ -69,7 +69,11 @@ def test_a_submission_has_what_tells_its_repeats(tmp_path: Path) -> None:
 
 
 def test_half_of_a_group_with_two_images_is_too_few() -> None:
-    groups = {f"{group} {k}": group for group in ("neutral", "male", "female") for k in range(8)}
+    groups = {
+        f"{group} {k}": group
+        for group in ("neutral", "male", "female")
+        for k in range(8)
+    }
 
     says = "4 of 24 prompts have fewer than 3 distinct images, too few to show how much images vary"
     for n_distinct, n, expected in ((2, 4, says), (2, 3, None), (3, 8, None)):
@@ -81,19 +85,25 @@ def test_half_of_a_group_with_two_images_is_too_few() -> None:
 def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     few = evaluate("toyland", output_dir=tmp_path / "few", images_per_prompt=2, **SMALL)
     with pytest.warns(UserWarning, match="seems to ignore seeds: 40 of 40 prompts"):
-        many = evaluate(Forgetful(2), output_dir=tmp_path / "many", images_per_prompt=6, **SMALL)
+        many = evaluate(
+            Forgetful(2), output_dir=tmp_path / "many", images_per_prompt=6, **SMALL
+        )
     one, two = few.tasks["t2iat_flowers_insects"], many.tasks["t2iat_flowers_insects"]
     assert two.n_images == one.n_images == 80
     assert two.excluded["repeated"] == 160 and "repeated" not in one.excluded
     assert two.headline.value == one.headline.value
     assert two.headline.fixed_prompts == one.headline.fixed_prompts
-    assert {(found.n_images, found.n_distinct) for found in two.repeated_prompts} == {(6, 2)}
+    assert {(found.n_images, found.n_distinct) for found in two.repeated_prompts} == {
+        (6, 2)
+    }
     assert not one.repeated_prompts
     assert two.diversity == one.diversity
     assert "40 of 40 prompts have fewer than 3 distinct images" in str(two.inconclusive)
     assert one.inconclusive is None
     assert "seems to ignore seeds" in (many.folder / "results.md").read_text()
-    assert "40 prompts repeat their images." in (many.folder / "report.html").read_text()
+    assert (
+        "40 prompts repeat their images." in (many.folder / "report.html").read_text()
+    )
     with pytest.warns(UserWarning, match="seems to ignore seeds"):
         assert score(many.folder).tasks == many.tasks
 
@@ -102,10 +112,14 @@ def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     ("side", "kind", "quality"),
     [(64, "JPEG", 90), (300, "JPEG", 60), (300, "WEBP", 80), (600, "JPEG", 75)],
 )
-def test_what_is_encoded_again_looks_the_same(side: int, kind: str, quality: int) -> None:
+def test_what_is_encoded_again_looks_the_same(
+    side: int, kind: str, quality: int
+) -> None:
     requests = [ImageRequest("an old male chef", k, k) for k in range(40)]
     drawn = [one.image for one in ToylandGenerator({}).generate(requests)]
-    images = [one.resize((side, side), Image.Resampling.LANCZOS) for one in drawn if one]
+    images = [
+        one.resize((side, side), Image.Resampling.LANCZOS) for one in drawn if one
+    ]
     rows = np.stack([look(image) for image in images])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
     for number, image in enumerate(images):

@@ -29,7 +29,15 @@ ROOT = Path(__file__).parents[2]
 BALANCED = ROOT / "examples" / "rewrites" / "balanced.jsonl"
 TASK = "t2iat_flowers_insects"
 OCCUPATIONS = "occupations_t2iat"
-FLAGS = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--control-encoder", "none")
+FLAGS = (
+    "--model",
+    "toyland",
+    "--tasks",
+    TASK,
+    *SMALL_FLAGS,
+    "--control-encoder",
+    "none",
+)
 
 
 class Counts:
@@ -85,7 +93,10 @@ def texts_of(folder: Path) -> dict[str, str]:
 
 def revised(folder: Path) -> set[tuple[str, str]]:
     """Prompts and what their images were made of."""
-    return {(one["prompt"], one["revised_prompt"]) for one in hand.stored(folder, "attempts")}
+    return {
+        (one["prompt"], one["revised_prompt"])
+        for one in hand.stored(folder, "attempts")
+    }
 
 
 def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
@@ -97,22 +108,36 @@ def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     before, after = (results.tasks[OCCUPATIONS] for results in (without, behind))
     assert before.headline.square is not None and before.headline.square > 0.15
     assert after.headline.square is not None and after.headline.square < 0.03
-    assert after.inconclusive is None and after.headline.p is not None and after.headline.p > 0.01
+    assert (
+        after.inconclusive is None
+        and after.headline.p is not None
+        and after.headline.p > 0.01
+    )
     # By group: the unmarked prompts are rewritten, those that name a gender are not.
-    shares = {one.group: one.revised.share for one in after.prompt_outcomes if one.revised}
-    assert (shares["no group named"], shares["male"], shares["female"]) == (1.0, 0.0, 0.0)
+    shares = {
+        one.group: one.revised.share for one in after.prompt_outcomes if one.revised
+    }
+    assert (shares["no group named"], shares["male"], shares["female"]) == (
+        1.0,
+        0.0,
+        0.0,
+    )
     folders = without.folder, behind.folder
     assert folders[0] is not None and folders[1] is not None
     (headline, *_) = compare(without, behind, *map(read_paired, folders))
     assert (headline.verdict, headline.paired) == ("second", True)
     line = rewriting_line(without, behind)
-    assert line is not None and line.startswith("The rewriter differs: none in the first run")
+    assert line is not None and line.startswith(
+        "The rewriter differs: none in the first run"
+    )
     page = (folders[1] / "report.html").read_text(encoding="utf-8")
     assert "→ “A photo of a female" in page and "file:balanced.jsonl" in page
 
 
 def test_the_example_covers_the_unmarked_prompts_of_the_group() -> None:
-    known = {row["prompt"]: row["rewritten"] for row in map(json.loads, BALANCED.open())}
+    known = {
+        row["prompt"]: row["rewritten"] for row in map(json.loads, BALANCED.open())
+    }
     unmarked = {
         need.prompt
         for task in load_tasks(["occupations"], ())
@@ -137,10 +162,14 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     again = Counts()
     assert run(tmp_path, again) == results and not again.asked
     # More images of the same prompts are made from the same rewritings.
-    assert run(tmp_path, again, images_per_prompt=3).folder == folder and not again.asked
+    assert (
+        run(tmp_path, again, images_per_prompt=3).folder == folder and not again.asked
+    )
 
 
-def test_lost_rewritings_are_asked_for_again_where_images_are_missing(tmp_path: Path) -> None:
+def test_lost_rewritings_are_asked_for_again_where_images_are_missing(
+    tmp_path: Path,
+) -> None:
     results = run(tmp_path, Counts())
     before = texts_of(results.folder)
     hand.damage(
@@ -153,13 +182,19 @@ def test_lost_rewritings_are_asked_for_again_where_images_are_missing(tmp_path: 
     assert len(again.asked) == 1 and texts_of(results.folder) == before
 
 
-@pytest.mark.parametrize(("how", "status"), [("refuses", "refused"), ("fails", "failed")])
-def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "status"), [("refuses", "refused"), ("fails", "failed")]
+)
+def test_one_prompt_costs_its_own_images_alone(
+    tmp_path: Path, how: str, status: str
+) -> None:
     # The first prompt of all: more of its images than would stop a run if the model failed.
     with pytest.warns(UserWarning, match="counts (refused to|could not) rewrite"):
         rewriter = Counts(**{how: "a photo of ant"})
         results = run(tmp_path, rewriter, images_per_prompt=10, allow_missing=True)
-    lost = [one for one in hand.stored(results.folder, "attempts") if one["status"] != "ok"]
+    lost = [
+        one for one in hand.stored(results.folder, "attempts") if one["status"] != "ok"
+    ]
     assert {one["status"] for one in lost} == {status}
     assert all("a photo of ant" in one["prompt"] for one in lost)
     task = results.tasks[TASK]
@@ -171,7 +206,9 @@ def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status:
 
 
 def test_a_rewriter_that_always_fails_stops_the_run(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match=r"The first \d+ prompts could all not be rewritten"):
+    with pytest.raises(
+        T2IBenchError, match=r"The first \d+ prompts could all not be rewritten"
+    ):
         run(tmp_path, Counts(fails=""), limit=None)
     assert not list(tmp_path.glob("*/images/*/*.png"))
 
@@ -185,16 +222,22 @@ def test_a_rewriter_that_always_fails_stops_the_run(tmp_path: Path) -> None:
         ([], "0 rewritings of"),
     ],
 )
-def test_what_a_rewriter_must_not_give(tmp_path: Path, given: list[Any], says: str) -> None:
+def test_what_a_rewriter_must_not_give(
+    tmp_path: Path, given: list[Any], says: str
+) -> None:
     rewriter: Any = Counts()
     rewriter.rewrite = lambda requests: given * len(requests)
     with pytest.raises(T2IBenchError, match=says):
         run(tmp_path, rewriter)
 
 
-def test_what_cannot_work_is_said_before_anything_is_made(cli: Cli, tmp_path: Path) -> None:
+def test_what_cannot_work_is_said_before_anything_is_made(
+    cli: Cli, tmp_path: Path
+) -> None:
     file = tmp_path / "few.csv"
-    file.write_text("prompt,rewritten\na photo of tulip,a photo of rose\n", encoding="utf-8")
+    file.write_text(
+        "prompt,rewritten\na photo of tulip,a photo of rose\n", encoding="utf-8"
+    )
     out = ("--output-dir", tmp_path / "runs")
     for more, says in (
         (("--rewriter", f"file:{file}"), "few.csv lacks"),
@@ -204,7 +247,9 @@ def test_what_cannot_work_is_said_before_anything_is_made(cli: Cli, tmp_path: Pa
         status, _, said = cli(*FLAGS, *out, *more)
         assert (status, len(said.strip().splitlines())) == (1, 1), said
         assert says in said
-    status, _, said = cli("--encoder", "toyland", "--tasks", "weat", "--rewriter", f"file:{file}")
+    status, _, said = cli(
+        "--encoder", "toyland", "--tasks", "weat", "--rewriter", f"file:{file}"
+    )
     assert status == 1 and "--rewriter needs a --model" in said
     assert not (tmp_path / "runs").exists()
 
@@ -233,7 +278,9 @@ def test_a_server_rewrites_once(cli: Cli, tmp_path: Path) -> None:
     assert cli(*flags)[0] == cli("score", folder)[0] == 0
     assert (folder / "results.json").read_bytes() == results
     # Another generator takes the rewritings over.
-    status, _, said = cli(*FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder}")
+    status, _, said = cli(
+        *FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder}"
+    )
     assert status == 0, said
 
 
@@ -281,6 +328,8 @@ def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     other.fingerprint = "d" * 64
     second = run(tmp_path / "b", other, seed=1, model_args={"all.gender.female": 0.5})
     line = rewriting_line(first, second)
-    assert line is not None and line.endswith("These differ, too: the generator and the seed.")
+    assert line is not None and line.endswith(
+        "These differ, too: the generator and the seed."
+    )
     plain = run(tmp_path / "c", None)
     assert rewriting_line(plain, plain) is None

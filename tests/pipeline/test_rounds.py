@@ -23,7 +23,16 @@ from tests.pipeline.tasks import write_bias
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query
 
-QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "4", "--images-per-prompt", "5")
+QUICK = (
+    "--permutations",
+    "200",
+    "--bootstrap",
+    "50",
+    "--limit",
+    "4",
+    "--images-per-prompt",
+    "5",
+)
 TASK = "openbias_winobias"
 
 
@@ -38,7 +47,16 @@ def width_of(task: TaskResult) -> float:
 
 
 def test_images_grow_until_the_interval_is_narrow(cli: Cli, tmp_path: Path) -> None:
-    words = ("run", "--model", "toyland", "--tasks", TASK, *QUICK, "--output-dir", tmp_path)
+    words = (
+        "run",
+        "--model",
+        "toyland",
+        "--tasks",
+        TASK,
+        *QUICK,
+        "--output-dir",
+        tmp_path,
+    )
     assert cli(*words)[0] == 0
     run = tmp_path / "toyland"
     wanted = round(width_of(read_results(run).tasks[TASK]) * 0.6, 2)
@@ -52,7 +70,9 @@ def test_images_grow_until_the_interval_is_narrow(cli: Cli, tmp_path: Path) -> N
     assert sum(counts.values()) == after.tasks[TASK].n_images > 1.2 * 5 * len(counts)
     # The command in the results gives the same results at once, in another folder.
     other = tmp_path / "again"
-    command = [str(other) if word == str(tmp_path) else word for word in after.command[1:]]
+    command = [
+        str(other) if word == str(tmp_path) else word for word in after.command[1:]
+    ]
     assert "--times" in command and cli(*command)[0] == 0
     assert read_results(other / "toyland").tasks[TASK] == after.tasks[TASK]
     # What is stored is enough for `score`, and for a second call that has nothing to do.
@@ -63,7 +83,16 @@ def test_images_grow_until_the_interval_is_narrow(cli: Cli, tmp_path: Path) -> N
 
 
 def test_the_most_images_are_never_passed(cli: Cli, tmp_path: Path) -> None:
-    words = ("run", "--model", "toyland", "--tasks", TASK, *QUICK, "--output-dir", tmp_path)
+    words = (
+        "run",
+        "--model",
+        "toyland",
+        "--tasks",
+        TASK,
+        *QUICK,
+        "--output-dir",
+        tmp_path,
+    )
     limits = ("--until-precise", ".01", "--max-images-per-prompt", "7")
     status, _, err = cli(*words, *limits)
     assert status == 0 and set(images_of(tmp_path / "toyland").values()) == {7}
@@ -110,7 +139,13 @@ def test_rounds_keep_the_coverage_of_a_fixed_size(tmp_path: Path) -> None:
     covered, sizes = [], []
     for seed in range(100):
         queries = [
-            Query(caption, 8 * most, "Which?", ("p", "q"), ((1 + lean) / 2, (1 - lean) / 2))
+            Query(
+                caption,
+                8 * most,
+                "Which?",
+                ("p", "q"),
+                ((1 + lean) / 2, (1 - lean) / 2),
+            )
             for caption in captions
         ]
         evidence = Judging().evidence(np.random.default_rng(seed), queries)
@@ -125,7 +160,9 @@ def test_rounds_keep_the_coverage_of_a_fixed_size(tmp_path: Path) -> None:
             known = forecaster(headline, "fixed_prompts", captions, 0.95)
             effect = np.sqrt(max(headline.value, 0.0))
             grown = least(
-                lambda t, known=known, effect=effect: known.width(effect, t, 1.0) <= 0.95 * width
+                lambda t, known=known, effect=effect: (
+                    known.width(effect, t, 1.0) <= 0.95 * width
+                )
             )
             times = min(float(most), times * max(1.25, grown or most))
         covered.append(found.ci_low <= lean**2 <= found.ci_high)

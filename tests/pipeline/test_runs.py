@@ -32,12 +32,23 @@ from tests.conftest import Cli
 
 SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 500, "n_bootstrap": 200}
 OCCUPATIONS = ("occupations_t2iat", "occupations_tibet")
-TASKS = "t2iat_flowers_insects,occupations_t2iat,mcas_sports,weat_6_gender_career_family"
+TASKS = (
+    "t2iat_flowers_insects,occupations_t2iat,mcas_sports,weat_6_gender_career_family"
+)
 
 
 def flags(folder: Path, tasks: str = TASKS) -> list[str]:
     return [
-        *("--model", "toyland", "--tasks", tasks, "--output-dir", str(folder), "--limit", "2"),
+        *(
+            "--model",
+            "toyland",
+            "--tasks",
+            tasks,
+            "--output-dir",
+            str(folder),
+            "--limit",
+            "2",
+        ),
         *("--images-per-prompt", "2", "--permutations", "500", "--bootstrap", "200"),
     ]
 
@@ -55,7 +66,9 @@ def outputs(folder: Path) -> dict[str, bytes]:
     where = f"--output-dir {folder}".encode(), f'"{folder}"'.encode()
     checksum = rb',\n "checksum": "[0-9a-f]{8}"'
     return {
-        name: re.sub(checksum, b"", data.replace(where[0], b"").replace(where[1], b'"runs"'))
+        name: re.sub(
+            checksum, b"", data.replace(where[0], b"").replace(where[1], b'"runs"')
+        )
         for name, data in hand.outputs(run).items()
     }
 
@@ -70,7 +83,8 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_batches_other_tasks_and_their_order_change_nothing(
     reference: Path, tmp_path: Path
 ) -> None:
-    for tasks in (*TASKS.split(",")[::-1], TASKS):  # one run each, the last first, and all
+    # one run each, the last first, and all
+    for tasks in (*TASKS.split(",")[::-1], TASKS):
         evaluate("toyland", tasks, output_dir=tmp_path, batch_size=3, **SMALL)
     assert image_hashes(tmp_path) == image_hashes(reference)
     assert outputs(tmp_path) == outputs(reference)
@@ -108,7 +122,9 @@ def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
 ) -> None:
     batches, whole = iter(range(10)), ToylandGenerator.generate
 
-    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    def generate(
+        own: ToylandGenerator, requests: Sequence[ImageRequest]
+    ) -> list[GeneratedImage]:
         if next(batches, None) is None:
             raise KeyboardInterrupt
         return whole(own, requests)
@@ -127,12 +143,16 @@ def test_one_failing_image_costs_one_image(
 ) -> None:
     whole = ToylandGenerator.generate
 
-    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    def generate(
+        own: ToylandGenerator, requests: Sequence[ImageRequest]
+    ) -> list[GeneratedImage]:
         if any("rose" in r.prompt or "nurse" in r.prompt for r in requests):
             raise RuntimeError("a bad prompt")
         drawn = whole(own, requests)
         return [
-            GeneratedImage("ok", Image.new("RGB", (64, 64))) if "wasp" in r.prompt else one
+            GeneratedImage("ok", Image.new("RGB", (64, 64)))
+            if "wasp" in r.prompt
+            else one
             for r, one in zip(requests, drawn, strict=True)
         ]
 
@@ -143,15 +163,21 @@ def test_one_failing_image_costs_one_image(
     status, _, err = cli("run", *words)
     assert status == 3 and "some evidence is missing" in err
     page = (run / "results.md").read_text()
-    assert "10 failed" in page  # one neutral and four guided prompts of 'rose', two images each
+    # one neutral and four guided prompts of 'rose', two images each
+    assert "10 failed" in page
     assert "10 filtered" in page  # all black
     task = read_results(run).tasks["t2iat_flowers_insects"]
     assert task.excluded["failed"] == task.excluded["filtered"] == 10
     assert "rose, wasp" in task.warnings[0] and task.headline.value is not None
-    reasons = {row["reason"] for row in hand.stored(run, "attempts") if row["status"] == "failed"}
+    reasons = {
+        row["reason"]
+        for row in hand.stored(run, "attempts")
+        if row["status"] == "failed"
+    }
     assert reasons == {"RuntimeError: a bad prompt"}
     monkeypatch.undo()
-    assert cli("run", *words)[0] == 0  # failed ones were tried again, black ones were not
+    # failed ones were tried again, black ones were not
+    assert cli("run", *words)[0] == 0
     page = (run / "results.md").read_text()
     assert "10 filtered" in page and "failed" not in page
 
@@ -183,7 +209,9 @@ def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> Non
 
     clip = f"clip:{clip_model(tmp_path / 'clip')}"
     name = "t2iat_flowers_insects"
-    results = evaluate("toyland", name, encoder=["toyland", clip], output_dir=tmp_path, **SMALL)
+    results = evaluate(
+        "toyland", name, encoder=["toyland", clip], output_dir=tmp_path, **SMALL
+    )
     task = results.tasks[name]
     assert set(task.by_encoder) == {"toyland", clip}
     score = "differential_association"
@@ -201,7 +229,14 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     architecture, weights = open_clip_model(tmp_path / "open_clip")
     status, _, err = cli(
         *("--model", folder, "--encoder", f"open_clip:{architecture}/{weights}"),
-        *("--tasks", "t2iat_science_arts", "--model-args", "steps=1,size=32", "--limit", "1"),
+        *(
+            "--tasks",
+            "t2iat_science_arts",
+            "--model-args",
+            "steps=1,size=32",
+            "--limit",
+            "1",
+        ),
         *("--images-per-prompt", "1", "--output-dir", tmp_path / "runs"),
         *("--permutations", "200", "--bootstrap", "100"),
     )
@@ -213,20 +248,34 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
 
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     rng = np.random.default_rng(0)
-    words = {w for task in load_tasks("weat") for w in needs(task.spec, Settings()).texts}
+    words = {
+        w for task in load_tasks("weat") for w in needs(task.spec, Settings()).texts
+    }
     words -= {"whip"}
-    rows = [f"{w} {' '.join(f'{v:.4f}' for v in rng.normal(size=20))}" for w in sorted(words)]
+    rows = [
+        f"{w} {' '.join(f'{v:.4f}' for v in rng.normal(size=20))}"
+        for w in sorted(words)
+    ]
     (tmp_path / "vectors.txt").write_text("\n".join(rows) + "\n")
     status, out, err = cli(
         *("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "weat"),
-        *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "100"),
+        *(
+            "--output-dir",
+            tmp_path / "runs",
+            "--permutations",
+            "500",
+            "--bootstrap",
+            "100",
+        ),
     )
     assert status == 0 and out.count("weat_") >= 10, err
     results = read_results(next((tmp_path / "runs").iterdir()))
     assert results.model.name is None
     details = results.tasks["weat_2_instruments_weapons"].details
     assert details["missing_words"] == {"Y": ["whip"]}
-    status, _, err = cli("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat")
+    status, _, err = cli(
+        "--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat"
+    )
     assert status == 1 and "name a model with --model" in err
 
 
@@ -244,8 +293,17 @@ class Walked(ToylandGenerator):
         return super().generate(requests)
 
 
-def test_an_image_is_eight_functions_from_the_command_line(tmp_path: Path, cli: Cli) -> None:
-    words = ("--model", f"{__name__}:Walked", "--tasks", "t2iat_flowers_insects", "--limit", "1")
+def test_an_image_is_eight_functions_from_the_command_line(
+    tmp_path: Path, cli: Cli
+) -> None:
+    words = (
+        "--model",
+        f"{__name__}:Walked",
+        "--tasks",
+        "t2iat_flowers_insects",
+        "--limit",
+        "1",
+    )
     words += ("--encoder", "toyland", "--permutations", "200", "--bootstrap", "100")
     status, _, said = cli(*words, "--images-per-prompt", "1", "--output-dir", tmp_path)
     assert status == 0, said

@@ -20,13 +20,20 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
 
-TASKS = ["t2iat_judaism_christianity", "mcas_objects", "weat_7_math_arts", "openbias_examples"]
+TASKS = [
+    "t2iat_judaism_christianity",
+    "mcas_objects",
+    "weat_7_math_arts",
+    "openbias_examples",
+]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
-    evaluate("toyland", TASKS, encoder="toyland", limit=4, n_bootstrap=200, output_dir=folder)
+    evaluate(
+        "toyland", TASKS, encoder="toyland", limit=4, n_bootstrap=200, output_dir=folder
+    )
     return next(path.parent for path in folder.rglob("run.db"))
 
 
@@ -36,7 +43,9 @@ def run(whole: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scored(run: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], str]]:
+def scored(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[list[str], str]]:
     """Score what is stored, in this process; the tasks that were computed, and the results."""
     real, computed = scoring.score_task, []
 
@@ -48,11 +57,17 @@ def scored(run: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[li
         folder = open_run(run)
         record, database = folder.record, folder.database
         images = ImageStore(database, record.generator.fingerprint)
-        stores = scoring.open_stores(database, record.encoders, record.judges, record.controls)
+        stores = scoring.open_stores(
+            database, record.encoders, record.judges, record.controls
+        )
         computed.clear()
         plan = stored_plan(folder)
-        found = scoring.score_plan(plan, images, stores, SilentReporter(), **{"workers": 1, **how})
-        results = {name: one.result.model_dump(mode="json") for name, one in found.items()}
+        found = scoring.score_plan(
+            plan, images, stores, SilentReporter(), **{"workers": 1, **how}
+        )
+        results = {
+            name: one.result.model_dump(mode="json") for name, one in found.items()
+        }
         return sorted(computed), json.dumps(results)
 
     monkeypatch.setattr(scoring, "score_task", counted)
@@ -70,7 +85,9 @@ def test_processes_write_what_one_process_writes(
 
 
 def test_what_has_not_changed_is_read_and_what_has_is_computed(
-    run: Path, scored: Callable[..., tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch
+    run: Path,
+    scored: Callable[..., tuple[list[str], str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, alone = scored()
     store = ScoreCache(Database(run))
@@ -78,12 +95,16 @@ def test_what_has_not_changed_is_read_and_what_has_is_computed(
     assert scored(kept=ScoreCache(Database(run), reuse=False)) == (sorted(TASKS), alone)
     # Other evidence, other code and other settings are never taken for the same.
     whole = (run / "run.db").read_bytes()
-    hand.damage(run, "DELETE FROM embeddings WHERE part = (SELECT max(part) FROM embeddings)")
+    hand.damage(
+        run, "DELETE FROM embeddings WHERE part = (SELECT max(part) FROM embeddings)"
+    )
     assert scored(kept=store)[0]  # fewer embeddings
     store = ScoreCache(Database(run))
     (run / "run.db").write_bytes(whole)
     assert scored(kept=store) == ([], alone)  # what lacks some is not kept
-    monkeypatch.setattr("t2ibench.pipeline.score_cache._code", lambda: "another version")
+    monkeypatch.setattr(
+        "t2ibench.pipeline.score_cache._code", lambda: "another version"
+    )
     assert scored(kept=store)[0] == sorted(TASKS)
     hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
     assert scored(kept=store)[0] == sorted(TASKS)

@@ -21,7 +21,13 @@ from tests import hand
 from tests.conftest import Cli
 from tests.pipeline.engines import SMALL_FLAGS
 
-FLAGS = ("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", *SMALL_FLAGS)
+FLAGS = (
+    "--model",
+    "toyland",
+    "--tasks",
+    "t2iat_flowers_insects,openbias_examples",
+    *SMALL_FLAGS,
+)
 
 
 @pytest.fixture
@@ -39,7 +45,9 @@ def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
     assert all(list(part.glob("images/*/*.png")) for part in parts)
     assert cli("merge", *parts)[0] == 0
     run = Path("runs/toyland")
-    merged = {name: (run / name).read_bytes() for name in ("results.json", "results.md")}
+    merged = {
+        name: (run / name).read_bytes() for name in ("results.json", "results.md")
+    }
     assert cli("merge", *parts)[0] == 0  # again: nothing is there twice
     rows = [(row["prompt"], row["index"]) for row in hand.stored(run, "attempts")]
     assert len(rows) == len(set(rows)) == len(list(run.glob("images/*/*.png")))
@@ -63,13 +71,22 @@ def test_a_missing_part_is_named_with_its_command_and_nothing_is_scored(
     assert cli(*command[1:])[0] == 0
     assert cli("merge", *parts)[0] == 0
     status, _, err = cli("merge", parts[1], "--output-dir", "further")
-    assert status == 1 and "Parts 1 and 3 of 3 are missing" in err and "(and so for 3)" in err
+    assert (
+        status == 1
+        and "Parts 1 and 3 of 3 are missing" in err
+        and "(and so for 3)" in err
+    )
 
 
-def test_the_late_part_completes_what_was_merged_without_it(parts: list[Path], cli: Cli) -> None:
+def test_the_late_part_completes_what_was_merged_without_it(
+    parts: list[Path], cli: Cli
+) -> None:
     run = Path("runs/toyland")
     status, out, _ = cli("merge", parts[0], parts[2], "--allow-missing")
-    assert status == 3 and "Part 2 of 3 of the run is missing; not a result to report." in out
+    assert (
+        status == 3
+        and "Part 2 of 3 of the run is missing; not a result to report." in out
+    )
     results = json.loads((run / "results.json").read_text())
     assert results["missing_parts"] == ["2 of 3"] and results["command"] == []
     for name in ("results.md", "report.html"):
@@ -79,7 +96,9 @@ def test_the_late_part_completes_what_was_merged_without_it(parts: list[Path], c
     status, out, _ = cli("merge", run, parts[1])  # the folder itself may be among them
     assert status == 0 and "missing" not in out
     late = (run / "results.json").read_bytes()
-    assert open_run(run).record.merged == MergedParts(count=3, costs={1: None, 2: None, 3: None})
+    assert open_run(run).record.merged == MergedParts(
+        count=3, costs={1: None, 2: None, 3: None}
+    )
     assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
     assert late == Path("at-once/toyland/results.json").read_bytes()
 
@@ -111,7 +130,9 @@ def test_a_part_that_is_not_finished_is_named(parts: list[Path], cli: Cli) -> No
     assert whole == Path("at-once/toyland/results.json").read_bytes()
 
 
-def test_an_image_replaces_a_failure_of_an_earlier_merge(parts: list[Path], cli: Cli) -> None:
+def test_an_image_replaces_a_failure_of_an_earlier_merge(
+    parts: list[Path], cli: Cli
+) -> None:
     before = Path("runs-before")
     shutil.copytree("runs", before)
     database = Database(parts[1])
@@ -126,7 +147,9 @@ def test_an_image_replaces_a_failure_of_an_earlier_merge(parts: list[Path], cli:
     shutil.copytree(before / parts[1].relative_to("runs"), parts[1])
     assert cli("merge", *parts)[0] == 0
     assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
-    results = [Path(root, "toyland/results.json").read_bytes() for root in ("runs", "at-once")]
+    results = [
+        Path(root, "toyland/results.json").read_bytes() for root in ("runs", "at-once")
+    ]
     assert results[0] == results[1]
 
 
@@ -135,7 +158,10 @@ def test_a_part_that_was_killed_while_it_embedded_is_not_finished(
 ) -> None:
     open_run(parts[2]).update(status="running")
     status, _, err = cli("merge", *parts)
-    assert status == 1 and "Part 3 of 3 is not finished: some of its images are not embedd" in err
+    assert (
+        status == 1
+        and "Part 3 of 3 is not finished: some of its images are not embedd" in err
+    )
     assert cli(*FLAGS, "--shard", "3/3")[0] == 0
     assert cli("merge", *parts)[0] == 0
 
@@ -143,13 +169,20 @@ def test_a_part_that_was_killed_while_it_embedded_is_not_finished(
 def test_parts_that_do_not_fit_each_other(parts: list[Path], cli: Cli) -> None:
     shutil.copytree(parts[0], "copy/toyland")
     status, _, err = cli("merge", *parts, "copy/toyland")
-    assert status == 1 and "Part 1 of 3 is there twice: " in err and "copy/toyland" in err
+    assert (
+        status == 1 and "Part 1 of 3 is there twice: " in err and "copy/toyland" in err
+    )
     assert cli(*FLAGS, "--shard", "2/4")[0] == 0
     status, _, err = cli("merge", parts[0], "runs/shard-2-of-4/toyland")
-    assert status == 1 and "different splits: runs/shard-1-of-3/toyland of 3 parts, " in err
+    assert (
+        status == 1
+        and "different splits: runs/shard-1-of-3/toyland of 3 parts, " in err
+    )
 
 
-def test_a_cost_counts_once_however_often_a_part_is_merged(parts: list[Path], cli: Cli) -> None:
+def test_a_cost_counts_once_however_often_a_part_is_merged(
+    parts: list[Path], cli: Cli
+) -> None:
     for number, part in enumerate(parts, start=1):
         folder = open_run(part)
         assert folder.record.generator is not None
@@ -162,10 +195,14 @@ def test_a_cost_counts_once_however_often_a_part_is_merged(parts: list[Path], cl
         assert generator is not None and generator.cost == 6.0
 
 
-def test_a_missing_part_is_made_by_the_command_itself(parts: list[Path], cli: Cli) -> None:
+def test_a_missing_part_is_made_by_the_command_itself(
+    parts: list[Path], cli: Cli
+) -> None:
     assert cli("merge", *parts[:2], "--allow-missing")[0] == 3
     assert cli(*FLAGS)[0] == 0
-    assert json.loads(Path("runs/toyland/results.json").read_text())["missing_parts"] == []
+    assert (
+        json.loads(Path("runs/toyland/results.json").read_text())["missing_parts"] == []
+    )
     results = json.loads(Path("runs/toyland/results.json").read_text())
     assert all(task["reason"] is None for task in results["tasks"].values())
 
@@ -175,10 +212,18 @@ def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -
     assert cli(*other, "--shard", "1/3", "--output-dir", "other")[0] == 0
     (seeded,) = Path("other").glob("shard-*/*")
     status, _, said = cli("merge", parts[0], seeded)
-    assert status == 1 and "no parts of one run: seed: 0 in runs/shard-1-of-3/toyland, 1 in" in said
-    assert cli(*FLAGS, "--level", "0.9", "--shard", "2/3", "--output-dir", "other")[0] == 0
+    assert (
+        status == 1
+        and "no parts of one run: seed: 0 in runs/shard-1-of-3/toyland, 1 in" in said
+    )
+    assert (
+        cli(*FLAGS, "--level", "0.9", "--shard", "2/3", "--output-dir", "other")[0] == 0
+    )
     status, _, said = cli("merge", parts[0], "other/shard-2-of-3/toyland")
-    assert status == 1 and "level: 0.95 in runs/shard-1-of-3/toyland, 0.9 in other/" in said
+    assert (
+        status == 1
+        and "level: 0.95 in runs/shard-1-of-3/toyland, 0.9 in other/" in said
+    )
     status, _, said = cli("merge", parts[0], "--output-dir", parts[0].parent)
     assert status == 1 and "is one of the parts" in said
 
@@ -194,8 +239,14 @@ def test_parts_cover_the_plan_and_share_no_prompt() -> None:
 
 def test_pieces_suit_the_plan() -> None:
     for images in (1, 4, 16, 400):
-        plan = make_plan(load_tasks("t2iat_flowers_insects"), Settings(images_per_prompt=images))
-        assert plan.shard_size % SMALLEST_SHARD == 0 and plan.shard_size <= LARGEST_SHARD
-        assert sum(len(plan.shard(k)) for k in range(plan.n_shards)) == len(plan.requests)
+        plan = make_plan(
+            load_tasks("t2iat_flowers_insects"), Settings(images_per_prompt=images)
+        )
+        assert (
+            plan.shard_size % SMALLEST_SHARD == 0 and plan.shard_size <= LARGEST_SHARD
+        )
+        assert sum(len(plan.shard(k)) for k in range(plan.n_shards)) == len(
+            plan.requests
+        )
         if len(plan.requests) > 3 * SMALLEST_SHARD:
             assert plan.n_shards >= 4

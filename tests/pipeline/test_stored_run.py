@@ -17,8 +17,25 @@ from tests.conftest import Cli
 from tests.models.images_api import images_server, running
 
 WORDS = (
-    *("run", "--tasks", "t2iat_flowers_insects", "--limit", "2", "--images-per-prompt", "3"),
-    *("--model", "openai:m", "--encoder", "toyland", "--judge", "toyland", "--name", "paid"),
+    *(
+        "run",
+        "--tasks",
+        "t2iat_flowers_insects",
+        "--limit",
+        "2",
+        "--images-per-prompt",
+        "3",
+    ),
+    *(
+        "--model",
+        "openai:m",
+        "--encoder",
+        "toyland",
+        "--judge",
+        "toyland",
+        "--name",
+        "paid",
+    ),
     *("--permutations", "99", "--bootstrap", "50"),
 )
 RUN = Path("runs/paid")
@@ -51,11 +68,15 @@ def prompts_of(out: str) -> int:
     return int(" ".join(out.split()).partition(" prompts,")[0].rpartition(" ")[2])
 
 
-def test_every_prompt_has_an_image_before_any_has_two(stopped: list[str], cli: Cli) -> None:
+def test_every_prompt_has_an_image_before_any_has_two(
+    stopped: list[str], cli: Cli
+) -> None:
     prompts = prompts_of(cli(*stopped, "--dry-run")[1])
     status, _, err = cli(*stopped, "--max-cost", str(0.25 * (prompts + 2)))
     assert status == 1 and sorted(by_prompt().values()) == [1] * (prompts - 2) + [2, 2]
-    some = f"{prompts + 2} of {3 * prompts} images are there, at least one of every prompt"
+    some = (
+        f"{prompts + 2} of {3 * prompts} images are there, at least one of every prompt"
+    )
     assert some in err and "embeds and scores them: t2ibench score runs/paid" in err
 
 
@@ -70,14 +91,19 @@ def test_what_is_there_is_embedded_and_scored(
     status, out, err = cli("score", RUN)
     assert status == 3 and "t2iat_flowers_insects" in out, err
     assert images() == before and open_run(RUN).record.generator == cost
-    task = json.loads((RUN / "results.json").read_text())["tasks"]["t2iat_flowers_insects"]
+    task = json.loads((RUN / "results.json").read_text())["tasks"][
+        "t2iat_flowers_insects"
+    ]
     assert task["reason"] is None and task["excluded"]["missing"] == 2 * prompts
     first = (RUN / "results.json").read_bytes()
     assert cli("score", RUN)[0] == 3  # from now on what is stored is enough
     assert (RUN / "results.json").read_bytes() == first
-    assert cli(*stopped, "--max-cost", "1000")[0] == 0  # and the run goes on where it was
+    # and the run goes on where it was
+    assert cli(*stopped, "--max-cost", "1000")[0] == 0
     assert set(by_prompt().values()) == {3}
-    task = json.loads((RUN / "results.json").read_text())["tasks"]["t2iat_flowers_insects"]
+    task = json.loads((RUN / "results.json").read_text())["tasks"][
+        "t2iat_flowers_insects"
+    ]
     assert "missing" not in task["excluded"]
 
 
@@ -89,12 +115,19 @@ def test_prompts_without_an_image_are_left_out_only_where_that_is_asked_for(
     assert status == 1 and f"2 of {prompts} prompts have none" in err
     assert "t2ibench score runs/paid --allow-missing" in err
     status, _, err = cli("score", RUN)
-    assert status == 1 and "runs/paid has no image of 2 prompts that its tasks need" in err
+    assert (
+        status == 1 and "runs/paid has no image of 2 prompts that its tasks need" in err
+    )
     assert "t2ibench score runs/paid --allow-missing" in err
     assert not (RUN / "results.json").exists()
     status, out, _ = cli("score", RUN, "--allow-missing")
-    assert status in {0, 3} and "Some prompts have no image; not a result to report." in out
-    task = json.loads((RUN / "results.json").read_text())["tasks"]["t2iat_flowers_insects"]
+    assert (
+        status in {0, 3}
+        and "Some prompts have no image; not a result to report." in out
+    )
+    task = json.loads((RUN / "results.json").read_text())["tasks"][
+        "t2iat_flowers_insects"
+    ]
     assert len(task["missing_prompts"]) == 2
 
 

@@ -21,7 +21,9 @@ from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from tests.models import parts
 from tests.pipeline.storing import embed, generate_images, open_encoder
 
-REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
+REQUESTS = [
+    ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)
+]
 
 
 def picture(seed: int) -> Image.Image:
@@ -41,7 +43,9 @@ class Painter(parts.Grey):
 class SlowStore(ImageStore):
     """Its first images take longest, so that threads end in another order."""
 
-    def add_image(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
+    def add_image(
+        self, prompt: str, index: int, seed: int, data: bytes, suffix: str
+    ) -> Attempt:
         time.sleep(0.02 * (12 - seed) / 12)
         return super().add_image(prompt, index, seed, data, suffix)
 
@@ -57,7 +61,9 @@ def store(tmp_path: Path) -> ImageStore:
 
 @pytest.fixture
 def images(store: ImageStore) -> list[StoredImage]:
-    return [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+    return [
+        store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)
+    ]
 
 
 def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
@@ -74,7 +80,9 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
     assert keys(attempts) == told == list(range(12))
     again = ImageStore(Database(tmp_path), "f")
     stored = [again.get(request.prompt, request.index) for request in REQUESTS]
-    assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
+    assert [attempt and attempt.sha256 for attempt in stored] == [
+        a.sha256 for a in attempts
+    ]
 
 
 def test_the_batch_may_grow(store: ImageStore) -> None:
@@ -118,10 +126,17 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
     with pytest.raises(T2IBenchError, match="no more"):
         generate_images(REQUESTS, Ending(), store)
     again = ImageStore(Database(tmp_path), "f")
-    assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
+    assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [
+        8,
+        9,
+        10,
+        11,
+    ]
 
 
-def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path, store: ImageStore) -> None:
+def test_a_generator_may_write_to_the_same_path_again(
+    tmp_path: Path, store: ImageStore
+) -> None:
     class Reusing(Painter):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             paths = [tmp_path / f"{number}.png" for number in range(len(requests))]
@@ -172,10 +187,15 @@ def test_encoders_get_full_batches_and_the_same_rows(
 def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(
     tmp_path: Path, images: list[StoredImage]
 ) -> None:
-    runs = [open_encoder(one, Database(tmp_path)) for one in (Colours(5, fails_at=2), Colours(4))]
+    runs = [
+        open_encoder(one, Database(tmp_path))
+        for one in (Colours(5, fails_at=2), Colours(4))
+    ]
     report = embed(images, runs)
     assert "no memory" in report.failures["colours 5"]
-    kept = [run.store.missing("images", [image.sha256 for image in images]) for run in runs]
+    kept = [
+        run.store.missing("images", [image.sha256 for image in images]) for run in runs
+    ]
     assert [len(keys) for keys in kept] == [7, 0]
 
 
@@ -195,7 +215,9 @@ def test_rows_that_cannot_be_used_stop_their_encoder(
             return spoilt(super().encode_images(prepared))
 
     run = open_encoder(Spoilt(5), Database(tmp_path))
-    assert says in embed(images, [run]).failures["colours 5"] and not run.store.keys("images")
+    assert says in embed(images, [run]).failures["colours 5"] and not run.store.keys(
+        "images"
+    )
 
 
 @pytest.mark.parametrize("raises", [False, True])
@@ -214,12 +236,17 @@ def test_an_image_that_an_encoder_cannot_embed_is_a_row_of_nan(
         def encode_images(self, prepared: Sequence[Any]) -> Any:
             if raises and any(pixels is None for pixels in prepared):
                 raise ValueError("no face is seen")
-            whole = [np.ones(3, np.float32) if pixels is None else pixels for pixels in prepared]
+            whole = [
+                np.ones(3, np.float32) if pixels is None else pixels
+                for pixels in prepared
+            ]
             rows = super().encode_images(whole)
             rows[[pixels is None for pixels in prepared]] = np.nan
             return rows
 
-    run, plain = (open_encoder(encoder, Database(tmp_path)) for encoder in (Faces(5), Colours(4)))
+    run, plain = (
+        open_encoder(encoder, Database(tmp_path)) for encoder in (Faces(5), Colours(4))
+    )
     report = embed(images, [run, plain])
     assert not report.failures and report.unread["colours 5"].total() == 2
     for number, image in enumerate(images):
@@ -234,7 +261,9 @@ def test_an_image_that_an_encoder_cannot_embed_is_a_row_of_nan(
     assert not again.store.missing("images", [image.sha256 for image in images])
 
 
-def test_prepare_may_fail_for_an_image(tmp_path: Path, images: list[StoredImage]) -> None:
+def test_prepare_may_fail_for_an_image(
+    tmp_path: Path, images: list[StoredImage]
+) -> None:
     class Picky(Colours):
         def prepare(self, image: Image.Image) -> Any:
             if np.array_equal(np.asarray(image), np.asarray(images[0].read())):

@@ -84,7 +84,14 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def command(encoders: str, tmp_path: Path) -> tuple[str, ...]:
     return (
         *("--model", "toyland", "--tasks", "core_science_arts,core_occupations_gender"),
-        *("--limit", "4", "--encoder", encoders, "--output-dir", str(tmp_path / "runs")),
+        *(
+            "--limit",
+            "4",
+            "--encoder",
+            encoders,
+            "--output-dir",
+            str(tmp_path / "runs"),
+        ),
     )
 
 
@@ -101,7 +108,9 @@ def test_an_encoder_without_text_vectors_does_not_say_that_nobody_obeys(
 
 @pytest.mark.usefixtures("others")
 @pytest.mark.parametrize("name", ["SomeImages", "Raises"])
-def test_an_image_without_an_embedding_is_unknown(name: str, tmp_path: Path, cli: Cli) -> None:
+def test_an_image_without_an_embedding_is_unknown(
+    name: str, tmp_path: Path, cli: Cli
+) -> None:
     status, _, errors = cli(*command(f"encoders_of_others:{name}", tmp_path))
     assert "images have no embedding and count as unknown" in errors
     assert ("no face is seen" in errors) == (name == "Raises")
@@ -128,7 +137,9 @@ def test_an_encoder_that_is_broken_still_ends_the_run(tmp_path: Path, cli: Cli) 
 
 
 @pytest.mark.usefixtures("others")
-def test_of_several_encoders_the_page_names_the_one_that_fails(tmp_path: Path, cli: Cli) -> None:
+def test_of_several_encoders_the_page_names_the_one_that_fails(
+    tmp_path: Path, cli: Cli
+) -> None:
     status, _, errors = cli(*command("toyland,encoders_of_others:Blind", tmp_path))
     assert status in {0, 3}, errors
     run = tmp_path / "runs" / "toyland"

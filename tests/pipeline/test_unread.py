@@ -62,7 +62,10 @@ def test_a_request_that_was_not_read_is_no_difference_that_was_not_found(
 ) -> None:
     for name, end in ENDS.items():
         said = cli(*flags(name))[2]
-        assert "the end of 2 of 2 prompts was not read (CLIP read the first 77 tokens)" in said
+        assert (
+            "the end of 2 of 2 prompts was not read (CLIP read the first 77 tokens)"
+            in said
+        )
         task = read_results(world / "runs" / name).tasks["mine"]
         assert [one.prompt for one in task.unread_prompts] == [
             "a photo of a chef",
@@ -86,7 +89,11 @@ def test_parts_of_a_run_have_the_results_of_the_whole(world: Path, cli: Cli) -> 
         cli(*flags("asked"), "--shard", f"{number}/2")
     cli("merge", *sorted(map(str, Path("runs").glob("shard-*/asked"))))
     merged = read_results(world / "runs" / "asked")
-    assert len(merged.model.unread_prompts) == len(merged.tasks["mine"].unread_prompts) == 2
+    assert (
+        len(merged.model.unread_prompts)
+        == len(merged.tasks["mine"].unread_prompts)
+        == 2
+    )
     cli(*flags("asked"), "--output-dir", "whole")
     whole = read_results(world / "whole" / "asked")
     assert merged.model.unread_prompts == whole.model.unread_prompts

@@ -31,11 +31,15 @@ def mean_lean(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodR
     """The first coordinate of every image: a lean if there ever was one."""
     evidence.texts(NEEDS.texts)
     found = [evidence.images(prompt, 12) for prompt in PROMPTS]
-    rows = np.concatenate([one.embeddings[:, 0] for one in found if len(one.indices)] or [[]])
+    rows = np.concatenate(
+        [one.embeddings[:, 0] for one in found if len(one.indices)] or [[]]
+    )
     if len(rows) < 2:
         return MethodResult.undefined("there are no images")
     headline = lean_headline(
-        float(rows.mean()), Influence.of_mean("all", np.arange(len(rows)), rows), settings.level
+        float(rows.mean()),
+        Influence.of_mean("all", np.arange(len(rows)), rows),
+        settings.level,
     )
     scores = {"d": Estimate(headline.value)}
     return MethodResult(headline, scores, n_images=len(rows), n_prompts=2)
@@ -51,7 +55,9 @@ def a_method_of_images(monkeypatch: pytest.MonkeyPatch) -> None:
         combine=METHODS.get("t2iat").combine,
     )
     whole = METHODS.get
-    monkeypatch.setattr(METHODS, "get", lambda name: family if name == "weat" else whole(name))
+    monkeypatch.setattr(
+        METHODS, "get", lambda name: family if name == "weat" else whole(name)
+    )
 
 
 class Leaning:
@@ -77,7 +83,9 @@ class Leaning:
 
 
 class Learnt(Leaning):
-    def __init__(self, lean: float, blind: Leaning | None, name: str = "learnt") -> None:
+    def __init__(
+        self, lean: float, blind: Leaning | None, name: str = "learnt"
+    ) -> None:
         super().__init__(name, lean)
         self.blind = blind
 
@@ -89,7 +97,9 @@ class Learnt(Leaning):
 
 def run(folder: Path, encoder: Any, **settings: Any) -> Any:
     sizes: dict[str, Any] = {"n_permutations": 100, "n_bootstrap": 50, **settings}
-    return evaluate("toyland", TASK, encoder=encoder, output_dir=folder, **sizes).tasks[TASK]
+    return evaluate("toyland", TASK, encoder=encoder, output_dir=folder, **sizes).tasks[
+        TASK
+    ]
 
 
 def test_it_is_a_control_and_never_an_encoder_of_the_results(tmp_path: Path) -> None:
@@ -120,12 +130,18 @@ def test_what_random_weights_reproduce_or_contradict_decides_nothing(
     seen: float, blind: float, contradicted: str | None, tmp_path: Path
 ) -> None:
     task = run(tmp_path, Learnt(seen, Leaning("random:learnt", blind)))
-    assert (task.controls["random_encoder"].contradicts is None) == (contradicted is None)
+    assert (task.controls["random_encoder"].contradicts is None) == (
+        contradicted is None
+    )
     assert task.headline.value == pytest.approx(seen, abs=0.1)
-    assert contradicted in task.inconclusive if contradicted else task.inconclusive is None
+    assert (
+        contradicted in task.inconclusive if contradicted else task.inconclusive is None
+    )
 
 
-def test_a_run_of_before_gets_the_control_and_nothing_else_and_keeps_it(tmp_path: Path) -> None:
+def test_a_run_of_before_gets_the_control_and_nothing_else_and_keeps_it(
+    tmp_path: Path,
+) -> None:
     blind = Leaning("random:learnt", 0.3)
     learnt = Learnt(0.5, blind)
     without = run(tmp_path, learnt, control_encoder="none")

@@ -68,7 +68,9 @@ def test_a_batch_of_another_length_is_a_failure_of_its_images(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_black_images_are_filtered_wherever_they_come_from(as_file: bool, tmp_path: Path) -> None:
+def test_black_images_are_filtered_wherever_they_come_from(
+    as_file: bool, tmp_path: Path
+) -> None:
     black, path = Image.new("RGB", (8, 8)), tmp_path / "black.png"
     black.save(path)
     made = GeneratedImage("ok", path=path) if as_file else GeneratedImage("ok", black)
@@ -124,13 +126,21 @@ def test_objects_run_like_names(tmp_path: Path) -> None:
     ("given", "message"),
     [
         ({"model": 3}, "'int' is not a generator: it has no"),
-        ({"model": "toyland", "encoder": [object()]}, "'object' is not an encoder: it has no"),
-        ({"model": "toyland", "judge": Grey()}, "'Grey' is not a judge: it has no 'answer'"),
+        (
+            {"model": "toyland", "encoder": [object()]},
+            "'object' is not an encoder: it has no",
+        ),
+        (
+            {"model": "toyland", "judge": Grey()},
+            "'Grey' is not a judge: it has no 'answer'",
+        ),
         ({"model": Grey}, r"'Grey' is a class\. Give an object: Grey\(\)"),
         ({"model": "toyland", "generate_only": True}, "always scores"),
     ],
 )
-def test_objects_of_another_kind_are_one_line(given: dict[str, Any], message: str) -> None:
+def test_objects_of_another_kind_are_one_line(
+    given: dict[str, Any], message: str
+) -> None:
     with pytest.raises(T2IBenchError, match=message):
         evaluate(tasks=TASK, **given)
 
@@ -143,7 +153,11 @@ OKAY = [GeneratedImage("okay", Image.new("RGB", (8, 8), (9, 9, 9)))]  # type: ig
     [
         ("name", "", "has the name ''. A name goes into files and terminals"),
         ("available", lambda: None, "failed in available(prompt) with TypeError"),
-        ("generate", lambda requests: OKAY * len(requests), "generator gave the status 'okay'"),
+        (
+            "generate",
+            lambda requests: OKAY * len(requests),
+            "generator gave the status 'okay'",
+        ),
     ],
 )
 def test_a_generator_of_ones_own_that_is_wrong_is_one_line(
@@ -155,11 +169,15 @@ def test_a_generator_of_ones_own_that_is_wrong_is_one_line(
         evaluate(model, TASK, encoder="toyland", output_dir=tmp_path, **SMALL)
 
 
-def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, cli: Cli) -> None:
+def test_versions_that_decide_pixels_are_recorded_and_compared(
+    tmp_path: Path, cli: Cli
+) -> None:
     assert cli(*flags(tmp_path))[0] == 0
     run, more = tmp_path / "toyland", flags(tmp_path, "--images-per-prompt", "2")
     record = open_run(run).record
-    assert record.status == "complete" and {"numpy", "pillow"} <= set(record.generator.libraries)
+    assert record.status == "complete" and {"numpy", "pillow"} <= set(
+        record.generator.libraries
+    )
     edit_record(run, lambda data: data["generator"]["libraries"].update(pillow="1.0"))
     status, _, errors = cli(*more)
     assert status == 0 and "generated with other versions (pillow 1.0 then," in errors
@@ -169,7 +187,10 @@ def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, c
     assert results.model.libraries["pillow"] == "1.0"
     (other,) = results.model.other_libraries
     told = (run / "results.md").read_text()
-    assert f"The images are a mixture: generated with pillow 1.0 and {other['pillow']}." in told
+    assert (
+        f"The images are a mixture: generated with pillow 1.0 and {other['pillow']}."
+        in told
+    )
 
 
 def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
@@ -228,7 +249,9 @@ def test_an_encoder_and_a_judge_that_fail_stop_alone(tmp_path: Path) -> None:
         by_model = results.tasks[name].by_encoder.items()
         values = {one: found.headline.value for one, found in by_model}
         assert values["toyland"] is not None and values[fails] is None
-    with pytest.raises(T2IBenchError, match="'broken' failed with RuntimeError: out of memory"):
+    with pytest.raises(
+        T2IBenchError, match="'broken' failed with RuntimeError: out of memory"
+    ):
         evaluate("toyland", TASK, encoder=Broken(), output_dir=tmp_path, **SMALL)
     with pytest.raises(T2IBenchError, match="2 encoders have the name 'broken'"):
         evaluate("toyland", TASK, encoder=[f"{__name__}:Renamed", Broken()], **SMALL)
@@ -249,9 +272,13 @@ def test_a_method_that_fails_costs_its_own_task_alone(
             return replace(whole("occupations").combine(*args), samples=[{"index": 0}])
         raise ZeroDivisionError("a defect")
 
-    said = "KeyError: 'prompt'" if member == "combine" else "ZeroDivisionError: a defect"
+    said = (
+        "KeyError: 'prompt'" if member == "combine" else "ZeroDivisionError: a defect"
+    )
     broken = replace(whole("occupations"), **{member: defect})
-    monkeypatch.setattr(METHODS, "get", lambda n: broken if n == "occupations" else whole(n))
+    monkeypatch.setattr(
+        METHODS, "get", lambda n: broken if n == "occupations" else whole(n)
+    )
     status, out, errors = cli(
         *("--model", "toyland", "--tasks", f"{TASK},occupations_t2iat", *SMALL_FLAGS),
         *("--output-dir", tmp_path),
@@ -271,8 +298,14 @@ def test_a_method_that_fails_costs_its_own_task_alone(
 def test_the_stored_command_repeats_its_own_tasks(tmp_path: Path, cli: Cli) -> None:
     text = load_tasks(TASK)[0].path.read_text()
     (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "my_task.yaml").write_text(text.replace(f"id: {TASK}", "id: my_task"))
-    options: dict[str, Any] = {**SMALL, "output_dir": tmp_path / "my runs", "level": 0.9}
+    (tmp_path / "more" / "my_task.yaml").write_text(
+        text.replace(f"id: {TASK}", "id: my_task")
+    )
+    options: dict[str, Any] = {
+        **SMALL,
+        "output_dir": tmp_path / "my runs",
+        "level": 0.9,
+    }
     evaluate("toyland", "my_task", include_path=tmp_path / "more", **options)
     evaluate("toyland", f"{TASK},openbias_winobias", **options)
     results = evaluate("toyland", "mcas_sports", **options)
@@ -291,10 +324,15 @@ def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) ->
     results = evaluate("toyland", TASK, encoder=spec, output_dir=tmp_path, **SMALL)
     assert results.command[results.command.index("--encoder") + 1] == spec
     assert set(results.tasks[TASK].settings.encoders) == {"broken"}
-    generate("toyland", TASK, output_dir=tmp_path, **SMALL)  # leaves what the record says of it
+    # leaves what the record says of it
+    generate("toyland", TASK, output_dir=tmp_path, **SMALL)
     assert score(tmp_path / "toyland").command == results.command
-    folder = generate("toyland", TASK, output_dir=tmp_path / "new", **SMALL)  # scores nothing
-    assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()
+    # scores nothing
+    folder = generate("toyland", TASK, output_dir=tmp_path / "new", **SMALL)
+    assert (
+        list((folder / "images").rglob("*.png"))
+        and not (folder / "results.json").exists()
+    )
     with pytest.raises(T2IBenchError, match="no evidence yet"):
         score(folder)
 

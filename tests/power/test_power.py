@@ -39,7 +39,11 @@ def test_more_images_are_forecast_as_they_turn_out() -> None:
     # The Monte Carlo error of the share is .02, and the pilot's own variance is 2 % off at most.
     assert known.power(0.2, 3.0, 1.0) == pytest.approx(seen, abs=0.06)
     fair = np.mean([toss(0.0, 120, seed).p < 0.05 for seed in range(400)])
-    assert known.power(0.0, 3.0, 1.0) == pytest.approx(0.05) == pytest.approx(fair, abs=0.03)
+    assert (
+        known.power(0.0, 3.0, 1.0)
+        == pytest.approx(0.05)
+        == pytest.approx(fair, abs=0.03)
+    )
 
 
 def test_a_mean_square_is_forecast_as_it_turns_out() -> None:
@@ -47,7 +51,9 @@ def test_a_mean_square_is_forecast_as_it_turns_out() -> None:
     known = Squares(np.full(8, 0.04), np.full(8, 20.0), 0.95)
     rows = rng.normal(0.3 * np.tile([1.0, -1.0], 4), np.sqrt(0.04 / 2), (600, 8))
     noise = 0.04 / 2 * rng.chisquare(40, (600, 8)) / 40
-    found = [mean_square(*pair, np.full(8, 40.0)) for pair in zip(rows, noise, strict=True)]
+    found = [
+        mean_square(*pair, np.full(8, 40.0)) for pair in zip(rows, noise, strict=True)
+    ]
     seen = np.mean([one.p < 0.05 for one in found])
     assert known.power(0.3, 2.0, 1.0) == pytest.approx(seen, abs=0.04)
     widths = [np.sqrt(max(one.high, 0)) - np.sqrt(max(one.low, 0)) for one in found]
@@ -70,9 +76,15 @@ def test_shares_are_forecast_as_they_turn_out() -> None:
     known = Shares((small - floor) / lean**2, floor, 0.0, 0.95)
     large = draw(n)
     critical = 1.645 * np.sqrt(2 / n**2 / captions)
-    assert known.power(lean, 4.0, 1.0) == pytest.approx((large > critical).mean(), abs=0.05)
-    ends = [np.sqrt(np.clip(large + side * 1.96 * large.std(), 0, None)) for side in (-1, 1)]
-    assert known.width(lean, 4.0, 1.0) == pytest.approx((ends[1] - ends[0]).mean(), rel=0.1)
+    assert known.power(lean, 4.0, 1.0) == pytest.approx(
+        (large > critical).mean(), abs=0.05
+    )
+    ends = [
+        np.sqrt(np.clip(large + side * 1.96 * large.std(), 0, None)) for side in (-1, 1)
+    ]
+    assert known.width(lean, 4.0, 1.0) == pytest.approx(
+        (ends[1] - ends[0]).mean(), rel=0.1
+    )
 
 
 def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
@@ -82,9 +94,13 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
     images = images.scaled(np.sqrt(by_image / images.variance))
     inference = {
         "fixed_prompts": Inference(*t_interval(value, by_image, df), 0.1, df),
-        "prompt_population": Inference(*t_interval(value, by_image + by_prompt, df), 0.1, df),
+        "prompt_population": Inference(
+            *t_interval(value, by_image + by_prompt, df), 0.1, df
+        ),
     }
-    headline = Headline(value, "lean", "fixed_prompts", inference, None, (Part("", value, images),))
+    headline = Headline(
+        value, "lean", "fixed_prompts", inference, None, (Part("", value, images),)
+    )
     size = Size(10, 16, 160)
     strata = {"a photo of a nurse"}
     return Pilot(
@@ -136,10 +152,14 @@ def test_a_run_is_a_pilot(cli: Cli, shared_run: Path, tmp_path: Path) -> None:
     status, out, _ = cli("power", shared_run, "--effect", ".3", "--width", ".2")
     # More than fifty images were generated, so the speed is known.
     assert status == 0 and all(
-        said in out for said in ("t2iat_science_arts, about", "interval narrower than 0.2", "time")
+        said in out
+        for said in ("t2iat_science_arts, about", "interval narrower than 0.2", "time")
     )
     for words, message in [
-        ((shared_run, "--tasks", "occupations_t2iat"), "has results of none of these tasks"),
+        (
+            (shared_run, "--tasks", "occupations_t2iat"),
+            "has results of none of these tasks",
+        ),
         ((tmp_path / "nothing",), "is not a run folder"),
     ]:
         status, _, err = cli("power", *words)
@@ -148,18 +168,24 @@ def test_a_run_is_a_pilot(cli: Cli, shared_run: Path, tmp_path: Path) -> None:
 
 
 def test_a_large_effect_is_always_seen() -> None:
-    known = Signed(by_image=0.006, by_prompt=0.0, df=15.0, df_by_image=False, level=0.95)
+    known = Signed(
+        by_image=0.006, by_prompt=0.0, df=15.0, df_by_image=False, level=0.95
+    )
     powers = [known.power(effect, 1.0, 1.0) for effect in np.linspace(0.01, 4.0, 80)]
     assert np.isfinite(powers).all() and np.all(np.diff(powers) >= -1e-9)
     assert powers[-1] == pytest.approx(1.0)
 
 
-def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the_interval() -> None:
+def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the_interval() -> (
+    None
+):
     inference = {"fixed_prompts": Inference(-0.08, 0.08, 0.9, 200.0)}
     headline = Headline(0.0, "lean", "fixed_prompts", inference)
     size = Size(10, 4, 40)
     known = forecaster(headline, "fixed_prompts", (), 0.95)
-    found = reach(Pilot("by_hand", "fixed_prompts", lambda _: known, size, "by hand"), 0.0)
+    found = reach(
+        Pilot("by_hand", "fixed_prompts", lambda _: known, size, "by hand"), 0.0
+    )
     error = 0.08 / 1.972  # Student's t for 200 degrees of freedom
     assert found.half == pytest.approx(0.08)
     assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)
@@ -172,14 +198,23 @@ def test_the_excess_of_concepts_is_forecast_as_it_turns_out() -> None:
     task = vibex._task(16, 20)
 
     def headline(factor: float, seed: int) -> Headline:
-        sample = vibex.WordWorld(task, factor, cosine=0.9).draw(np.random.default_rng(seed))
-        settings = SETTINGS.model_copy(update={"n_permutations": 1000, "n_bootstrap": 20})
+        sample = vibex.WordWorld(task, factor, cosine=0.9).draw(
+            np.random.default_rng(seed)
+        )
+        settings = SETTINGS.model_copy(
+            update={"n_permutations": 1000, "n_bootstrap": 20}
+        )
         return score(task, sample.evidence, settings).headline
 
-    known = [forecaster(headline(1.0, seed), "prompt_population", (), 0.95) for seed in range(5)]
+    known = [
+        forecaster(headline(1.0, seed), "prompt_population", (), 0.95)
+        for seed in range(5)
+    ]
     runs = [headline(3.0, 100 + seed) for seed in range(60)]
     seen = np.mean([run.chosen.p < 0.05 for run in runs])
-    assert np.median([one.power(0.5, 1.0, 1.0) for one in known]) == pytest.approx(seen, abs=0.15)
+    assert np.median([one.power(0.5, 1.0, 1.0) for one in known]) == pytest.approx(
+        seen, abs=0.15
+    )
     widths = [run.chosen.ci_high - run.chosen.ci_low for run in runs]
     forecast = np.median([one.width(0.5, 1.0, 1.0) for one in known])
     assert forecast == pytest.approx(np.median(widths), rel=0.2)

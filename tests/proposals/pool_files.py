@@ -9,20 +9,38 @@ from pathlib import Path
 
 PLACES = ("garden", "kitchen", "street", "park", "station", "library")
 THINGS = ("umbrella", "book", "bag", "camera", "ladder", "lamp")
-OTHERS = ("Two people walk in a park", "A man with a dog", "A dog on a bench", "An old woman reads")
+OTHERS = (
+    "Two people walk in a park",
+    "A man with a dog",
+    "A dog on a bench",
+    "An old woman reads",
+)
 
 
 def captions(things: Sequence[str] = THINGS) -> list[str]:
     """Captions of one person that leave gender, age and race open, and some that do not count."""
-    people = [f"A person with the {thing} in a {place}" for thing, place in product(things, PLACES)]
+    people = [
+        f"A person with the {thing} in a {place}"
+        for thing, place in product(things, PLACES)
+    ]
     return [*people, *OTHERS]
 
 
 def coco(path: Path, texts: Iterable[str]) -> Path:
     """Write captions_val2017.json: what the file of annotations_trainval2017.zip holds."""
-    rows = [{"image_id": n // 5, "id": n, "caption": text} for n, text in enumerate(texts)]
-    images = [{"id": n, "file_name": f"{n:012}.jpg", "license": 4} for n in range(len(rows) // 5)]
-    data = {"info": {"year": 2017}, "licenses": [], "images": images, "annotations": rows}
+    rows = [
+        {"image_id": n // 5, "id": n, "caption": text} for n, text in enumerate(texts)
+    ]
+    images = [
+        {"id": n, "file_name": f"{n:012}.jpg", "license": 4}
+        for n in range(len(rows) // 5)
+    ]
+    data = {
+        "info": {"year": 2017},
+        "licenses": [],
+        "images": images,
+        "annotations": rows,
+    }
     path.write_text(json.dumps(data), encoding="utf-8")
     return path
 
@@ -34,7 +52,9 @@ def token(path: Path, texts: Iterable[str]) -> Path:
     return path
 
 
-def karpathy(path: Path, texts: Iterable[str], splits: Sequence[str] = ("train",)) -> Path:
+def karpathy(
+    path: Path, texts: Iterable[str], splits: Sequence[str] = ("train",)
+) -> Path:
     """Write dataset_flickr30k.json: images with their sentences, in the splits by turns."""
     images = [
         {
@@ -46,7 +66,9 @@ def karpathy(path: Path, texts: Iterable[str], splits: Sequence[str] = ("train",
         }
         for n, text in enumerate(texts)
     ]
-    path.write_text(json.dumps({"images": images, "dataset": "flickr30k"}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"images": images, "dataset": "flickr30k"}), encoding="utf-8"
+    )
     return path
 
 
@@ -57,7 +79,11 @@ def parquet(folder: Path, texts: Sequence[str], split: str = "test") -> Path:
 
     rows = [list(texts[k : k + 5]) for k in range(0, len(texts), 5)]
     features = Features(
-        {"image": Image(), "caption": Sequence(Value("string")), "filename": Value("string")}
+        {
+            "image": Image(),
+            "caption": Sequence(Value("string")),
+            "filename": Value("string"),
+        }
     )
     data = {
         "image": [Picture.new("RGB", (2, 2))] * len(rows),

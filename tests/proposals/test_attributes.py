@@ -37,10 +37,18 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def propose(cli: Cli, folder: Path, *further: str) -> tuple[int, list[dict[str, Any]], str]:
+def propose(
+    cli: Cli, folder: Path, *further: str
+) -> tuple[int, list[dict[str, Any]], str]:
     output = folder.parent / "tasks" / "mine.yaml"
     status, _, errors = cli(
-        "propose", "openbias", "--captions", f"folder:{folder}", "--output", output, *further
+        "propose",
+        "openbias",
+        "--captions",
+        f"folder:{folder}",
+        "--output",
+        output,
+        *further,
     )
     biases = yaml.safe_load(output.read_text())["biases"] if output.is_file() else []
     return status, biases, errors
@@ -50,11 +58,15 @@ def test_named_attributes_alone_are_asked_about(folder: Path, cli: Cli) -> None:
     status, (gender, race), errors = propose(cli, folder, "--attributes", "gender,race")
     assert status == 0, errors
     assert gender["classes"] == ["female", "male"]
-    assert race["classes"] == ["white", "asian", "black"]  # those found, the most frequent first
+    # those found, the most frequent first
+    assert race["classes"] == ["white", "asian", "black"]
     assert "race counts as unknown: mixed 1" in errors
-    further = "people.csv has 2 further columns: age, hair colour; `t2ibench propose openbias"
+    further = (
+        "people.csv has 2 further columns: age, hair colour; `t2ibench propose openbias"
+    )
     assert (
-        further in errors and "--attributes gender,race,age,hair_colour` asks about them" in errors
+        further in errors
+        and "--attributes gender,race,age,hair_colour` asks about them" in errors
     )
     root = folder.parent
     command = f"answers:{folder / 'people.csv'},by=NAME"
@@ -63,7 +75,9 @@ def test_named_attributes_alone_are_asked_about(folder: Path, cli: Cli) -> None:
     made = ("--judge", command, "--output-dir", root / "runs")
     status, out, errors = cli("run", "--model", f"folder:{folder}", *tasks, *made)
     assert status == 0, errors
-    assert "2 men, 1 without an answer" in out and "2 white people, 1 Black person" in out
+    assert (
+        "2 men, 1 without an answer" in out and "2 white people, 1 Black person" in out
+    )
 
 
 def test_without_names_the_sheet_gives_classes_and_further_columns_are_offered(
@@ -72,13 +86,16 @@ def test_without_names_the_sheet_gives_classes_and_further_columns_are_offered(
     status, biases, errors = propose(cli, folder)
     assert status == 0, errors
     classes = {bias["name"]: bias["classes"] for bias in biases}
-    assert classes["age"] == ["young", "old"]  # not middle-aged, which nobody was asked for
+    # not middle-aged, which nobody was asked for
+    assert classes["age"] == ["young", "old"]
     assert set(classes) == {"gender", "age", "skin-tone"}
     assert "people.csv has no column for: skin tone." in errors
     assert "further columns: race, hair colour; `t2ibench propose" in errors
 
 
-def test_a_column_that_no_list_of_words_has_is_asked_about(folder: Path, cli: Cli) -> None:
+def test_a_column_that_no_list_of_words_has_is_asked_about(
+    folder: Path, cli: Cli
+) -> None:
     status, (hair,), errors = propose(cli, folder, "--attributes", "hair-colour")
     assert status == 0, errors
     assert hair["question"] == "What is the hair colour of the person?"

@@ -37,9 +37,15 @@ def asked_about(task: LoadedTask) -> dict[str, set[str]]:
 
 
 def test_every_format_gives_the_same_captions(tmp_path: Path) -> None:
-    assert read_captions(str(coco(tmp_path / "captions_val2017.json", DOTTED))) == DOTTED
-    assert read_captions(str(token(tmp_path / "results_20130124.token", TEXTS))) == DOTTED
-    file = karpathy(tmp_path / "dataset_flickr30k.json", DOTTED, ("train", "val", "test"))
+    assert (
+        read_captions(str(coco(tmp_path / "captions_val2017.json", DOTTED))) == DOTTED
+    )
+    assert (
+        read_captions(str(token(tmp_path / "results_20130124.token", TEXTS))) == DOTTED
+    )
+    file = karpathy(
+        tmp_path / "dataset_flickr30k.json", DOTTED, ("train", "val", "test")
+    )
     assert read_captions(str(file)) == DOTTED
 
 
@@ -54,13 +60,19 @@ def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
     assert read_captions(folder, split="validation") == DOTTED[:5]
     with pytest.raises(T2IBenchError, match=r"no split 'train'.*: test, val\."):
         read_captions(folder)
-    with pytest.raises(T2IBenchError, match=r"no column 'text'.*image, caption, filename"):
+    with pytest.raises(
+        T2IBenchError, match=r"no column 'text'.*image, caption, filename"
+    ):
         read_captions(folder, split="test", column="text")
 
 
-def test_the_file_decides_nothing_but_the_record(task: LoadedTask, tmp_path: Path) -> None:
+def test_the_file_decides_nothing_but_the_record(
+    task: LoadedTask, tmp_path: Path
+) -> None:
     first = filled(task, Source(str(token(tmp_path / "a.token", TEXTS))), tmp_path)
-    other = filled(task, Source(str(karpathy(tmp_path / "b.json", DOTTED[::-1]))), tmp_path)
+    other = filled(
+        task, Source(str(karpathy(tmp_path / "b.json", DOTTED[::-1]))), tmp_path
+    )
     assert other.hash == first.hash and other.spec != first.spec
     fewer = filled(task, Source(str(token(tmp_path / "c.token", TEXTS[:33]))), tmp_path)
     assert fewer.hash != first.hash
@@ -75,13 +87,17 @@ def test_what_a_run_keeps_is_the_same_task(task: LoadedTask, tmp_path: Path) -> 
     made.path.parent.mkdir()
     made.path.write_text(task_text(made.spec), encoding="utf-8")
     assert str(tmp_path) not in task_text(made.spec)
-    assert json.loads(made.spec.model_dump_json())["pool"]["drawn"]["source"] == "a.token"
+    assert (
+        json.loads(made.spec.model_dump_json())["pool"]["drawn"]["source"] == "a.token"
+    )
     kept = kept_task(task, tmp_path)
     assert kept is not None and kept.spec == made.spec
     assert (kept.hash, kept.group) == (made.hash, task.group)
     assert task_text(kept.spec) == task_text(made.spec)
     made.path.write_text(task.path.read_text(encoding="utf-8"), encoding="utf-8")
-    with pytest.raises(T2IBenchError, match="is not the task openbias_flickr30k with its captions"):
+    with pytest.raises(
+        T2IBenchError, match="is not the task openbias_flickr30k with its captions"
+    ):
         kept_task(task, tmp_path)
 
 
@@ -94,33 +110,56 @@ def test_captions_are_chosen_by_seed(task: LoadedTask, tmp_path: Path) -> None:
         settings = {**pool.settings, "per_bias": 30, "seed": seed}
         other = pool.model_copy(update={"settings": settings})
         spec = task.spec.model_copy(update={"pool": other})
-        made = fill(LoadedTask(spec, task.path, task.group, ""), other, source, tmp_path / "x.yaml")
+        made = fill(
+            LoadedTask(spec, task.path, task.group, ""),
+            other,
+            source,
+            tmp_path / "x.yaml",
+        )
         chosen.append(asked_about(made))
     assert chosen[0] == chosen[1] != chosen[2]
     assert all(len(texts) == 30 for texts in chosen[2].values())
 
 
 def test_captions_are_untrusted(task: LoadedTask, tmp_path: Path) -> None:
-    bad = ["A person \u202e x", "A person \x1b[2J", "A person " + "far " * 60, "A person \ufeffx"]
+    bad = [
+        "A person \u202e x",
+        "A person \x1b[2J",
+        "A person " + "far " * 60,
+        "A person \ufeffx",
+    ]
     assert usable([*bad, "A person"]) == ["A person"]
-    quoted = ['A person says "no"', "A person {stimulus}", "A person: <b>bold</b> & - # 'x'"]
+    quoted = [
+        'A person says "no"',
+        "A person {stimulus}",
+        "A person: <b>bold</b> & - # 'x'",
+    ]
     texts = [*TEXTS, *bad, *quoted]
     made = filled(task, Source(str(coco(tmp_path / "a.json", texts))), tmp_path)
     assert asked_about(made)["gender"] == {*TEXTS[:36], *quoted}
     drawn = made.spec.drawn_from and made.spec.drawn_from.drawn
     assert drawn is not None
-    assert drawn.dropped["captions of more than 200 characters, or with invisible ones"] == 4
+    assert (
+        drawn.dropped["captions of more than 200 characters, or with invisible ones"]
+        == 4
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"annotations": [{"image_id": 1, "bbox": []}]}', "its annotations are no captions"),
+        (
+            '{"annotations": [{"image_id": 1, "bbox": []}]}',
+            "its annotations are no captions",
+        ),
         ('{"images": [{"split": "val"}]}', "row 1 has no column 'caption'"),
         ('{"categories": []}', "expected COCO's captions"),
         ("[[1]]", "row 1 is not a record"),
         ('["A dog on a bench"]', "has no captions of one person"),
-        ('["A person with a hat", "A person on a horse"]', "has 2 of one person.*30 that it needs"),
+        (
+            '["A person with a hat", "A person on a horse"]',
+            "has 2 of one person.*30 that it needs",
+        ),
         ("{", "cannot be read"),
     ],
 )
@@ -133,6 +172,8 @@ def test_wrong_files(text: str, said: str, task: LoadedTask, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(T2IBenchError, match="could not load 'nobody/captions'") as caught:
+    with pytest.raises(
+        T2IBenchError, match="could not load 'nobody/captions'"
+    ) as caught:
         read_captions("nobody/captions")
     assert "\n" not in str(caught.value)

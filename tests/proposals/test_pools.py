@@ -35,7 +35,8 @@ def test_formats(tmp_path: Path) -> None:
         "rows.json": json.dumps(rows),
         "results.csv": "image_name| comment_number| comment\n"
         + "".join(f"{n}.jpg| 0| {c}\n" for n, c in enumerate(wanted)),
-        "plain.csv": "id,caption\n" + "".join(f"{n},{c}\n" for n, c in enumerate(wanted)),
+        "plain.csv": "id,caption\n"
+        + "".join(f"{n},{c}\n" for n, c in enumerate(wanted)),
         "rows.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
         "lines.txt": "\n".join([*wanted, "", wanted[0]]),
     }
@@ -49,19 +50,27 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="No such file"):
         read_captions(str(tmp_path / "missing.txt"))
     with pytest.raises(T2IBenchError, match="no captions of one person"):
-        read_captions(written(tmp_path, "a.txt", "Two men talk\nA dog\nMen at work"), people=True)
+        read_captions(
+            written(tmp_path, "a.txt", "Two men talk\nA dog\nMen at work"), people=True
+        )
 
 
 def bias(
     classes: str, *, about: str = "person", name: str = "gender", present: bool = False
 ) -> ProposedBias:
-    return ProposedBias(about, name, tuple(classes.split()), f"What is the {name}?", present)
+    return ProposedBias(
+        about, name, tuple(classes.split()), f"What is the {name}?", present
+    )
 
 
 def test_merging_does_not_depend_on_the_order() -> None:
     proposals = {f"A chef number {n}": [bias("male female")] for n in range(6)}
-    proposals |= {f"A nurse number {n}": [bias("male female other", name="sex")] for n in range(3)}
-    proposals |= {f"A kid number {n}": [bias("male female", about="child")] for n in range(4)}
+    proposals |= {
+        f"A nurse number {n}": [bias("male female other", name="sex")] for n in range(3)
+    }
+    proposals |= {
+        f"A kid number {n}": [bias("male female", about="child")] for n in range(4)
+    }
     first, dropped = merge(proposals, shipped(), overlap=0.6, support=3)
     assert [(one.about, one.name, len(one.asked)) for one in first] == [
         ("person", "gender", 9),
@@ -82,7 +91,10 @@ def test_filters() -> None:
     proposals = {
         "A gentleman cooks": [bias("man woman")],
         "A man cooks": [bias("man woman")],
-        "A chef cooks": [bias("man woman"), bias("old young", name="age", present=True)],
+        "A chef cooks": [
+            bias("man woman"),
+            bias("old young", name="age", present=True),
+        ],
         "A womanly chef": [bias("man woman")],
     }
     (kept,), dropped = merge(proposals, shipped(), support=1)
@@ -94,7 +106,9 @@ def test_filters() -> None:
 def test_questions_and_samples() -> None:
     sizes = ("small", "large")
     proposals = {
-        f"caption {n}": [ProposedBias("dog", "size", sizes, f"How big is dog {n}?", False)]
+        f"caption {n}": [
+            ProposedBias("dog", "size", sizes, f"How big is dog {n}?", False)
+        ]
         for n in range(40)
     }
     (kept,), _ = merge(proposals, shipped(), support=30)
@@ -119,7 +133,9 @@ def test_every_caption_keeps_its_question() -> None:
     assert kept.asked["a puppy"] == "What bulk?"
     (row,) = bias_rows([kept], 5)
     questions = row.get("questions", {})
-    assert {text: questions.get(text, row["question"]) for text in row["captions"]} == kept.asked
+    assert {
+        text: questions.get(text, row["question"]) for text in row["captions"]
+    } == kept.asked
     (plain,) = bias_rows([kept], 5, own=False)
     assert "questions" not in plain
 
@@ -139,4 +155,6 @@ def test_word_lists_leave_open_what_a_caption_does() -> None:
     assert left("A kid with a black dog") == ["child gender"]
     assert left("A boy on a bench") == ["child race"]
     with pytest.raises(T2IBenchError, match="for captions only"):
-        WordListsProposer().reply([{"role": "user", "content": "What are some of the axes?"}])
+        WordListsProposer().reply(
+            [{"role": "user", "content": "What are some of the axes?"}]
+        )

@@ -16,7 +16,9 @@ from tests.models.chat import posted_text, serving, without_waiting
 from tests.models.tiny import images
 
 CAPTIONS = [
-    f"A {who} in a {where}" for who in ("nurse", "chef", "lawyer") for where in ("park", "bar")
+    f"A {who} in a {where}"
+    for who in ("nurse", "chef", "lawyer")
+    for where in ("park", "bar")
 ]
 
 
@@ -25,10 +27,21 @@ def proposing(body: dict[str, Any]) -> tuple[int, Any]:
     text = posted_text(body)
     if text.startswith("Prompt:"):
         question = "What is the gender of the person?"
-        bias = {"name": "Person gender", "classes": ["Male", "Female"], "question": question}
-        age = {"name": "Person age", "classes": ["Child", "Old"], "question": "How old?"}
+        bias = {
+            "name": "Person gender",
+            "classes": ["Male", "Female"],
+            "question": question,
+        }
+        age = {
+            "name": "Person age",
+            "classes": ["Child", "Old"],
+            "question": "How old?",
+        }
         present = {**age, "present in prompt": True}
-        return 200, f"Sure!\n```json\n{json.dumps([bias, age if 'park' in text else present])}\n```"
+        return (
+            200,
+            f"Sure!\n```json\n{json.dumps([bias, age if 'park' in text else present])}\n```",
+        )
     if "what are some of the axes" in text:
         return 200, "Gender, and length."
     if text.startswith("Generate many"):
@@ -45,10 +58,17 @@ def propose(cli: Cli, tmp_path: Path) -> Callable[..., tuple[int, str]]:
     """Propose a task from captions.txt with a server; its file is tasks/mine.yaml."""
     (tmp_path / "captions.txt").write_text("\n".join(CAPTIONS))
 
-    def run(url: str, *words: str | Path, support: int = 3, args: str = "") -> tuple[int, str]:
+    def run(
+        url: str, *words: str | Path, support: int = 3, args: str = ""
+    ) -> tuple[int, str]:
         counted = ("--method-args", f"support={support}")
         words = words or ("openbias", "--captions", tmp_path / "captions.txt", *counted)
-        server = ("--proposer", "openai:llm", "--proposer-args", f"base_url={url}{args}")
+        server = (
+            "--proposer",
+            "openai:llm",
+            "--proposer-args",
+            f"base_url={url}{args}",
+        )
         output = ("--output", tmp_path / "tasks" / "mine.yaml")
         status, _, errors = cli("propose", *words, *server, *output)
         return status, errors
@@ -64,8 +84,22 @@ def proposed(cli: Cli, tmp_path: Path) -> Callable[..., dict[str, Any]]:
         task = yaml.safe_load((tmp_path / "tasks" / "mine.yaml").read_text())
         if run:
             status, out, errors = cli(
-                *("--model", "toyland", "--tasks", "mine", "--include-path", tmp_path / "tasks"),
-                *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "200"),
+                *(
+                    "--model",
+                    "toyland",
+                    "--tasks",
+                    "mine",
+                    "--include-path",
+                    tmp_path / "tasks",
+                ),
+                *(
+                    "--output-dir",
+                    tmp_path / "runs",
+                    "--permutations",
+                    "500",
+                    "--bootstrap",
+                    "200",
+                ),
             )
             assert status == 0, errors
             assert "mine" in out
@@ -123,7 +157,9 @@ def test_an_unreadable_reply_is_asked_again(tmp_path: Path, propose: Any) -> Non
     assert sum("could not be read" in text for text in told) == 2
 
 
-@pytest.mark.parametrize("bad", [(400, {"error": "no"}), (200, {"choices": []}), (200, "\ud800")])
+@pytest.mark.parametrize(
+    "bad", [(400, {"error": "no"}), (200, {"choices": []}), (200, "\ud800")]
+)
 def test_one_bad_reply_costs_one_caption(bad: Any, propose: Any, proposed: Any) -> None:
     refused = CAPTIONS[1]
 
@@ -138,7 +174,9 @@ def test_one_bad_reply_costs_one_caption(bad: Any, propose: Any, proposed: Any) 
     assert set(gender["captions"]) == set(CAPTIONS) - {refused}
 
 
-def test_a_server_that_dies_loses_nothing(propose: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_dies_loses_nothing(
+    propose: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     without_waiting(monkeypatch)
     left = 4
 
@@ -149,7 +187,11 @@ def test_a_server_that_dies_loses_nothing(propose: Any, monkeypatch: pytest.Monk
 
     with serving(dying) as (url, heard):
         status, errors = propose(url, args=",retries=2")
-        assert status == 1 and "replied with status 503" in errors and "Traceback" not in errors
+        assert (
+            status == 1
+            and "replied with status 503" in errors
+            and "Traceback" not in errors
+        )
         before, left = len(heard), 1000
         assert propose(url, args=",retries=2")[0] == 0
         assert len(heard) - before == len(CAPTIONS) - 4
@@ -183,9 +225,17 @@ def test_wrong_input_is_one_line(
     assert status == 1 and WRONG[words] in errors and "Traceback" not in errors
 
 
-def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: Cli) -> None:
+def test_a_folder_of_images_gets_a_task_of_its_own_prompts(
+    tmp_path: Path, cli: Cli
+) -> None:
     folder, output = tmp_path / "images", tmp_path / "tasks" / "mine.yaml"
-    counts = {"A nurse at work": 3, "a_CEO": 2, "two doctors": 1, "a dog's bed": 1, "A woman": 1}
+    counts = {
+        "A nurse at work": 3,
+        "a_CEO": 2,
+        "two doctors": 1,
+        "a dog's bed": 1,
+        "A woman": 1,
+    }
     for prompt, count in counts.items():
         (folder / prompt).mkdir(parents=True)
         for number, picture in enumerate(images(count, 8)):
@@ -194,15 +244,23 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
         "propose", "openbias", "--captions", f"folder:{folder}", "--output", output
     )
     assert status == 0, errors
-    assert f"t2ibench --model folder:{folder} --include-path {output.parent} --tasks mine" in errors
-    assert "'two doctors': it names no person that the word lists know, or several" in errors
+    assert (
+        f"t2ibench --model folder:{folder} --include-path {output.parent} --tasks mine"
+        in errors
+    )
+    assert (
+        "'two doctors': it names no person that the word lists know, or several"
+        in errors
+    )
     task = yaml.safe_load(output.read_text())
     assert task["images_per_prompt"] == 3
     asked = {bias["name"]: bias["captions"] for bias in task["biases"]}
     both = ["A nurse at work", "a CEO"]
     whole = ["A nurse at work", "A woman", "a CEO"]
     assert asked == {"gender": both, "age": whole, "skin-tone": whole}
-    classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin-tone")
+    classes = next(
+        bias["classes"] for bias in task["biases"] if bias["name"] == "skin-tone"
+    )
     assert classes == ["dark skin", "light skin"]
     answers = tmp_path / "people.csv"
     rows = [
@@ -211,10 +269,26 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
         for index in range(counts[prompt.replace("a C", "a_C")])
     ]
     answers.write_text("\n".join(["prompt,index,answer", *rows]))
-    flags = ("--model", f"folder:{folder}", "--include-path", output.parent, "--tasks", "mine")
-    sizes = ("--permutations", "200", "--bootstrap", "100", "--output-dir", tmp_path / "runs")
+    flags = (
+        "--model",
+        f"folder:{folder}",
+        "--include-path",
+        output.parent,
+        "--tasks",
+        "mine",
+    )
+    sizes = (
+        "--permutations",
+        "200",
+        "--bootstrap",
+        "100",
+        "--output-dir",
+        tmp_path / "runs",
+    )
     _, _, errors = cli(*flags, *sizes, "--judge", f"answers:{answers}")
-    assert "person gender" in (tmp_path / "runs" / "images" / "results.md").read_text(), errors
+    assert (
+        "person gender" in (tmp_path / "runs" / "images" / "results.md").read_text()
+    ), errors
     assert "6 ok (of 6 images)" in errors
     gender = read_results(tmp_path / "runs" / "images").tasks["mine"].by
     assert next(row for row in gender if row.name == "person gender").n_images == 5
@@ -226,10 +300,20 @@ def test_without_a_download_a_run_says_what_works(tmp_path: Path, cli: Cli) -> N
     images(1, 8)[0].save(tmp_path / "images" / "a nurse" / "0.png")
     folder, output = f"folder:{tmp_path / 'images'}", tmp_path / "mine.yaml"
     assert cli("propose", "openbias", "--captions", folder, "--output", output)[0] == 0
-    flags = ("--model", folder, "--include-path", tmp_path, "--output-dir", tmp_path / "runs")
+    flags = (
+        "--model",
+        folder,
+        "--include-path",
+        tmp_path,
+        "--output-dir",
+        tmp_path / "runs",
+    )
     for words, said in (
         (("mine",), "--judge answers:FILE"),
-        (("mine,weat_7_math_arts", "--judge", "toyland"), "--encoder open_clip:ARCH/FILE"),
+        (
+            ("mine,weat_7_math_arts", "--judge", "toyland"),
+            "--encoder open_clip:ARCH/FILE",
+        ),
     ):
         status, out, errors = cli(*flags, "--tasks", *words)
         assert status == 1 and not out

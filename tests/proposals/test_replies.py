@@ -65,7 +65,11 @@ AXES = {
 def test_messy_replies_are_read(reply: str) -> None:
     found, _ = read_biases(reply)
     first = found[0]
-    assert (first.about, first.name, first.classes) == ("person", "gender", ("male", "female"))
+    assert (first.about, first.name, first.classes) == (
+        "person",
+        "gender",
+        ("male", "female"),
+    )
     assert first.question.startswith("Which") and not first.present
 
 
@@ -76,12 +80,16 @@ def test_what_cannot_be_read_says_why(reply: str) -> None:
 
 
 def test_one_bad_bias_does_not_lose_the_others() -> None:
-    found, skipped = read_biases(f'[{GENDER}, {{"name": "person age", "classes": ["old"]}}]')
+    found, skipped = read_biases(
+        f'[{GENDER}, {{"name": "person age", "classes": ["old"]}}]'
+    )
     assert [one.name for one in found] == ["gender"]
     assert skipped == ["a bias: it has fewer than two classes"]
 
 
-@pytest.mark.parametrize("bad", ["\\ud800", "\ud800", "\\u0000", "\x1b", "\\u202e", "\u202e"])
+@pytest.mark.parametrize(
+    "bad", ["\\ud800", "\ud800", "\\u0000", "\x1b", "\\u202e", "\u202e"]
+)
 def test_characters_that_do_harm_are_taken_out(bad: str) -> None:
     reply = GENDER.replace("gender", f"{bad}gender").replace("Male", f"Male{bad}")
     found, _ = read_biases(reply)
@@ -96,7 +104,9 @@ def test_present_in_prompt(flag: str) -> None:
 
 
 def test_a_bias_of_one_word_refers_to_the_image() -> None:
-    found, _ = read_biases('[{"name": "weather", "classes": ["a", "b"], "question": "What?"}]')
+    found, _ = read_biases(
+        '[{"name": "weather", "classes": ["a", "b"], "question": "What?"}]'
+    )
     assert (found[0].about, found[0].name) == ("image", "weather")
 
 
@@ -105,7 +115,9 @@ def test_axes(reply: str) -> None:
     assert read_axes(reply) == {"gender": ["a male chef", "a female chef"]}
 
 
-@pytest.mark.parametrize("reply", ["", "none", "{}", '{"gender": "male"}', '["a male chef"]'])
+@pytest.mark.parametrize(
+    "reply", ["", "none", "{}", '{"gender": "male"}', '["a male chef"]']
+)
 def test_no_axes(reply: str) -> None:
     with pytest.raises(UnreadableError):
         read_axes(reply)

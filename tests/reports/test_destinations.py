@@ -31,7 +31,9 @@ class Hub:
     private: dict[str, bool] = field(default_factory=dict)
     pull_requests: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
-    def create_repo(self, repo: str, *, repo_type: str, private: bool, exist_ok: bool) -> None:
+    def create_repo(
+        self, repo: str, *, repo_type: str, private: bool, exist_ok: bool
+    ) -> None:
         assert exist_ok
         self.repos.setdefault(f"{repo_type} {repo}", {})
         self.private[f"{repo_type} {repo}"] = private
@@ -40,13 +42,23 @@ class Hub:
         return name in self.repos[f"{repo_type} {repo}"]
 
     def create_commit(
-        self, repo: str, operations: list[Any], *, repo_type: str, create_pr: bool, **_: str
+        self,
+        repo: str,
+        operations: list[Any],
+        *,
+        repo_type: str,
+        create_pr: bool,
+        **_: str,
     ) -> SimpleNamespace:
         files = self.pull_requests if create_pr else self.repos
         for one in operations:
             with one.as_file() as content:
-                files.setdefault(f"{repo_type} {repo}", {})[one.path_in_repo] = content.read()
-        return SimpleNamespace(pr_url="the/pr" if create_pr else None, commit_url="the/commit")
+                files.setdefault(f"{repo_type} {repo}", {})[one.path_in_repo] = (
+                    content.read()
+                )
+        return SimpleNamespace(
+            pr_url="the/pr" if create_pr else None, commit_url="the/commit"
+        )
 
 
 @pytest.fixture
@@ -66,8 +78,14 @@ def test_what_is_sent_is_what_tables_show(shared_run: Path) -> None:
     rows = [dict(zip(sent.columns, row, strict=True)) for row in sent.rows]
     assert [row["task"] for row in rows] == sorted(sent.results.tasks)
     config = sent.config
-    assert config["model"]["name"] == "toyland" and config["measurement"]["images_per_prompt"] == 3
-    assert config["versions"]["t2ibench"] == t2ibench.__version__ and "toyland" in config["command"]
+    assert (
+        config["model"]["name"] == "toyland"
+        and config["measurement"]["images_per_prompt"] == 3
+    )
+    assert (
+        config["versions"]["t2ibench"] == t2ibench.__version__
+        and "toyland" in config["command"]
+    )
     assert {path.name for path in sent.files()} == FILES
 
 
@@ -91,7 +109,8 @@ def test_wandb_keeps_a_run_offline_though_another_destination_fails(
     to = ("--to", "hf-dataset:a/b,wandb:bias", "--log-args", args)
     status, out, errors = cli("export", shared_run, *to)
     assert (status, out) == (1, ""), errors
-    assert "hf-dataset:a/b: sending the results failed with" in errors  # offline in tests
+    # offline in tests
+    assert "hf-dataset:a/b: sending the results failed with" in errors
     import wandb
 
     wandb.teardown()  # its own process writes what it still holds
@@ -102,7 +121,9 @@ def test_wandb_keeps_a_run_offline_though_another_destination_fails(
         assert text.encode() in log.read_bytes()
 
 
-def test_results_go_into_a_dataset_of_the_hub(shared_run: Path, cli: Cli, hub: Hub) -> None:
+def test_results_go_into_a_dataset_of_the_hub(
+    shared_run: Path, cli: Cli, hub: Hub
+) -> None:
     to = ("export", shared_run, "--to", "hf-dataset:org/results", "--log-args")
     for path in ("first", "second"):
         status, _, errors = cli(*to, f"path={path}")
@@ -117,7 +138,9 @@ def test_results_go_into_a_dataset_of_the_hub(shared_run: Path, cli: Cli, hub: H
     rows = [json.loads(line) for line in files["first/headlines.jsonl"].splitlines()]
     head = read_results(shared_run).tasks[TASK].headline
     assert {row["task"]: row["value"] for row in rows}[TASK] == head.value
-    assert {row["model"] for row in rows} == {"toyland"} and hub.private["dataset org/results"]
+    assert {row["model"] for row in rows} == {"toyland"} and hub.private[
+        "dataset org/results"
+    ]
     status, _, errors = cli(*to, "samples=true,pr=true,private=false")
     assert status == 0 and "the/pr" in errors and not hub.private["dataset org/results"]
     assert f"toyland/samples/{TASK}.jsonl" in hub.pull_requests["dataset org/results"]
@@ -125,15 +148,34 @@ def test_results_go_into_a_dataset_of_the_hub(shared_run: Path, cli: Cli, hub: H
 
 def test_a_failure_is_a_line_and_the_run_is_kept(cli: Cli, tmp_path: Path) -> None:
     words = (
-        *("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "1"),
+        *(
+            "--model",
+            "toyland",
+            "--tasks",
+            TASK,
+            "--limit",
+            "2",
+            "--images-per-prompt",
+            "1",
+        ),
         *("--permutations", "100", "--bootstrap", "50", "--control-encoder", "none"),
-        *("--output-dir", tmp_path, "--log-to", "hf-dataset:a/b", "--log-args", "path=c"),
+        *(
+            "--output-dir",
+            tmp_path,
+            "--log-to",
+            "hf-dataset:a/b",
+            "--log-args",
+            "path=c",
+        ),
     )
     status, _, errors = cli(*words)
     assert status == 0 and (tmp_path / "toyland" / "results.json").is_file()
     last = errors.splitlines()[-1]
     assert last.startswith("warning: hf-dataset:a/b: sending the results failed with")
-    assert f"t2ibench export {tmp_path / 'toyland'} --to hf-dataset:a/b --log-args path=c" in last
+    assert (
+        f"t2ibench export {tmp_path / 'toyland'} --to hf-dataset:a/b --log-args path=c"
+        in last
+    )
     assert "--log-to" not in (tmp_path / "toyland" / "results.json").read_text()
 
 
@@ -142,11 +184,20 @@ def test_a_failure_is_a_line_and_the_run_is_kept(cli: Cli, tmp_path: Path) -> No
     [
         (("--log-to", "wnadb"), "Unknown destination 'wnadb'. Did you mean 'wandb'?"),
         (("--log-to", "wandb", "--log-args", "projct=a"), "Did you mean 'project'?"),
-        (("--log-to", "wandb:a", "--log-args", "project=b"), "names the project, and so does"),
+        (
+            ("--log-to", "wandb:a", "--log-args", "project=b"),
+            "names the project, and so does",
+        ),
         (("--log-to", "wandb", "--log-args", "mode=on"), "expected online or offline"),
         (("--log-to", "hf-dataset:name"), "Write OWNER/NAME"),
-        (("--log-to", "hf-dataset:a/b", "--log-args", "path=../c"), "no folder of a repository"),
-        (("--log-to", "wandb", "--log-args", "entity=http://me:secret@h"), "arguments are stored"),
+        (
+            ("--log-to", "hf-dataset:a/b", "--log-args", "path=../c"),
+            "no folder of a repository",
+        ),
+        (
+            ("--log-to", "wandb", "--log-args", "entity=http://me:secret@h"),
+            "arguments are stored",
+        ),
         (("--log-args", "project=a"), "--log-args needs --log-to"),
         (("--log-to", "wandb", "--generate-only"), "leave --generate-only out"),
     ],

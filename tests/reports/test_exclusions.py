@@ -52,7 +52,13 @@ class Refuser(ToylandGenerator):
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     t2ibench.evaluate(
-        Refuser(), TASKS, encoder="toyland", judge="toyland", output_dir=root, **SMALL, **FEW
+        Refuser(),
+        TASKS,
+        encoder="toyland",
+        judge="toyland",
+        output_dir=root,
+        **SMALL,
+        **FEW,
     )
     return root / "refuser"
 
@@ -65,10 +71,15 @@ def lost(run: Path) -> dict[str, TaskExclusions]:
 
 
 @pytest.mark.slow
-def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskExclusions]) -> None:
+def test_the_refused_group_is_found_and_comes_first(
+    lost: dict[str, TaskExclusions],
+) -> None:
     first, *others = lost["occupations_tibet"].groups
     assert first.name == "female" and first.verdict == "more than the others"
-    assert (first.rate.count, first.rate.total) == (2 * first.prompts, 3 * first.prompts)
+    assert (first.rate.count, first.rate.total) == (
+        2 * first.prompts,
+        3 * first.prompts,
+    )
     assert first.mark.value == pytest.approx(2 / 3)
     assert first.mark.low is not None and 0.4 < first.mark.low < 2 / 3
     assert {one.name for one in others} == {"male", "no group named"}
@@ -78,7 +89,9 @@ def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskExclusio
     assert shares == sorted(shares, reverse=True)
 
 
-def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskExclusions]) -> None:
+def test_the_counts_are_those_of_the_results(
+    run: Path, lost: dict[str, TaskExclusions]
+) -> None:
     for name, task in read_results(run).tasks.items():
         groups = lost[name].groups if name in lost else ()
         for what in ("refused", "filtered"):
@@ -93,8 +106,14 @@ def test_results_say_what_was_refused_and_rewritten_by_group(run: Path) -> None:
     by_group = {one.group: one for one in groups}
     assert by_group["female"].refused.count == whole.refused.count > 0
     revised = by_group["male"].revised
-    assert revised is not None and revised.share == 1 and revised.count == whole.revised.count
-    says = f"rewrote the prompts of {whole.revised.count} of {whole.revised.total} images"
+    assert (
+        revised is not None
+        and revised.share == 1
+        and revised.count == whole.revised.count
+    )
+    says = (
+        f"rewrote the prompts of {whole.revised.count} of {whole.revised.total} images"
+    )
     assert any(says in warning for warning in task.warnings)
 
 
@@ -108,10 +127,14 @@ def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:
     assert "Left out: " in card and 'href="#left"' in card
 
 
-def test_every_prompt_of_every_task_stands_for_something_and_the_first_group_with_a_name() -> None:
+def test_every_prompt_of_every_task_stands_for_something_and_the_first_group_with_a_name() -> (
+    None
+):
     for task in load_tasks("all"):
         asked = needs(task.spec, Settings())
         assert set(asked.groups) == set(asked.images_by_prompt), task.id
         assert all(asked.groups.values()), task.id
-    asked = Needs((PromptNeed("a", 1), PromptNeed("a", 4, "x"), PromptNeed("a", 2, "y")))
+    asked = Needs(
+        (PromptNeed("a", 1), PromptNeed("a", 4, "x"), PromptNeed("a", 2, "y"))
+    )
     assert asked.groups == {"a": "x"}

@@ -46,12 +46,19 @@ VALUES = {"nurse": -0.8, "clerk": 0.0, "chef": 0.25, "guard": 0.9}
 
 def scored(scores: dict[str, dict[str, float]]) -> TaskView:
     """A task whose rows have these scores."""
-    each = {name: {k: Score(value=x) for k, x in own.items()} for name, own in scores.items()}
+    each = {
+        name: {k: Score(value=x) for k, x in own.items()}
+        for name, own in scores.items()
+    }
     return task_of([Row(name=name, scores=own) for name, own in each.items()])
 
 
-def drawn(figure: presentation.Figure, samples: list[dict[str, object]] | None = None) -> Figure:
-    task = scored({name: {"lean": value, "words": -value} for name, value in VALUES.items()})
+def drawn(
+    figure: presentation.Figure, samples: list[dict[str, object]] | None = None
+) -> Figure:
+    task = scored(
+        {name: {"lean": value, "words": -value} for name, value in VALUES.items()}
+    )
     return shown(draw(figure, task, samples or []))
 
 
@@ -61,7 +68,9 @@ def discs(canvas: Canvas) -> list[Disc]:
 
 
 def lines(canvas: Canvas, name: str) -> list[Line]:
-    return [mark for mark in canvas.marks if isinstance(mark, Line) and mark.name == name]
+    return [
+        mark for mark in canvas.marks if isinstance(mark, Line) and mark.name == name
+    ]
 
 
 def test_an_arrow_goes_from_the_words_to_the_images_on_one_axis() -> None:
@@ -87,7 +96,9 @@ def test_every_image_is_one_dot_and_none_covers_another() -> None:
     leans = [*(value / 50 for value in range(-40, 41)), *[0.5] * 9]
     rows: list[dict[str, object]] = [{"concept": "c", "lean": lean} for lean in leans]
     canvas = drawn(Distribution("t", "lean", "concept", AXIS, "c"), rows).canvas
-    dots = [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.name == "pt"]
+    dots = [
+        mark for mark in canvas.marks if isinstance(mark, Disc) and mark.name == "pt"
+    ]
     assert len(dots) == len(rows) + 1  # and one in the key
     assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(dots)
 
@@ -129,11 +140,15 @@ def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
     left, top = MARGIN, MARGIN + 2 * SIZE  # around it, and of its title
     assert image.size == ((100 + 2 * left) * SCALE, (60 + top + MARGIN) * SCALE)
     places = [(20, 30), (80, 30), (50, 30), (25, 52), (95, 52)]
-    colours = [image.getpixel(((x + left) * SCALE, (y + top) * SCALE)) for x, y in places]
+    colours = [
+        image.getpixel(((x + left) * SCALE, (y + top) * SCALE)) for x, y in places
+    ]
     assert ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in colours] == [
         "#a34e00", "#006a63", "#ffffff", "#3f3c36", "#ffffff",
     ]  # fmt: skip
-    assert "#504d46" in {"#{:02x}{:02x}{:02x}".format(*rgb) for _, rgb in image.getcolors(9999)}
+    assert "#504d46" in {
+        "#{:02x}{:02x}{:02x}".format(*rgb) for _, rgb in image.getcolors(9999)
+    }
     assert png(canvas.file_svg("")) == png(canvas.file_svg(""))
 
 
@@ -143,9 +158,15 @@ def test_a_figure_is_drawn_again_only_where_it_changed(tmp_path: Path) -> None:
     before = (tmp_path / "one.png").stat()
     write_figure(figure, "title", tmp_path, "one")
     assert (tmp_path / "one.png").stat().st_ino == before.st_ino
-    write_figure(figure, "\x1b[2J another title \ud800 \uffff", tmp_path, "one")  # no XML as it is
+    # no XML as it is
+    write_figure(figure, "\x1b[2J another title \ud800 \uffff", tmp_path, "one")
     assert (tmp_path / "one.png").stat().st_ino != before.st_ino
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".pdf", ".png", ".svg"]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [
+        ".csv",
+        ".pdf",
+        ".png",
+        ".svg",
+    ]
 
 
 def test_a_pdf_has_the_figures_text_and_font(
@@ -155,12 +176,22 @@ def test_a_pdf_has_the_figures_text_and_font(
     data = pdf(figure.canvas, "A title")
     assert b"/FontFile2" in data and data == pdf(figure.canvas, "A title")
     streams = re.findall(rb"stream\n(.*?)\nendstream", data, re.DOTALL)
-    shown = b"".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
-    texts = [mark.text for mark in figure.canvas.marks if isinstance(mark, Text) and mark.text]
+    shown = b"".join(
+        zlib.decompress(stream) for stream in streams if stream[:1] == b"x"
+    )
+    texts = [
+        mark.text
+        for mark in figure.canvas.marks
+        if isinstance(mark, Text) and mark.text
+    ]
     assert shown.count(b" Tj") == len(texts) + 1
     monkeypatch.setattr("t2ibench.reports.figures.files.find_spec", lambda name: None)
     write_figure(figure, "A title", tmp_path, "one")
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [
+        ".csv",
+        ".png",
+        ".svg",
+    ]
 
 
 def test_the_font_of_files_has_what_figures_say() -> None:
@@ -177,7 +208,9 @@ def test_ticks_reach_as_far_as_the_points() -> None:
     for values in ([0.0, 2.05], [-0.31, 0.02], [3.0, 3.4], [-0.2, 1.0]):
         scale = spanning(values, 0, 100)
         assert scale.ticks()[0] == pytest.approx(scale.low) and scale.low <= min(values)
-        assert scale.ticks()[-1] == pytest.approx(scale.high) and scale.high >= max(values)
+        assert scale.ticks()[-1] == pytest.approx(scale.high) and scale.high >= max(
+            values
+        )
 
 
 def test_the_forest_shows_every_test_on_one_axis() -> None:
@@ -187,14 +220,18 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
     drawn_ = forest(run)
     assert drawn_ is not None and len(drawn_.rows) == 2
     zero = lines(drawn_.canvas, "zero")[0].points[0][0]
-    (one,) = (m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.text == "+1")
+    (one,) = (
+        m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.text == "+1"
+    )
     places = [(disc.x - zero) / (one - zero) for disc in discs(drawn_.canvas)]
     assert places == pytest.approx([task.mark.value for task in run.tasks], abs=1e-6)
     assert forest(run_view(hand.results())) is None
 
 
 def test_what_has_no_direction_is_drawn_from_0() -> None:
-    row = Row(name="a", scores={"squared_lean": Score(value=0.25, ci_low=-0.01, ci_high=0.49)})
+    row = Row(
+        name="a", scores={"squared_lean": Score(value=0.25, ci_low=-0.01, ci_high=0.49)}
+    )
     (found,) = series_view(RowSeries("squared_lean", "bias", square=True), [row]).rows
     macros = environment().get_template("marks.html").module
     html = str(macros.rail(found.mark, "a", from0=True))  # type: ignore[attr-defined]
@@ -210,7 +247,9 @@ APART = Apart("t", "apart", "group_distance_of_halves", "c", "Hudson")
 HOSTILE = '<script>alert(1)</script> "x" & a rather long name of something'
 
 
-def task_of(rows: list[Row], details: dict[str, Any] | None = None, **scores: Score) -> TaskView:
+def task_of(
+    rows: list[Row], details: dict[str, Any] | None = None, **scores: Score
+) -> TaskView:
     found = hand.mean_lean({"x": [1.0, 1.0, 1.0, -1.0]})
     record = hand.record(found, by=rows, details=details or {}, scores=scores)
     return run_view(hand.results(a=record)).tasks[0]
@@ -220,18 +259,31 @@ def cell(name: str, share: float | None, alone: float, p: float = 0.5) -> Row:
     found = [Score(reason="too few")] * 3
     if share is not None:
         over = share - alone
-        excess = Score(value=over, ci_low=over - 0.02, ci_high=over + 0.02, p=p, p_holm=p)
+        excess = Score(
+            value=over, ci_low=over - 0.02, ci_high=over + 0.02, p=p, p_holm=p
+        )
         found = [Score(value=share), Score(value=alone), excess]
-    scores = dict(zip(("joint_share", "independent_share", "excess"), found, strict=True))
+    scores = dict(
+        zip(("joint_share", "independent_share", "excess"), found, strict=True)
+    )
     return Row(name=name, group="gender x age", scores=scores)
 
 
 def crossing(*p: float | None) -> dict[str, Any]:
     tests = [
-        {"name": f"interaction:a x {k}", "p": one, "p_holm": one, "reason": "of older versions"}
+        {
+            "name": f"interaction:a x {k}",
+            "p": one,
+            "p_holm": one,
+            "reason": "of older versions",
+        }
         for k, one in enumerate(p)
     ]
-    return {"crossings": [{"crossing": "gender x age", "tests": tests, "most_over": {"cell": "x"}}]}
+    return {
+        "crossings": [
+            {"crossing": "gender x age", "tests": tests, "most_over": {"cell": "x"}}
+        ]
+    }
 
 
 def shown(drawn: Figure | None) -> Figure:
@@ -259,14 +311,20 @@ def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
     rows = [cell("old x female", 0.10, 0.20, 0.001), cell("old x male", 0.30, 0.20, 0.001),
             cell("young x male", 0.21, 0.20)]  # fmt: skip
     drawn = shown(draw(CROSS, task_of(rows, crossing(0.001, 0.7)), []))
-    assert [row[0] for row in drawn.rows] == ["old x male", "young x male", "old x female"]
+    assert [row[0] for row in drawn.rows] == [
+        "old x male",
+        "young x male",
+        "old x female",
+    ]
     kinds = [mark.name for mark in discs(drawn.canvas)]
     assert kinds == ["hollow", "high", "hollow", "plain", "hollow", "low"]
     dots = [mark.x for mark in discs(drawn.canvas)]
     assert dots[1] - dots[0] == pytest.approx(dots[4] - dots[5])
     # The interval of the difference begins where the parts alone are.
     (line,) = lines(drawn.canvas, "line high")
-    assert line.points[0][0] - dots[0] == pytest.approx(0.08 / 0.10 * (dots[1] - dots[0]))
+    assert line.points[0][0] - dots[0] == pytest.approx(
+        0.08 / 0.10 * (dots[1] - dots[0])
+    )
     assert drawn.table[0][1:6] == ["0.3", "0.2", "0.1", "0.08", "0.12"]
     assert "Clearly not independent: a x 0 (p (Holm) 0.0010). No clear" in drawn.says
 
@@ -277,7 +335,9 @@ def test_many_long_combinations_stay_in_their_figure_and_none_is_invented() -> N
     assert (len(drawn.rows), len(drawn.table)) == (40, 40)
     assert len(discs(drawn.canvas)) == 2 * 12
     drawn = shown(draw(CROSS, task_of([cell("a x b", None, 0.0)], crossing(0.001)), []))
-    assert drawn.rows == [] and drawn.says.startswith("No combination has a number: too few.")
+    assert drawn.rows == [] and drawn.says.startswith(
+        "No combination has a number: too few."
+    )
     assert not discs(drawn.canvas)
     assert draw(CROSS, task_of([]), []) is None
 
@@ -290,7 +350,9 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     whole = Score(value=0.5, ci_low=0.4, ci_high=0.6, p=0.001)
     halves = Score(value=-0.01, ci_low=-0.1, ci_high=0.08)
     rows = [distance("cup", 0.3, 0.4), distance("car", 0.6), distance("none", None)]
-    drawn = shown(draw(APART, task_of(rows, apart=whole, group_distance_of_halves=halves), []))
+    drawn = shown(
+        draw(APART, task_of(rows, apart=whole, group_distance_of_halves=halves), [])
+    )
     assert [row[0] for row in drawn.rows] == ["all 2", "two halves", "car", "cup"]
     assert "makes 50 % (40 % to 60 %)" in drawn.says and "it is −1 %" in drawn.says
     assert draw(APART, task_of(rows, apart=Score(reason="few")), []) is None
@@ -318,7 +380,9 @@ def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
          "counterfactuals": [male, female]}
         for name in ("gender", "place")
     ]  # fmt: skip
-    tibet = {"prompts": [{"prompt": "a chef", "concepts": [["man", 1.0]], "axes": axes}]}
+    tibet = {
+        "prompts": [{"prompt": "a chef", "concepts": [["man", 1.0]], "axes": axes}]
+    }
     aligned, crossed = (figure.read(tibet) for figure in concept_figures())
     gender = dict(aligned[0].items)
     assert aligned[0].columns == ("as it stands", "male", "female")
@@ -327,7 +391,8 @@ def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
     (place,) = [one for one in crossed if one.title == "a chef, place by gender"]
     by_name = dict(place.items)
     assert by_name["p1"][1:] == (0.9, 0.0)
-    assert by_name["woman"][1:] == (None, 0.0)  # a full list of three hides what comes fourth
+    # a full list of three hides what comes fourth
+    assert by_name["woman"][1:] == (None, 0.0)
 
 
 def test_forty_items_and_columns_and_one_of_each_fit() -> None:
@@ -339,14 +404,20 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
         drawn = shown(draw(figure, task_of([]), []))
         assert len(drawn.rows) == 9 * count * count
         assert len(drawn.table) == min(len(drawn.rows), 200)
-        words = " ".join(mark.text for mark in drawn.canvas.marks if isinstance(mark, Text))
+        words = " ".join(
+            mark.text for mark in drawn.canvas.marks if isinstance(mark, Text)
+        )
         assert ("more in the CSV" in words) == (count == 40)
 
 
 def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
     given = {"nurse": 0.9, "chef": 0.5, "clerk": 0.4}
     rows = []
-    for name, share, p in (("nurse", 0.2, 0.001), ("chef", 0.9, 0.001), ("clerk", 0.6, 0.3)):
+    for name, share, p in (
+        ("nurse", 0.2, 0.001),
+        ("chef", 0.9, 0.001),
+        ("clerk", 0.6, 0.3),
+    ):
         own = Score(value=share, ci_low=share - 0.1, ci_high=share + 0.1)
         off = Score(value=share - given[name], p=p, p_holm=p)
         rows.append(Row(name=name, scores={"share": own, "off": off}))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.sentences import network_text, unknown_networks, warnings_of_libraries
+from t2ibench.reports.sentences import (
+    network_text,
+    unknown_networks,
+    warnings_of_libraries,
+)
 from t2ibench.reports.view import run_view
 from t2ibench.results.schema import LibraryWarning, Results
 from tests import hand
@@ -35,7 +39,9 @@ def test_results_that_do_not_record_their_network_say_what_that_may_mean() -> No
     page = results_markdown(recorded)
     assert "activation QuickGELU" in page
     assert "nobody trained" not in page
-    other = hand.results(some=hand.task(settings=hand.settings(encoders={"toy-clip": "ab" * 32})))
+    other = hand.results(
+        some=hand.task(settings=hand.settings(encoders={"toy-clip": "ab" * 32}))
+    )
     assert unknown_networks(other) == []
 
 

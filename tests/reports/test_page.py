@@ -40,7 +40,9 @@ def text_of(run: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_page_loads_nothing_from_elsewhere_and_has_the_sentence_of_results_md(run: Path) -> None:
+def test_a_page_loads_nothing_from_elsewhere_and_has_the_sentence_of_results_md(
+    run: Path,
+) -> None:
     text, results = text_of(run), read_results(run)
     assert len(text.encode()) < 5_000_000
     assert re.findall(r'(?:src|href)="(?!#|data:|images/)[^"]*"', text) == []
@@ -52,7 +54,8 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_the_sentence_of_results_md(
     words = re.sub(r"<[^>]+>", "", heading)
     assert words in (run / "results.md").read_text(encoding="utf-8")
     assert words.startswith("In images of toyland")
-    assert f"of {len(results.tasks) - 1} tests" in words  # the one on words alone is apart
+    # the one on words alone is apart
+    assert f"of {len(results.tasks) - 1} tests" in words
 
 
 def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -> None:
@@ -72,7 +75,9 @@ def nasty() -> Results:
     found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
     head = found.headline.model_copy(update={"direction": NASTY})
     texts = {"title": NASTY, "notes": [NASTY], "warnings": [NASTY]}
-    return hand.results(NASTY, **{NASTY: found.model_copy(update={"headline": head, **texts})})
+    return hand.results(
+        NASTY, **{NASTY: found.model_copy(update={"headline": head, **texts})}
+    )
 
 
 SPECS = {name: loaded.spec for name, loaded in build_index()[0].tasks.items()}
@@ -83,7 +88,9 @@ def leaning(*images: float) -> TaskResult:
 
 
 def told(tasks: dict[str, TaskResult]) -> str:
-    results = hand.results(**{f"task{k}": task for k, task in enumerate(tasks.values())})
+    results = hand.results(
+        **{f"task{k}": task for k, task in enumerate(tasks.values())}
+    )
     specs = {f"task{k}": SPECS[name] for k, name in enumerate(tasks)}
     return "".join(text for text, _ in verdict(run_view(results, specs)))
 
@@ -92,9 +99,13 @@ def test_positive_controls_are_not_findings_and_their_failure_comes_first() -> N
     one, two = "t2iat_flowers_insects", "t2iat_science_arts"
     clear, fair = leaning(*[0.9] * 40, 0.8), leaning(*[0.1, -0.1] * 40)
     assert told({one: clear, two: fair}).startswith("In images of m, none of 1 test")
-    assert told({one: clear, two: clear}).startswith("In images of m, 1 of 1 test leans clearly")
+    assert told({one: clear, two: clear}).startswith(
+        "In images of m, 1 of 1 test leans clearly"
+    )
     said = told({one: fair, two: clear})
-    assert said.startswith("A positive control failed (flowers and insects): nothing else from")
+    assert said.startswith(
+        "A positive control failed (flowers and insects): nothing else from"
+    )
     assert told({one: clear}) == "m: nothing but positive controls was scored."
 
 
@@ -131,26 +142,38 @@ def test_a_model_card_says_what_was_found(run: Path, cli: Cli) -> None:
     assert status == 0 and "In images of toyland" in out and "SHA-256" in out
     assert "&lt;" not in out
     # Every test has its value and its interval.
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in out.splitlines()]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in out.splitlines()
+    ]
     results = read_results(run)
     specs = specs_of({name: task.task_hash for name, task in results.tasks.items()})
     for task in run_view(results, specs).tasks:
         cells = next(cells for cells in lines if cells[:1] == [task.id])
         head = displayed(task.result.headline)
-        numbers = [abs(float(n)) for n in re.findall(r"\d+\.\d\d", " ".join(cells[1:3]))]
-        shown = [abs(end) for end in (head.value, head.low, head.high) if end is not None]
+        numbers = [
+            abs(float(n)) for n in re.findall(r"\d+\.\d\d", " ".join(cells[1:3]))
+        ]
+        shown = [
+            abs(end) for end in (head.value, head.low, head.high) if end is not None
+        ]
         assert numbers == pytest.approx(shown, abs=0.006)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, scheme: str) -> None:
+def test_the_page_is_accessible_and_fits(
+    browser: Any, run: Path, width: int, scheme: str
+) -> None:
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
     watch = Watch(browser, "file://", bypass_csp=True, **options)
     page = watch.page
     page.goto((run / "report.html").as_uri())
-    assert page.evaluate("document.documentElement.scrollHeight") <= 15_000 or width < 1280
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert (
+        page.evaluate("document.documentElement.scrollHeight") <= 15_000 or width < 1280
+    )
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("scrollTo(0, 5000)")
@@ -180,12 +203,21 @@ def test_page_and_notebook_show_text_of_others_as_text_and_a_notebook_loads_noth
     assert "&lt;script&gt;alert(1)" in html
     assert html.count('class="rail unsure"') == 1
     body = html.split("</style>")[1]
-    assert set(re.findall(r"<([a-z]\w*)", body)) <= {"div", "style", "p", "b", "em", "i", "span"}
+    assert set(re.findall(r"<([a-z]\w*)", body)) <= {
+        "div",
+        "style",
+        "p",
+        "b",
+        "em",
+        "i",
+        "span",
+    }
     names = set(re.findall(r' ([a-z-]+)="', body))
     assert names <= {"class", "style", "role", "aria-label", "aria-hidden"}
     assert "url(" not in html
     monkeypatch.setattr(Results, "_html", None)
-    assert nasty()._repr_html_() is None  # where no page is at hand, a notebook shows plain text
+    # where no page is at hand, a notebook shows plain text
+    assert nasty()._repr_html_() is None
 
 
 def test_the_style_holds_inside_only() -> None:
@@ -251,8 +283,12 @@ def test_backticks_set_code_and_the_rest_stays_text() -> None:
 def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
     axis, row = Axis("female", "male"), Row(name="nurse", scores={})
     clear, not_clear = (
-        RowView("nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, row)
+        RowView(
+            "nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, row
+        )
         for state in ("clear", "not_clear")
     )
-    assert row_spoken(clear, axis).startswith("nurse: −0.50 (to women), interval −0.75 to −0.25")
+    assert row_spoken(clear, axis).startswith(
+        "nurse: −0.50 (to women), interval −0.75 to −0.25"
+    )
     assert "women" not in row_spoken(not_clear, axis) + row_spoken(clear, None)

@@ -71,13 +71,23 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     )  # fmt: skip
     run = run_view(hand.results(examples=found), {})
     gender, race, never = questions_of(run.tasks[0])
-    assert questions_of(run_view(hand.results(one=task("openbias", 0.5, 8))).tasks[0]) == []
+    assert (
+        questions_of(run_view(hand.results(one=task("openbias", 0.5, 8))).tasks[0])
+        == []
+    )
     assert gender.scores == [0.9, 0.89, 0.8, 0.004]
     assert (race.found["n"], race.found["same_majority"]) == (38, False)
     assert never.scores == [None] * 4
     page = str(agreement_section(run))
     assert "llava and &lt;clip&gt;" in page
-    for text in ("person gender", "person race", "0.80", "0.02", "! differs", "KL, nats"):
+    for text in (
+        "person gender",
+        "person race",
+        "0.80",
+        "0.02",
+        "! differs",
+        "KL, nats",
+    ):
         assert text in page
 
 
@@ -93,13 +103,17 @@ REPORT = WordingReport(
 
 def worded(*reports: WordingReport) -> Results:
     details = {"wording": [asdict(report) for report in reports]}
-    return hand.results(worded=task("t2iat", 0.02, 8, details=details), plain=task("t2iat", 0.5, 8))
+    return hand.results(
+        worded=task("t2iat", 0.02, 8, details=details), plain=task("t2iat", 0.5, 8)
+    )
 
 
 def test_a_page_has_the_sentence_and_every_wording() -> None:
     html = sections.wordings_section(run_view(worded(REPORT)))
     assert html is not None and sections.wordings_section(run_view(worded())) is None
-    assert "<script>" not in html and "ein Foto | {stimulus}" in html and "+0.250" in html
+    assert (
+        "<script>" not in html and "ein Foto | {stimulus}" in html and "+0.250" in html
+    )
     assert "30% of it &lt;script&gt;" in html and "[0.100, 0.400]" in html
     assert "a &lt;b&gt;photo" in html and "nothing | to tell" in html
 
@@ -136,10 +150,20 @@ def compared(**details: object) -> Results:
 
 
 def test_what_a_test_compares_within_itself_is_a_table() -> None:
-    results = compared(score_tables=[asdict(TABLE)], forms_holm={"forms:masculine-neutral": 0.03})
+    results = compared(
+        score_tables=[asdict(TABLE)], forms_holm={"forms:masculine-neutral": 0.03}
+    )
     html = sections.score_tables_section(run_view(results))
-    assert html is not None and "Forms of the &lt;jobs&gt;" in html and "[0.200, 0.620]" in html
-    assert ">+0.41<" in html and ">0.0300<" in html and "No value: too few stimuli." in html
+    assert (
+        html is not None
+        and "Forms of the &lt;jobs&gt;" in html
+        and "[0.200, 0.620]" in html
+    )
+    assert (
+        ">+0.41<" in html
+        and ">0.0300<" in html
+        and "No value: too few stimuli." in html
+    )
     text = results_markdown(results)
     assert "## Forms of the &lt;jobs>: men or women: forms" in text
     row = next(line for line in text.splitlines() if "masculine − neutral" in line)
@@ -166,9 +190,17 @@ NAN = float("nan")
     [
         ((1.02, 0.9, 1.0), None, "They agree; no difference beyond noise is shown."),
         ((0.8, 0.5, 0.93), None, "They agree, but not fully: at most 0.93."),
-        ((0.3, -0.1, 0.6), None, "Cannot tell whether they agree: the interval holds 0."),
+        (
+            (0.3, -0.1, 0.6),
+            None,
+            "Cannot tell whether they agree: the interval holds 0.",
+        ),
         ((-0.8, -1.0, -0.5), None, "They see opposite leans."),
-        ((NAN, NAN, NAN), "5 items; 8 are the fewest", "Cannot tell: 5 items; 8 are the fewest."),
+        (
+            (NAN, NAN, NAN),
+            "5 items; 8 are the fewest",
+            "Cannot tell: 5 items; 8 are the fewest.",
+        ),
     ],
 )
 def test_how_two_methods_agree_is_said_in_words(
@@ -177,7 +209,9 @@ def test_how_two_methods_agree_is_said_in_words(
     measure = Measure("a", "t2iat", "clip", ("female", "male"), {}, {}, Settings())
     skin = replace(measure, attribute=("dark", "light"))
 
-    def pair(second: Measure, linear: float, others: tuple[MeasuredPair, ...] = ()) -> MeasuredPair:
+    def pair(
+        second: Measure, linear: float, others: tuple[MeasuredPair, ...] = ()
+    ) -> MeasuredPair:
         seen = Correlation(linear, linear - 0.1, linear + 0.1)
         found = MethodAgreement(20, seen, seen, (0.9, 0.8), Correlation(*true), reason)
         return MeasuredPair(measure, second, found, (), others)

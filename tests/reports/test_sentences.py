@@ -25,12 +25,19 @@ SPECS = {name: loaded.spec for name, loaded in build_index()[0].tasks.items()}
 
 def row(name: str, clear: bool, about: str, **counts: int) -> ShownRow:
     most = max(counts, key=lambda one: counts[one])
-    return ShownRow(CountedPrompt(name, {**counts}), name, most, None, clear, about=about)
+    return ShownRow(
+        CountedPrompt(name, {**counts}), name, most, None, clear, about=about
+    )
 
 
-TARGETS = [(f"t{k}", "male" if k < 3 else "female", 0.9 if k < 2 else -0.8) for k in range(5)]
+TARGETS = [
+    (f"t{k}", "male" if k < 3 else "female", 0.9 if k < 2 else -0.8) for k in range(5)
+]
 CLEAR = {"fixed_prompts": Inference(p=0.001)}
-BY = [Item(name, {"lean": Estimate(lean, p=0.001)}, group=group) for name, group, lean in TARGETS]
+BY = [
+    Item(name, {"lean": Estimate(lean, p=0.001)}, group=group)
+    for name, group, lean in TARGETS
+]
 SPORTS = MethodResult(Headline(0.5, inference=CLEAR, question="fixed_prompts"), by=BY)
 
 
@@ -115,7 +122,8 @@ def test_one_state_has_one_word(
     )  # fmt: skip
     task = task.model_copy(update={"headline": head, "inconclusive": inconclusive})
     other = task.model_copy(update={"headline": head.model_copy(update={"p": 0.9})})
-    run = run_view(hand.results(a=task, b=other, c=other))  # Holm's correction is over all three
+    # Holm's correction is over all three
+    run = run_view(hand.results(a=task, b=other, c=other))
     (found,) = (one for one in run.tasks if one.id == "a")
     assert (found.sentence, brief(found)) == (card, row)
 
@@ -151,7 +159,9 @@ def test_a_terminal_says_it_in_words(
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_a_run_of_any_size_is_one_screen(width: int) -> None:
     """Clear tests are shown before others, and what is not shown is counted."""
-    sure = hand.record(hand.mean_lean({"x": [0.9, 0.8, 0.9, 0.8] * 8, "y": [0.9, 0.8] * 16}))
+    sure = hand.record(
+        hand.mean_lean({"x": [0.9, 0.8, 0.9, 0.8] * 8, "y": [0.9, 0.8] * 16})
+    )
     wide = hand.record(hand.mean_lean(MIXED))
     tasks = {f"sure_{'x' * 30}_{number}": sure for number in range(60)}
     tasks |= {f"wide_{number}": wide for number in range(40)}
@@ -173,4 +183,6 @@ def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:
     assert interval_bar(below, 9).translate(ASCII) == "<@- |    "
     small = IntervalMark(0.0, -0.2, 0.2, "none_above", None)
     assert interval_bar(small, 9) == "   ─□─   "
-    assert interval_bar(IntervalMark(None, None, None, "no_score", None), 9) == "    │    "
+    assert (
+        interval_bar(IntervalMark(None, None, None, "no_score", None), 9) == "    │    "
+    )

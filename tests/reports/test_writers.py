@@ -15,13 +15,23 @@ from t2ibench.results import read_results
 from tests import hand
 from tests.conftest import Cli
 
-NASTY = ("<script>alert(1)</script>", "a | b", "=cmd()", "50 % & $x_1$ {y}", "line\nbreak", "é 漢")
+NASTY = (
+    "<script>alert(1)</script>",
+    "a | b",
+    "=cmd()",
+    "50 % & $x_1$ {y}",
+    "line\nbreak",
+    "é 漢",
+)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     images = {"a nurse": [1.0, 1.0, -1.0], "a chef": [1.0, -1.0, -1.0]}
-    tasks = {"t2iat_flowers_insects": hand.mean_lean(images), "many": hand.mean_square(images)}
+    tasks = {
+        "t2iat_flowers_insects": hand.mean_lean(images),
+        "many": hand.mean_square(images),
+    }
     folder = tmp_path_factory.mktemp("runs") / "toyland"
     return hand.write_run(folder, "toyland", tasks, settings=hand.settings(limit=2))
 
@@ -47,18 +57,34 @@ def test_csv_is_csv_and_nothing_else(run: Path, cli: Cli) -> None:
     assert status == 0 and len({len(row) for row in rows}) == 1 and "--limit" in errors
     one = dict(zip(rows[0], rows[1], strict=True))
     assert (one["task"], one["paired"]) == ("many", "True")
-    for key in ("old", "old_low", "new_high", "change", "change_low", "change_high", "p", "p_holm"):
+    for key in (
+        "old",
+        "old_low",
+        "new_high",
+        "change",
+        "change_low",
+        "change_high",
+        "p",
+        "p_holm",
+    ):
         float(one[key])  # a number a cell
     safe = ["'=cmd()" if cell == "=cmd()" else cell for cell in NASTY]
-    written = rows_of(WRITERS.get("csv").table(Table(["a"], [[cell] for cell in NASTY])))
+    written = rows_of(
+        WRITERS.get("csv").table(Table(["a"], [[cell] for cell in NASTY]))
+    )
     assert written[1:] == [[cell] for cell in safe]
     records = [{"text": cell, "number": -0.5, "none": None} for cell in NASTY]
     written = rows_of(WRITERS.get("csv").table(Table(["a"], [["-"]], (), records)))
-    assert written == [["text", "number", "none"], *([cell, "-0.5", ""] for cell in safe)]
+    assert written == [
+        ["text", "number", "none"],
+        *([cell, "-0.5", ""] for cell in safe),
+    ]
 
 
 def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> None:
-    status, out, _ = cli("report", run, "--format", "csv", "--output", tmp_path / "x.csv")
+    status, out, _ = cli(
+        "report", run, "--format", "csv", "--output", tmp_path / "x.csv"
+    )
     assert status == 0 and out == ""
     results = read_results(run)
     (header, *rows) = rows_of((tmp_path / "x.csv").read_text())
@@ -73,21 +99,29 @@ def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> No
     found = by_key["t2iat_flowers_insects", "", "headline"]
     for key in ("value", "square", "fair_low", "fair_high"):
         assert float(found[key]) == getattr(headline, key)
-    assert (found["scale"], found["about"], found["as_published"]) == ("lean", "fixed_prompts", "")
+    assert (found["scale"], found["about"], found["as_published"]) == (
+        "lean",
+        "fixed_prompts",
+        "",
+    )
 
 
 def test_csv_has_the_other_question_and_what_is_published() -> None:
     these = hand.leans({"x": [1.0, 0.0, 1.0]})[0].influence
     head = lean_headline(0.5, these, 0.95, these.scaled(2.0))
     scores = {"d": Estimate(1.0, p=0.2, test="exact", as_published=True)}
-    found = hand.record(MethodResult(head, scores, n_images=3), inconclusive="it is blind")
+    found = hand.record(
+        MethodResult(head, scores, n_images=3), inconclusive="it is blind"
+    )
     (header, *rows) = rows_of(WRITERS.get("csv").results(hand.results(t=found)))
     named = [dict(zip(header, row, strict=True)) for row in rows]
     by_score = {row["score"]: row for row in named}
     other = by_score["headline about prompt_population"]
     assert other["about"] == "prompt_population" and float(other["value"]) == 0.5
     assert float(other["ci_high"]) > float(by_score["headline"]["ci_high"])
-    assert by_score["d"]["as_published"] == "yes" and by_score["d"]["inconclusive"] == ""
+    assert (
+        by_score["d"]["as_published"] == "yes" and by_score["d"]["inconclusive"] == ""
+    )
     assert by_score["headline"]["inconclusive"] == "it is blind"
 
 
@@ -96,7 +130,9 @@ def test_markdown_escapes_and_latex_escapes() -> None:
     markdown = WRITERS.get("md").table(table)
     assert "<script>" not in markdown and "a \\| b" in markdown
     assert len(markdown.splitlines()) == 2 + len(NASTY)
-    latex = WRITERS.get("latex").table(Table(["Task"], [[cell] for cell in NASTY], ["5 % & more"]))
+    latex = WRITERS.get("latex").table(
+        Table(["Task"], [[cell] for cell in NASTY], ["5 % & more"])
+    )
     assert "50 \\% \\& \\$x\\_1\\$ \\{y\\}" in latex
     assert "5 \\% \\& more" in latex.splitlines()[-1]
 

@@ -57,7 +57,9 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
 def test_a_run_and_itself_differ_by_exactly_nothing(make: Any) -> None:
     run = make(A)
-    found = compare(*[hand.results(t=hand.record(run))] * 2, *[hand.pairs({"t": run})] * 2)
+    found = compare(
+        *[hand.results(t=hand.record(run))] * 2, *[hand.pairs({"t": run})] * 2
+    )
     assert [one.row for one in found] == ["", "a nurse", "a chef"]
     for one in found:
         assert (one.value, one.low, one.high, one.p) == (0.0, 0.0, 0.0, 1.0)
@@ -94,7 +96,12 @@ def test_floors_of_two_runs_do_not_cancel() -> None:
 
 def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> None:
     rng = np.random.default_rng(1)
-    shares = {"x": (0.85, 0.15), "y": (0.15, 0.85), "z": (0.85, 0.15), "w": (0.15, 0.85)}
+    shares = {
+        "x": (0.85, 0.15),
+        "y": (0.15, 0.85),
+        "z": (0.85, 0.15),
+        "w": (0.15, 0.85),
+    }
     runs = [
         hand.mean_square({p: binary(rng, both[run], 40) for p, both in shares.items()})
         for run in (0, 1)
@@ -104,7 +111,9 @@ def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> Non
     assert found.p_items < 1e-6 and found.p_items_holm == found.p_items
     assert found.verdict == "opposite" and found.low is not None and found.low < 0
     assert found.detectable is not None and 0.05 < found.detectable < 0.5
-    assert found.notes[-1].startswith(f"with so many images, a difference below {found.detectable}")
+    assert found.notes[-1].startswith(
+        f"with so many images, a difference below {found.detectable}"
+    )
 
 
 def test_the_test_of_items_by_hand() -> None:
@@ -121,7 +130,10 @@ def test_the_test_of_items_by_hand() -> None:
 
 def test_the_order_of_the_runs_is_nothing() -> None:
     rng = np.random.default_rng(2)
-    runs = [hand.mean_square({p: binary(rng, s, 30) for p in ("x", "y", "z")}) for s in (0.8, 0.55)]
+    runs = [
+        hand.mean_square({p: binary(rng, s, 30) for p in ("x", "y", "z")})
+        for s in (0.8, 0.55)
+    ]
     one, other = difference(*runs), difference(*runs[::-1])
     assert one.p == other.p and one.detectable == other.detectable
     assert one.value == -(other.value or 0) and one.verdict == "second" != other.verdict
@@ -140,7 +152,9 @@ def test_which_leans_less() -> None:
     assert difference(runs["none"], runs["other way"]).verdict == "first"
     # Nine tenths one way and nine tenths the other are far apart, and lean alike.
     opposite = difference(runs["much"], runs["other way"])
-    assert opposite.verdict == "opposite" and opposite.low is not None and opposite.low > 1
+    assert (
+        opposite.verdict == "opposite" and opposite.low is not None and opposite.low > 1
+    )
     assert tally([opposite])["opposite"] == 1
 
 
@@ -152,7 +166,9 @@ def test_which_leans_less() -> None:
         ((0.25, 0.05, 0.45), (-0.5, -0.6, -0.4), 0.25),
     ],
 )
-def test_a_change_of_leans_is_one_of_magnitudes(first: Any, second: Any, change: float) -> None:
+def test_a_change_of_leans_is_one_of_magnitudes(
+    first: Any, second: Any, change: float
+) -> None:
     (a, *first), (b, *second) = first, second
     d = Contrast(a - b, first[0] - second[1], first[1] - second[0])
     t = Contrast(a + b, first[0] + second[0], first[1] + second[1])
@@ -167,7 +183,11 @@ def test_a_mean_square_of_one_part_needs_its_items() -> None:
     """OpenBias says what its headline is made of; runs of older versions do not."""
     whole = hand.mean_square(A).headline
     parts = (
-        Part("", whole.value or 0.0, Influence.of_mean("a nurse", [0, 1, 2], [0.1, 0.2, 0.3])),
+        Part(
+            "",
+            whole.value or 0.0,
+            Influence.of_mean("a nurse", [0, 1, 2], [0.1, 0.2, 0.3]),
+        ),
     )
     runs = [
         MethodResult(replace(whole, parts=parts, items=items), n_images=9)
@@ -175,12 +195,21 @@ def test_a_mean_square_of_one_part_needs_its_items() -> None:
     ]
     old, new = (difference(run, run) for run in runs)
     assert not old.paired and old.notes == ("unpaired",) and old.p is None
-    assert (new.value, new.low, new.high, new.p, new.p_items) == (0.0, 0.0, 0.0, 1.0, 1.0)
+    assert (new.value, new.low, new.high, new.p, new.p_items) == (
+        0.0,
+        0.0,
+        0.0,
+        1.0,
+        1.0,
+    )
 
 
 def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None:
     parts = {p: [1.0, 1.0, -1.0, 1.0, 0.5] for p in ("x", "y", "z")}
-    first, second = hand.mean_square(parts), hand.mean_square({k: parts[k] for k in ("z", "x")})
+    first, second = (
+        hand.mean_square(parts),
+        hand.mean_square({k: parts[k] for k in ("z", "x")}),
+    )
     found = difference(first, second)
     assert found.value == 0.0 and found.notes[-1] == "2 of 3 rows in common"
     told = difference(*LEANS, n_images=5)
@@ -192,11 +221,19 @@ def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None
 @pytest.mark.parametrize(
     ("changes", "note", "value"),
     [
-        ({"inconclusive": "it differs"}, "the second run cannot tell: it differs", True),
+        (
+            {"inconclusive": "it differs"},
+            "the second run cannot tell: it differs",
+            True,
+        ),
         ({"task_hash": "other"}, "another version of the task", False),
         ({"settings": hand.settings(encoders={"x": "0" * 64})}, "other encoders", True),
         (
-            {"settings": hand.settings(encoders=dict.fromkeys(hand.settings().encoders, "0" * 64))},
+            {
+                "settings": hand.settings(
+                    encoders=dict.fromkeys(hand.settings().encoders, "0" * 64)
+                )
+            },
             "an encoder has the same name and is another network, or of another version of "
             "t2ibench",
             True,
@@ -223,7 +260,9 @@ def test_no_verdict_where_something_else_differs(
 )
 def test_the_same_people_judged_both_runs(first: str, second: str, other: bool) -> None:
     before = {"settings": hand.settings(judges={first: "0" * 64})}
-    found = difference(*LEANS, before, settings=hand.settings(judges={second: "1" * 64}))
+    found = difference(
+        *LEANS, before, settings=hand.settings(judges={second: "1" * 64})
+    )
     assert ("other judges" in found.notes) is other
 
 
@@ -253,7 +292,9 @@ def test_without_influences_runs_are_unpaired() -> None:
     found = compare(*records)[0]
     heads = [one.tasks["t"].headline for one in records]
     assert not found.paired and found.p is None and found.notes == ("unpaired",)
-    assert (found.low, found.high) == pytest.approx(difference_interval(*heads), rel=1e-8)
+    assert (found.low, found.high) == pytest.approx(
+        difference_interval(*heads), rel=1e-8
+    )
     # Influences of other results than those beside them are not used.
     stale = hand.pairs({"t": hand.mean_lean(B)})
     assert not compare(records[0], records[1], stale, stale)[0].paired
@@ -263,9 +304,14 @@ def test_without_influences_runs_are_unpaired() -> None:
 
 def test_holm_is_over_the_headlines() -> None:
     runs = [dict.fromkeys(("t", "u"), run) for run in LEANS]
-    both = [hand.results(**{name: hand.record(run) for name, run in one.items()}) for one in runs]
+    both = [
+        hand.results(**{name: hand.record(run) for name, run in one.items()})
+        for one in runs
+    ]
     found = compare(*both, *map(hand.pairs, runs), rows=False)
-    assert [one.p_holm for one in found] == pytest.approx([2 * (one.p or 0) for one in found])
+    assert [one.p_holm for one in found] == pytest.approx(
+        [2 * (one.p or 0) for one in found]
+    )
 
 
 def test_the_interval_of_a_difference_of_independent_runs() -> None:

@@ -15,15 +15,21 @@ from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from tests import hand
 
 
-def lean(value: float | None, half: float = 0.1, band: float = 0.1, **parts: object) -> Headline:
+def lean(
+    value: float | None, half: float = 0.1, band: float = 0.1, **parts: object
+) -> Headline:
     ends = {} if value is None else {"ci_low": value - half, "ci_high": value + half}
     fair = {"fair_low": -band, "fair_high": band}
-    return Headline.model_validate({"value": value, "scale": "lean", **ends, **fair, **parts})
+    return Headline.model_validate(
+        {"value": value, "scale": "lean", **ends, **fair, **parts}
+    )
 
 
 BEYOND = {"p": 0.001, "p_holm": 0.01}
 WITHIN = {"p": 0.2, "p_holm": 1.0}
-WIDE = Headline(value=0.01, ci_low=0.0, ci_high=0.25, p=0.4, p_holm=1.0, scale="mean_square")
+WIDE = Headline(
+    value=0.01, ci_low=0.0, ci_high=0.25, p=0.4, p_holm=1.0, scale="mean_square"
+)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +48,17 @@ WIDE = Headline(value=0.01, ci_low=0.0, ci_high=0.25, p=0.4, p_holm=1.0, scale="
         (lean(0.1, 0.15, **WITHIN), None, "not_clear"),  # .25 is still possible
         (lean(-0.21, 0.15, **WITHIN), None, "not_clear"),
         (lean(0.0, 0.25, **WITHIN), None, "cannot_tell"),
-        (lean(0.3, 0.29, **WITHIN), None, "not_clear"),  # wide, but balance is ruled out
+        # wide, but balance is ruled out
+        (lean(0.3, 0.29, **WITHIN), None, "not_clear"),
         (lean(0.3, 0.31, **WITHIN), None, "cannot_tell"),
         (WIDE, None, "cannot_tell"),  # the root's end is at .5
         (WIDE.model_copy(update={"ci_high": 0.05}), None, "none_above"),
         (WIDE.model_copy(update={"ci_high": 0.09}), None, "not_clear"),
     ],
 )
-def test_what_a_headline_shows(headline: Headline, inconclusive: str | None, state: str) -> None:
+def test_what_a_headline_shows(
+    headline: Headline, inconclusive: str | None, state: str
+) -> None:
     assert state_of(hand.task(headline=headline, inconclusive=inconclusive)) == state
 
 
@@ -93,7 +102,9 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
     task = hand.record(hand.mean_lean({"a": [1.0, 1.0], "b": [1.0, -1.0], "c": [1.0]}))
     numbers = ({"p": 0.001}, {"p": 0.4}, {"p": None})
     by = [
-        row.model_copy(update={"scores": {"lean": row.scores["lean"].model_copy(update=number)}})
+        row.model_copy(
+            update={"scores": {"lean": row.scores["lean"].model_copy(update=number)}}
+        )
         for row, number in zip(task.by, numbers, strict=True)
     ]
     rows = hand.results(one=task.model_copy(update={"by": by})).to_pandas("scores")
@@ -108,16 +119,24 @@ def test_frames_of_several_runs_can_be_put_together_and_say_why_there_is_no_scor
     lean = hand.mean_lean({"a": [1.0] * 20, "b": [1.0] * 19 + [-1.0]})
     undecided = {"inconclusive": "the encoder does not see it"}
     without = hand.record(lean).model_copy(
-        update={"headline": Headline(reason="no image of: a"), "reason": "no image of: a"}
+        update={
+            "headline": Headline(reason="no image of: a"),
+            "reason": "no image of: a",
+        }
     )
-    wide = Headline(value=0.0, ci_low=-0.5, ci_high=0.5, p=0.9, p_holm=0.9, scale="lean")
+    wide = Headline(
+        value=0.0, ci_low=-0.5, ci_high=0.5, p=0.9, p_holm=0.9, scale="lean"
+    )
     tasks = {
         "decided": hand.record(lean),
         "failed": hand.record(lean).model_copy(update=undecided),
         "without": without,
         "wide": hand.record(lean).model_copy(update={"headline": wide}),
     }
-    runs = [hand.results(**tasks).in_folder(tmp_path / name) for name in ("step-1", "step-2")]
+    runs = [
+        hand.results(**tasks).in_folder(tmp_path / name)
+        for name in ("step-1", "step-2")
+    ]
     frames = pd.concat([run.to_pandas() for run in runs])
     assert list(frames["run"]) == ["step-1"] * 4 + ["step-2"] * 4
     assert set(frames["model"]) == {runs[0].model.name}
@@ -133,26 +152,42 @@ def test_frames_of_several_runs_can_be_put_together_and_say_why_there_is_no_scor
     assert set(named.to_pandas()["run"]) == {"mine"}
 
 
-def test_completion_shows_what_a_result_has_and_not_what_every_model_of_pydantic_has() -> None:
+def test_completion_shows_what_a_result_has_and_not_what_every_model_of_pydantic_has() -> (
+    None
+):
     results = hand.results(one=hand.record(hand.mean_lean({"a": [1.0], "b": [1.0]})))
     members = {"title", "folder", "partial", "to_pandas", "to_json", "with_earlier"}
     for listed, fields in ((dir(results), {"tasks", "model"}), (dir(Results), set())):
         public = {name for name in listed if not name.startswith("_")}
         assert public >= members | fields
-        assert not public & {"parse_obj", "schema", "construct", "model_dump", "copy", "json"}
+        assert not public & {
+            "parse_obj",
+            "schema",
+            "construct",
+            "model_dump",
+            "copy",
+            "json",
+        }
     assert {"headline", "by", "reason"} <= set(dir(results.tasks["one"]))
     # They are there all the same.
     assert Results.model_validate(results.model_dump(by_alias=True)) == results
 
 
-def test_no_results_are_an_empty_frame_with_columns_and_an_unknown_table_is_one_line() -> None:
+def test_no_results_are_an_empty_frame_with_columns_and_an_unknown_table_is_one_line() -> (
+    None
+):
     frame = hand.results().to_pandas()
     assert len(frame) == 0 and "ci_low" in frame.columns
     with pytest.raises(T2IBenchError, match="Did you mean 'scores'"):
         hand.results().to_pandas("score")  # type: ignore[arg-type]
 
 
-CHECK = {"bias": "person gender", "verdict": "use corrected", "reason": "it errs", "images": 268}
+CHECK = {
+    "bias": "person gender",
+    "verdict": "use corrected",
+    "reason": "it errs",
+    "images": 268,
+}
 
 
 def result(judges: list[str], labels: int = 0, **details: Any) -> TaskResult:
@@ -168,9 +203,18 @@ def result(judges: list[str], labels: int = 0, **details: Any) -> TaskResult:
         (result(["clip"]), "clip, unchecked by people: its mistakes"),
         (result(["clip", "vlm"]), "clip and vlm, unchecked by people: their mistakes"),
         (result(["clip"], labels=40), "checked by people on these images: 40 labels"),
-        (result(["clip"], judge_checks=[CHECK]), "268 labelled images: corrected by its errors"),
-        (result(["clip"], judge_checks=[{**CHECK, "verdict": "do not use"}]), "use (it errs)"),
-        (result(["clip"], judge_checks=[CHECK], biases=[{"bias": "age"}]), "unchecked about age"),
+        (
+            result(["clip"], judge_checks=[CHECK]),
+            "268 labelled images: corrected by its errors",
+        ),
+        (
+            result(["clip"], judge_checks=[{**CHECK, "verdict": "do not use"}]),
+            "use (it errs)",
+        ),
+        (
+            result(["clip"], judge_checks=[CHECK], biases=[{"bias": "age"}]),
+            "unchecked about age",
+        ),
         (result(["answers by anna"]), "Answered by anna; nobody else checked"),
         (result(["labels by anna"]), "Answered by anna; nobody else checked"),
         (result(["answers:people.csv"]), "by=NAME says who answered"),

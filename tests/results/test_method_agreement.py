@@ -16,25 +16,53 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.results.files import read_results
 from t2ibench.results.method_agreement import agreements, measures
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.schema import EncoderScores, Headline, Results, Row, Score, TaskResult
+from t2ibench.results.schema import (
+    EncoderScores,
+    Headline,
+    Results,
+    Row,
+    Score,
+    TaskResult,
+)
 from t2ibench.tasks.index import build_index
 from tests import hand
 from tests.conftest import Cli
 
 SPECS = {name: task.spec for name, task in build_index([])[0].tasks.items()}
-NAMES = ("chef", "nurse", "cook", "clerk", "guard", "baker", "judge", "tailor", "writer")
+NAMES = (
+    "chef",
+    "nurse",
+    "cook",
+    "clerk",
+    "guard",
+    "baker",
+    "judge",
+    "tailor",
+    "writer",
+)
 LEANS = np.array([-0.9, 0.8, -0.5, 0.3, -0.7, 0.1, -0.2, 0.6, 0.4])
 
 
-def rows(leans: Sequence[float], group: str = "occupations", template: str = "{}") -> list[Row]:
+def rows(
+    leans: Sequence[float], group: str = "occupations", template: str = "{}"
+) -> list[Row]:
     return [
-        Row(name=template.format(name), group=group, scores={"lean": Score(value=float(lean))})
+        Row(
+            name=template.format(name),
+            group=group,
+            scores={"lean": Score(value=float(lean))},
+        )
         for name, lean in zip(NAMES, leans, strict=True)
     ]
 
 
-def task(method: str, by: list[Row], readers: Mapping[str, list[Row]] | None = None) -> TaskResult:
-    each = {k: EncoderScores(headline=Headline(), by=own) for k, own in (readers or {}).items()}
+def task(
+    method: str, by: list[Row], readers: Mapping[str, list[Row]] | None = None
+) -> TaskResult:
+    each = {
+        k: EncoderScores(headline=Headline(), by=own)
+        for k, own in (readers or {}).items()
+    }
     return hand.task(method, by=by, by_encoder=each)
 
 
@@ -44,7 +72,9 @@ def of_two(second: Sequence[float], **further: TaskResult) -> Results:
     return hand.results(core_occupations_gender=gender, **further)
 
 
-def influences(leans: Sequence[float], noise: float, seed: int) -> dict[tuple[str, str], Part]:
+def influences(
+    leans: Sequence[float], noise: float, seed: int
+) -> dict[tuple[str, str], Part]:
     """Ten images of each item, whose mean has some noise."""
     rng = np.random.default_rng(seed)
     found = {}
@@ -105,16 +135,32 @@ def test_the_items_that_two_see_differently_are_named() -> None:
     moved[3] = -0.8  # the clerk
     (pair,) = agreements(measures(of_two(moved), SPECS, {}))
     one, other = pair.disagreements[0]
-    assert one.name == "clerk" and (one.value, other.value) == pytest.approx((-0.3, 0.8))
+    assert one.name == "clerk" and (one.value, other.value) == pytest.approx(
+        (-0.3, 0.8)
+    )
 
 
 @pytest.fixture(scope="module")
 def two_encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of toyland, its images read by two encoders."""
     folder = tmp_path_factory.mktemp("runs")
-    words = ["--model", "toyland", "--tasks", "occupations_t2iat", "--control-encoder", "none"]
+    words = [
+        "--model",
+        "toyland",
+        "--tasks",
+        "occupations_t2iat",
+        "--control-encoder",
+        "none",
+    ]
     words += ["--encoder", "toyland,toy-clip", "--images-per-prompt", "4"]
-    words += ["--guided-images-per-prompt", "2", "--permutations", "300", "--bootstrap", "100"]
+    words += [
+        "--guided-images-per-prompt",
+        "2",
+        "--permutations",
+        "300",
+        "--bootstrap",
+        "100",
+    ]
     assert main([*words, "--output-dir", str(folder)]) == 0
     return folder / "toyland"
 
@@ -123,11 +169,15 @@ def two_encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_says_how_its_encoders_agree(two_encoders: Path, cli: Cli) -> None:
     """What is planted in the images, both see: with the noise gone, nothing is between them."""
     status, out, _ = cli("check", "agreement", two_encoders)
-    assert status == 0 and "occupations_t2iat, toy-clip" in out and "female / male" in out
+    assert (
+        status == 0 and "occupations_t2iat, toy-clip" in out and "female / male" in out
+    )
     status, out, _ = cli("check", "agreement", two_encoders, "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
     assert status == 0 and (row["kind"], row["items"]) == ("convergent", "8")
-    assert float(row["without_noise_low"]) > 0.7 and float(row["without_noise_high"]) == 1
+    assert (
+        float(row["without_noise_low"]) > 0.7 and float(row["without_noise_high"]) == 1
+    )
     assert min(float(row["reliability"]), float(row["other_reliability"])) > 0.7
     page = (two_encoders / "report.html").read_text(encoding="utf-8")
     assert page.count("Do the methods agree?") == 1 and "Seen most differently" in page
@@ -140,11 +190,18 @@ def test_what_cannot_be_compared_is_said_in_a_line(
     found = read_results(two_encoders)
     model = found.model.model_copy(update={"fingerprint": "0" * 64})
     other, alone = tmp_path / "other.json", tmp_path / "alone.json"
-    other.write_text(found.model_copy(update={"model": model}).to_json(), encoding="utf-8")
+    other.write_text(
+        found.model_copy(update={"model": model}).to_json(), encoding="utf-8"
+    )
     status, _, error = cli("check", "agreement", two_encoders, other)
     assert status == 1 and "are of different images" in error
-    one = {name: task.model_copy(update={"by_encoder": {}}) for name, task in found.tasks.items()}
-    alone.write_text(found.model_copy(update={"tasks": one}).to_json(), encoding="utf-8")
+    one = {
+        name: task.model_copy(update={"by_encoder": {}})
+        for name, task in found.tasks.items()
+    }
+    alone.write_text(
+        found.model_copy(update={"tasks": one}).to_json(), encoding="utf-8"
+    )
     status, out, _ = cli("check", "agreement", alone)
     assert status == 0 and out.startswith("No attribute is seen by two methods.")
     assert out.count("\n") == 1

@@ -39,11 +39,15 @@ def old_names(text: str, names: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("method", SCORES)
-def test_every_score_is_read_under_its_name_in_words(method: str, tmp_path: Path) -> None:
+def test_every_score_is_read_under_its_name_in_words(
+    method: str, tmp_path: Path
+) -> None:
     ends = ("", ":female") if method != "t2iat" else ("",)
     new = [f"{name}{end}" for name in SCORES[method].values() for end in ends]
     outcomes = PromptOutcomes(n_prompts=1, refused=RATE, filtered=RATE)
-    alignment = TextImageAlignment(value=0.2, question="fixed_prompts", n_prompts=1, n_images=4)
+    alignment = TextImageAlignment(
+        value=0.2, question="fixed_prompts", n_prompts=1, n_images=4
+    )
     task = a_task(
         method, new,
         prompt_outcomes=[outcomes], text_image_alignment={"toyland": [alignment]},
@@ -58,7 +62,9 @@ def test_every_score_is_read_under_its_name_in_words(method: str, tmp_path: Path
     (tmp_path / "results.json").write_text(json.dumps({**data, "schema": 2}))
     assert read_results(tmp_path) == expected
     (tmp_path / "results.json").write_text(json.dumps({**data, "schema": 1}))
-    with pytest.raises(T2IBenchError, match="is of schema 1; this t2ibench reads 2 to 3"):
+    with pytest.raises(
+        T2IBenchError, match="is of schema 1; this t2ibench reads 2 to 3"
+    ):
         read_results(tmp_path)
 
 
@@ -82,7 +88,12 @@ def test_names_made_of_others(method: str, old: str, new: str) -> None:
 
 
 def test_details_have_the_same_names(tmp_path: Path) -> None:
-    old = {"by_stereotype": {"delta": {}, "tt": {}}, "shares": {}, "agreement": [], "alpha": {}}
+    old = {
+        "by_stereotype": {"delta": {}, "tt": {}},
+        "shares": {},
+        "agreement": [],
+        "alpha": {},
+    }
     data = json.loads(hand.results(x=a_task("mcas", [])).to_json())
     data |= {"schema": 2, "earlier": {"y": {**data["tasks"]["x"], "details": old}}}
     (tmp_path / "results.json").write_text(json.dumps(data))
@@ -101,7 +112,9 @@ def test_nothing_that_is_no_result_is_taken_for_one(tmp_path: Path) -> None:
 
 
 def test_the_page_lists_every_name() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "score-names.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "score-names.md").read_text(
+        encoding="utf-8"
+    )
     listed = re.findall(r"^\| `(\S+)` \| `(\S+)` \|", page, re.MULTILINE)
     known = [pair for names in (FIELDS, *SCORES.values()) for pair in names.items()]
     assert listed == [(new, old) for old, new in known]

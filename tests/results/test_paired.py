@@ -12,7 +12,13 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.paired import PairedTask, dump_paired, load_paired, paired_task, read_paired
+from t2ibench.results.paired import (
+    PairedTask,
+    dump_paired,
+    load_paired,
+    paired_task,
+    read_paired,
+)
 from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore, StoredScore
 from tests import hand
@@ -35,11 +41,15 @@ def test_it_round_trips(tmp_path: Path) -> None:
     for name, task in TASKS.items():
         read = found[name]
         assert (read.scale, read.question) == (task.scale, task.question)
-        assert [part.name for part in read.headline] == [part.name for part in task.headline]
+        assert [part.name for part in read.headline] == [
+            part.name for part in task.headline
+        ]
         assert read.readers.keys() == task.readers.keys()
         parts = [*zip(read.headline, task.headline, strict=True)]
         for ours, theirs in zip(
-            (read.rows, *read.readers.values()), (task.rows, *task.readers.values()), strict=True
+            (read.rows, *read.readers.values()),
+            (task.rows, *task.readers.values()),
+            strict=True,
         ):
             assert ours.keys() == theirs.keys()
             parts += [(ours[key], theirs[key]) for key in ours]
@@ -49,7 +59,11 @@ def test_it_round_trips(tmp_path: Path) -> None:
     assert read_paired(tmp_path / "results.json").keys() == found.keys()
     assert paired_task(WHOLE, {"one": WHOLE}).readers == {}
     data = dump_paired(TASKS)  # in any order of tasks
-    assert data == dump_paired(dict(reversed(TASKS.items()))) == dump_paired(load_paired(data))
+    assert (
+        data
+        == dump_paired(dict(reversed(TASKS.items())))
+        == dump_paired(load_paired(data))
+    )
 
 
 def test_floors_and_unknown_variances_are_kept() -> None:
@@ -64,7 +78,9 @@ def test_floors_and_unknown_variances_are_kept() -> None:
     assert np.isnan(found["single"].headline[0].influence.variance)
 
 
-@pytest.mark.parametrize("kind", ["short", "long", "no table", "bad table", "cut", "text"])
+@pytest.mark.parametrize(
+    "kind", ["short", "long", "no table", "bad table", "cut", "text"]
+)
 def test_damaged_ones_are_one_line(kind: str, tmp_path: Path) -> None:
     data = dump_paired(TASKS)
     tensors = dict(load(data))
@@ -82,6 +98,8 @@ def test_damaged_ones_are_one_line(kind: str, tmp_path: Path) -> None:
     scores = ScoreStore(Database(tmp_path))
     scores.add("one", "1", StoredScore("{}", "[]", broken))
     scores.publish({"one": "1"}, {"one"})
-    with pytest.raises(T2IBenchError, match="the influences of one cannot be read") as caught:
+    with pytest.raises(
+        T2IBenchError, match="the influences of one cannot be read"
+    ) as caught:
         read_paired(tmp_path)
     assert "\n" not in caught.value.message

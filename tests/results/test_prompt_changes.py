@@ -36,7 +36,9 @@ def run(counts: dict[str, tuple[int, int, int]], request: str = "") -> Results:
         by.append(Row(name=name, group="gender", scores={"lean": score}))
     whole = hand.results("m", task=hand.task(by=by, details={KEY: [asdict(one)]}))
     settings = {"request": request} if request else {}
-    return whole.model_copy(update={"model": whole.model.model_copy(update={"settings": settings})})
+    return whole.model_copy(
+        update={"model": whole.model.model_copy(update={"settings": settings})}
+    )
 
 
 def compared(first: Results, second: Results) -> AttributeChange:
@@ -44,14 +46,28 @@ def compared(first: Results, second: Results) -> AttributeChange:
     return found
 
 
-PLAIN = {"CEO": (0, 10, 0), "nurse": (10, 0, 0), "athlete": (0, 10, 0), "chef": (5, 5, 0)}
+PLAIN = {
+    "CEO": (0, 10, 0),
+    "nurse": (10, 0, 0),
+    "athlete": (0, 10, 0),
+    "chef": (5, 5, 0),
+}
 
 
 def test_what_a_request_changed() -> None:
-    asked = {"CEO": (7, 3, 0), "nurse": (10, 0, 0), "athlete": (10, 0, 0), "chef": (4, 6, 0)}
+    asked = {
+        "CEO": (7, 3, 0),
+        "nurse": (10, 0, 0),
+        "athlete": (10, 0, 0),
+        "chef": (4, 6, 0),
+    }
     found = compared(run(PLAIN), run(asked, request=". Be fair."))
     by_name = {one.short: one for one in found.prompts}
-    assert found.asked and by_name["athlete"].turned and by_name["athlete"].change.value == 1
+    assert (
+        found.asked
+        and by_name["athlete"].turned
+        and by_name["athlete"].change.value == 1
+    )
     assert {name: one.words for name, one in by_name.items()} == {
         "CEO": "changed; most are women now",
         "nurse": "still women",
@@ -69,7 +85,8 @@ def test_what_a_request_changed() -> None:
 
 def test_p_values_are_those_of_fishers_exact_test_after_holm() -> None:
     found = compared(run({"CEO": (0, 10, 0)}), run({"CEO": (5, 5, 0)}))
-    assert found.prompts[0].p_holm == pytest.approx(2 * 252 / 15504)  # 2 C(10, 5) / C(20, 5)
+    # 2 C(10, 5) / C(20, 5)
+    assert found.prompts[0].p_holm == pytest.approx(2 * 252 / 15504)
     same = compared(run(PLAIN), run(PLAIN))
     assert all(one.p_holm == 1 and one.change.value == 0 for one in same.prompts)
 

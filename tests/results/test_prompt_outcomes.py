@@ -8,7 +8,9 @@ from t2ibench.results.rates import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt
 
 
-def attempt(prompt: str, index: int, status: str = "ok", revised: str | None = None) -> Attempt:
+def attempt(
+    prompt: str, index: int, status: str = "ok", revised: str | None = None
+) -> Attempt:
     return Attempt(prompt, index, 0, status, revised_prompt=revised)
 
 
@@ -38,22 +40,35 @@ def test_shares_are_those_of_the_counts() -> None:
     assert (whole.refused.count, whole.refused.total) == (1, 6)
     assert whole.refused.share == pytest.approx((1 / 3 + 0 + 0) / 3)
     assert (men.filtered.count, men.filtered.total, men.filtered.share) == (1, 3, 0.25)
-    assert whole.revised is not None and women.revised is not None and men.revised is not None
+    assert (
+        whole.revised is not None
+        and women.revised is not None
+        and men.revised is not None
+    )
     assert (whole.revised.count, whole.revised.total) == (2, 4)
     assert (women.revised.count, women.revised.share) == (1, 0.5)
     assert (men.revised.count, men.revised.total) == (1, 2)
     for part in (whole, women, men):
         for rate in (part.refused, part.filtered, part.revised):
-            assert rate is not None and rate.ci_low is not None and rate.ci_high is not None
+            assert (
+                rate is not None
+                and rate.ci_low is not None
+                and rate.ci_high is not None
+            )
             assert 0 <= rate.ci_low <= (rate.share or 0.0) <= rate.ci_high <= 1
     line = revised_line([whole, women, men]) or ""
-    assert "rewrote the prompts of 2 of 4 images (50 %" in line and "women 50 %, men 50 %" in line
+    assert (
+        "rewrote the prompts of 2 of 4 images (50 %" in line
+        and "women 50 %, men 50 %" in line
+    )
 
 
 def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
     assert prompt_outcomes({"a": 2}, {"a": "x"}, first, 0.95) == []
     assert prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, n: [None] * n, 0.95) == []
     assert revised_line([]) is None
-    same = prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, n: first(p, n, revised=p), 0.95)
+    same = prompt_outcomes(
+        {"a": 2}, {"a": "x"}, lambda p, n: first(p, n, revised=p), 0.95
+    )
     assert len(same) == 1 and same[0].revised is not None and same[0].revised.count == 0
     assert revised_line(same) is None

@@ -18,7 +18,12 @@ from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.results import read_results
-from t2ibench.results.builder import adjusted_run, headline_record, rounded, score_record
+from t2ibench.results.builder import (
+    adjusted_run,
+    headline_record,
+    rounded,
+    score_record,
+)
 from t2ibench.results.schema import Control, Headline, Row, Score, TaskResult
 from tests import hand
 
@@ -28,8 +33,13 @@ def task(p: float | None, **changes: object) -> TaskResult:
         value=0.5, ci_low=0.4, ci_high=0.6, p=p, scale="lean", square=0.24, fair_low=-0.1,
         fair_high=0.1, question="fixed_prompts",
     )  # fmt: skip
-    scores = {"effect_size": Score(value=1.0, p=p), "differential_association": Score(value=0.1)}
-    return hand.task(**{"headline": headline, "scores": scores, "n_images": 10, **changes})
+    scores = {
+        "effect_size": Score(value=1.0, p=p),
+        "differential_association": Score(value=0.1),
+    }
+    return hand.task(
+        **{"headline": headline, "scores": scores, "n_images": 10, **changes}
+    )
 
 
 def markdown(**tasks: TaskResult) -> str:
@@ -41,7 +51,11 @@ def test_a_headline_is_written_with_both_of_its_questions() -> None:
     found = headline_record(
         lean_headline(-0.4, these, 0.95, these.scaled(2.0), "prompt_population")
     )
-    assert (found.value, found.scale, found.question) == (-0.4, "lean", "prompt_population")
+    assert (found.value, found.scale, found.question) == (
+        -0.4,
+        "lean",
+        "prompt_population",
+    )
     assert found.fixed_prompts is not None and found.prompt_population is not None
     chosen = found.prompt_population
     assert (found.ci_low, found.ci_high) == (chosen.ci_low, chosen.ci_high)
@@ -60,8 +74,12 @@ def test_a_missing_value_stays_missing() -> None:
 
 
 def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:
-    one = Estimate(1.0, np.array([0.9, 1.1]), np.array([-1.0, 0.0, 1.0, 0.5]), 0.5, "exact")
-    two = Estimate(0.0, np.array([0.1, -0.1]), np.array([0.0, 1.0, 0.0, 0.5]), 1.0, "exact")
+    one = Estimate(
+        1.0, np.array([0.9, 1.1]), np.array([-1.0, 0.0, 1.0, 0.5]), 0.5, "exact"
+    )
+    two = Estimate(
+        0.0, np.array([0.1, -0.1]), np.array([0.0, 1.0, 0.0, 0.5]), 1.0, "exact"
+    )
     both = average([one, two])
     assert both.value == pytest.approx(0.5)
     assert both.boot == pytest.approx([0.5, 0.5])
@@ -71,12 +89,16 @@ def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:
 
 def test_adjustment_is_over_the_run_and_by_name() -> None:
     found = adjusted_run({"a": task(0.01), "b": task(0.04), "c": task(None)})
-    assert [one.headline.p_holm for one in found.values()] == pytest.approx([0.02, 0.04, None])
+    assert [one.headline.p_holm for one in found.values()] == pytest.approx(
+        [0.02, 0.04, None]
+    )
     assert found["a"].scores["effect_size"].p_bh == pytest.approx(0.02)
     assert found["a"].scores["differential_association"].p_holm is None
     found["b"] = found["b"].model_copy(update={"positive_control": True})
     apart = adjusted_run(found)
-    assert [one.headline.p_holm for one in apart.values()] == pytest.approx([0.01, 0.04, None])
+    assert [one.headline.p_holm for one in apart.values()] == pytest.approx(
+        [0.01, 0.04, None]
+    )
 
 
 def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
@@ -97,9 +119,15 @@ def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 _VALUES = dict.fromkeys(("value", "ci_low", "ci_high", "p", "p_holm", "p_bh"), _NUMBER)
-_SCORES = st.dictionaries(_TEXT, st.builds(Score, **_VALUES, reason=st.none() | _TEXT), max_size=2)
-_ROWS = st.lists(st.builds(Row, name=_TEXT, group=st.none() | _TEXT, scores=_SCORES), max_size=2)
-_HEADLINE = st.builds(Headline, **_VALUES, square=_NUMBER, fair_low=_NUMBER, fair_high=_NUMBER)
+_SCORES = st.dictionaries(
+    _TEXT, st.builds(Score, **_VALUES, reason=st.none() | _TEXT), max_size=2
+)
+_ROWS = st.lists(
+    st.builds(Row, name=_TEXT, group=st.none() | _TEXT, scores=_SCORES), max_size=2
+)
+_HEADLINE = st.builds(
+    Headline, **_VALUES, square=_NUMBER, fair_low=_NUMBER, fair_high=_NUMBER
+)
 _TASK = st.builds(
     task, st.none(), headline=_HEADLINE, scores=_SCORES, by=_ROWS,
     warnings=st.lists(_TEXT, max_size=2), details=st.dictionaries(_TEXT, _NUMBER | _TEXT),
@@ -121,8 +149,17 @@ def test_any_results_round_trip(
 
 def test_markdown_says_what_a_reader_must_know() -> None:
     text = markdown(
-        a=task(0.5, warnings=["the <b>manipulation</b> may have failed"], encoder_agreement=False),
-        b=task(None, headline={"reason": "none"}, reason="no images", excluded={"filtered": 3}),
+        a=task(
+            0.5,
+            warnings=["the <b>manipulation</b> may have failed"],
+            encoder_agreement=False,
+        ),
+        b=task(
+            None,
+            headline={"reason": "none"},
+            reason="no images",
+            excluded={"filtered": 3},
+        ),
     )
     assert "| a" in text and "[0.400, 0.600]" in text and "effect size = +1.000" in text
     assert "| +0.500" in text and "[-0.100, 0.100]" in text and "| these" in text
@@ -133,11 +170,19 @@ def test_markdown_says_what_a_reader_must_know() -> None:
 def test_headlines_are_shown_on_their_scale() -> None:
     square = {"scale": "mean_square", "fair_low": -0.02, "fair_high": 0.09}
     text = markdown(
-        left=task(0.5, headline=Headline(value=-0.47, scale="lean", direction="To the left.")),
-        many=task(0.5, headline=Headline(value=0.25, ci_low=-0.01, ci_high=0.36, **square)),
+        left=task(
+            0.5, headline=Headline(value=-0.47, scale="lean", direction="To the left.")
+        ),
+        many=task(
+            0.5, headline=Headline(value=0.25, ci_low=-0.01, ci_high=0.36, **square)
+        ),
         more=task(0.5, headline=Headline(value=0.1, scale="excess")),
     )
-    rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line[:2] == "| "}
+    rows = {
+        line.split("|")[1].strip(): line
+        for line in text.splitlines()
+        if line[:2] == "| "
+    }
     assert "| -0.470" in rows["left"] and "- `left`: To the left." in text
     assert "| rms 0.500" in rows["many"]
     assert "[0.000, 0.600]" in rows["many"] and "[0.000, 0.300]" in rows["many"]
@@ -155,7 +200,9 @@ def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
     found = task(0.001, headline=head, inconclusive=why, controls={"halves": control})
     text = markdown(a=found)
     (row,) = (line for line in text.splitlines() if line.startswith("| a "))
-    assert "inconclusive (+0.500)" in row and "[0.400" not in row and "0.0010" not in row
+    assert (
+        "inconclusive (+0.500)" in row and "[0.400" not in row and "0.0010" not in row
+    )
     assert f"- `a`: Cannot tell: {why}." in text
     assert f"- `a` is inconclusive: {why}" in text and f"  - {says}" in text
     nothing = Headline(scale="lean", reason="the encoder sees no difference")
@@ -163,7 +210,9 @@ def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
     assert "| inconclusive " in text and "inconclusive (" not in text
 
 
-def test_the_level_of_the_intervals_is_in_the_head_and_scores_as_published_are_marked() -> None:
+def test_the_level_of_the_intervals_is_in_the_head_and_scores_as_published_are_marked() -> (
+    None
+):
     scores = {"effect_size": Score(value=1.0, p=0.01, as_published=True)}
     ninety = task(0.5, scores=scores, settings=hand.settings(level=0.9))
     text = markdown(a=ninety)
@@ -189,8 +238,12 @@ def test_rows_that_may_lean_either_way_are_in_the_text_of_results() -> None:
 def test_results_in_python_are_short_and_a_table(tmp_path: Path) -> None:
     squares = hand.mean_square({"nurse": [1.0, 0.9], "chef": [0.0, 1]})
     given = hand.results(jobs=hand.record(squares))
-    assert len(repr(given)) < 80 and "1 task>" in repr(given) and str(given) == repr(given)
-    assert len(repr(given.tasks["jobs"])) < 120 and "headline +" in repr(given.tasks["jobs"])
+    assert (
+        len(repr(given)) < 80 and "1 task>" in repr(given) and str(given) == repr(given)
+    )
+    assert len(repr(given.tasks["jobs"])) < 120 and "headline +" in repr(
+        given.tasks["jobs"]
+    )
     assert given.folder is None
     (tmp_path / "results.json").write_text(given.to_json())
     read = read_results(tmp_path)

@@ -16,14 +16,20 @@ from tests import hand
 
 
 def record() -> RunRecord:
-    generator = GeneratorRecord(name="org/model", model="org/model", fingerprint="a" * 64)
+    generator = GeneratorRecord(
+        name="org/model", model="org/model", fingerprint="a" * 64
+    )
     return RunRecord(generator=generator)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
-    entry = HistoryEntry(command="t2ibench", started=noon, finished=noon, generated={"ok": 2})
-    settings = RunSettings(model="toy", tasks="all", model_args={"negative_prompt": 'don\'t, "x"'})
+    entry = HistoryEntry(
+        command="t2ibench", started=noon, finished=noon, generated={"ok": 2}
+    )
+    settings = RunSettings(
+        model="toy", tasks="all", model_args={"negative_prompt": 'don\'t, "x"'}
+    )
     changes = {"history": [entry], "settings": settings, "status": "complete"}
     written = record().model_copy(update=changes)
     RunFolder(tmp_path, written).save()
@@ -42,7 +48,9 @@ def test_a_folder_of_an_older_version_is_one_line(tmp_path: Path) -> None:
 def test_a_value_of_another_form_is_one_line(tmp_path: Path) -> None:
     RunFolder(tmp_path, record()).save()
     Database(tmp_path).write("run", [("settings", '{"sed": 1}')])
-    with pytest.raises(BrokenRecordError, match=r"cannot be read \(settings\.sed: ") as raised:
+    with pytest.raises(
+        BrokenRecordError, match=r"cannot be read \(settings\.sed: "
+    ) as raised:
         open_run(tmp_path)
     assert "\n" not in str(raised.value)
 
@@ -63,12 +71,16 @@ def test_what_is_damaged_of_a_record_is_begun_anew(
     folder.save()
     folder.database.close()
     hand.damage(folder.path, statement)
-    with pytest.raises(BrokenRecordError, match=r"run\.db is damaged: its record lacks"):
+    with pytest.raises(
+        BrokenRecordError, match=r"run\.db is damaged: its record lacks"
+    ):
         open_run(folder.path)
     again, warnings = run_folder(tmp_path, "model", "a" * 64, plain=True)
     (line,) = warnings
     assert "which is begun anew" in line and "\n" not in line
-    assert again.path == folder.path and again.record.tasks == ([] if kept else again.record.tasks)
+    assert again.path == folder.path and again.record.tasks == (
+        [] if kept else again.record.tasks
+    )
     assert (again.record.generator is not None) == kept
     again.save()
     assert open_run(folder.path).record == again.record

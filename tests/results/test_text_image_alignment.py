@@ -17,7 +17,11 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
-from t2ibench.results.text_image_alignment import CHANGED, agreement_sentence, compare_agreement
+from t2ibench.results.text_image_alignment import (
+    CHANGED,
+    agreement_sentence,
+    compare_agreement,
+)
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from tests import hand
@@ -61,27 +65,37 @@ def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
     assert results.tasks["weat_6_gender_career_family"].text_image_alignment == {}
     whole, *groups = results.tasks["t2iat_science_arts"].text_image_alignment["toyland"]
     assert whole.group is None and whole.difference is None
-    expected = [f"{one}{of}" for one in ("science", "arts") for of in ("", ", male", ", female")]
+    expected = [
+        f"{one}{of}" for one in ("science", "arts") for of in ("", ", male", ", female")
+    ]
     assert [one.group for one in groups] == expected
     assert whole.n_prompts == sum(one.n_prompts for one in groups)
     assert whole.n_images == results.tasks["t2iat_science_arts"].n_images
     for one in groups:
-        assert one.ci_low is not None and one.ci_high is not None and one.value is not None
+        assert (
+            one.ci_low is not None and one.ci_high is not None and one.value is not None
+        )
         assert one.ci_low < one.value < one.ci_high
         assert one.difference is not None and one.difference.p_holm is not None
-        assert one.difference.p is not None and one.difference.p_holm >= one.difference.p
+        assert (
+            one.difference.p is not None and one.difference.p_holm >= one.difference.p
+        )
 
 
 def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None:
     """The cosine of image and prompt, from the store's own rows."""
     task = read_results(runs[0]).tasks["mcas_sports"]
-    store = EvidenceStore(Database(runs[0]), "toyland", task.settings.encoders["toyland"])
+    store = EvidenceStore(
+        Database(runs[0]), "toyland", task.settings.encoders["toyland"]
+    )
     found = read_paired(runs[0])["mcas_sports"].agreement["toyland"]
     attempts = hand.stored(runs[0], "attempts")
     sha = {(row["prompt"], row["index"]): row["sha256"] for row in attempts}
     one = found[0]
     text = store.get("texts", text_key(one.prompt)).astype(float)
-    images = [store.get("images", sha[one.prompt, index]) for index in one.indices.tolist()]
+    images = [
+        store.get("images", sha[one.prompt, index]) for index in one.indices.tolist()
+    ]
     expected = [float(row.astype(float) @ text) for row in images]
     assert one.cosines.tolist() == pytest.approx(expected)
     assert task.text_image_alignment["toyland"][0].value == pytest.approx(
@@ -94,8 +108,14 @@ def test_worse_images_are_said_beside_less_bias(
 ) -> None:
     assert main(["compare", *map(str, runs)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "the images of off-topic agree less with their prompts than those of toyland (-" in said
-    results, paired = [read_results(run) for run in runs], [read_paired(run) for run in runs]
+    assert (
+        "the images of off-topic agree less with their prompts than those of toyland (-"
+        in said
+    )
+    results, paired = (
+        [read_results(run) for run in runs],
+        [read_paired(run) for run in runs],
+    )
     whole, changed, *others = compare_agreement(*results, *paired)
     assert whole.overall and whole.value > 0 and whole.low is not None and whole.low > 0
     assert changed.group == CHANGED and changed.n_prompts == 17 < whole.n_prompts
@@ -117,7 +137,10 @@ def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
 
 
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
-    runs: tuple[Path, Path], tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    runs: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its prompts were not embedded, and its files have no such block."""
     with monkeypatch.context() as older:

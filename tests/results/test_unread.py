@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from t2ibench.results.unread import PromptReading, UnreadPrompt, unread_line, unread_prompts
+from t2ibench.results.unread import (
+    PromptReading,
+    UnreadPrompt,
+    unread_line,
+    unread_prompts,
+)
 from t2ibench.store.images import Attempt
 
 CLIP = PromptReading(tower="CLIP", tokens=90, limit=77, unread="show a woman")
@@ -11,10 +16,20 @@ T5 = PromptReading(tower="T5", tokens=60, limit=512)
 
 def test_texts_are_found_by_what_the_model_got() -> None:
     attempts = [
-        Attempt("chef", 0, 1, "ok", sha256="a", file="a.png", revised_prompt="chef, show a woman"),
+        Attempt(
+            "chef",
+            0,
+            1,
+            "ok",
+            sha256="a",
+            file="a.png",
+            revised_prompt="chef, show a woman",
+        ),
         Attempt("chef", 1, 2, "failed"),
     ]
-    (one,) = unread_prompts({"chef": 2}, lambda *_: attempts, {"chef, show a woman": [CLIP, T5]})
+    (one,) = unread_prompts(
+        {"chef": 2}, lambda *_: attempts, {"chef, show a woman": [CLIP, T5]}
+    )
     assert one.prompt == "chef" and one.rewritten == "chef, show a woman"
     assert one.unread == "" and one.cut == "show a woman"
     assert unread_prompts({"chef": 2}, lambda *_: attempts, {"chef": [CLIP]}) == []
@@ -38,7 +53,10 @@ def test_what_one_tower_read_and_another_did_not() -> None:
 
 
 def test_many_ends_and_long_ones_are_shortened() -> None:
-    towers = [CLIP.model_copy(update={"unread": f"{number} " + "x" * 300}) for number in range(5)]
+    towers = [
+        CLIP.model_copy(update={"unread": f"{number} " + "x" * 300})
+        for number in range(5)
+    ]
     unread = [UnreadPrompt(prompt=f"{one.unread}", towers=[one]) for one in towers]
     line = unread_line(unread, 5) or ""
     assert line.endswith("and 2 more") and len(line) < 700

@@ -40,7 +40,9 @@ def test_values_that_differ_by_draw(sizes: list[int], ties: bool) -> None:
     sides = rng(1).normal(size=(2, 24)).round(0 if ties else 9)
     tiled = [np.tile(side, (400, 1)) for side in sides]
     flat, each = (
-        two_sample_bootstrap(*both, clusters, clusters, statistics=ALL, n_draws=400, rng=rng())
+        two_sample_bootstrap(
+            *both, clusters, clusters, statistics=ALL, n_draws=400, rng=rng()
+        )
         for both in (sides, tiled)
     )
     for name in ALL:
@@ -48,7 +50,9 @@ def test_values_that_differ_by_draw(sizes: list[int], ties: bool) -> None:
 
 
 def test_percentiles() -> None:
-    assert percentile_interval(np.arange(1001) / 1000, 0.9) == pytest.approx((0.05, 0.95))
+    assert percentile_interval(np.arange(1001) / 1000, 0.9) == pytest.approx(
+        (0.05, 0.95)
+    )
     assert percentile_interval([np.nan, 1.0, 1.0]) == (1.0, 1.0)
     assert np.isnan(percentile_interval([np.nan])[0])
 
@@ -67,7 +71,9 @@ def decoded(drawn: Resamples) -> list[list[tuple[int, int]]]:
                 for codes, length in drawn.codes:
                     for code in codes[row, position].tolist():
                         chosen += [code // m**power % m for power in range(length)]
-            values += [(position, clusters.order[clusters.starts[pick] + i]) for i in chosen]
+            values += [
+                (position, clusters.order[clusters.starts[pick] + i]) for i in chosen
+            ]
         rows.append(values)
     return rows
 
@@ -97,7 +103,9 @@ def test_bootstrap_is_the_statistic_of_the_decoded_values(sizes: list[int]) -> N
         decoded(draw_resamples(Clusters.of(len(v), labels), 6, generator))
         for v, labels in ((x, labels_x), (y, labels_y))
     ]
-    draws = two_sample_bootstrap(x, y, labels_x, labels_y, statistics=ALL, n_draws=6, rng=rng(9))
+    draws = two_sample_bootstrap(
+        x, y, labels_x, labels_y, statistics=ALL, n_draws=6, rng=rng(9)
+    )
     for name in ALL if np.ptp(x) > 0 else ():
         expected = []
         for of_x, of_y in zip(*drawn, strict=True):

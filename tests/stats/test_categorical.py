@@ -20,19 +20,30 @@ def test_ends_and_what_has_no_score() -> None:
 def test_an_even_model_does_not_score_zero(k: int, value: float) -> None:
     assert expected_severity(10, k) == pytest.approx(value, abs=2e-3)
     drawn = np.random.default_rng(1).multinomial(10, np.full(k, 1 / k), 40_000)
-    assert float(severity(drawn).mean()) == pytest.approx(expected_severity(10, k), abs=2e-3)
+    assert float(severity(drawn).mean()) == pytest.approx(
+        expected_severity(10, k), abs=2e-3
+    )
 
 
 @pytest.mark.parametrize(
     ("shares", "value"),
-    [((0.56, 0.44), 0.3464), ((0.4, 0.3, 0.2, 0.1), 0.5164), ((1.0, 0, 0), 1.0), ((2, 2, 2), 0.0)],
+    [
+        ((0.56, 0.44), 0.3464),
+        ((0.4, 0.3, 0.2, 0.1), 0.5164),
+        ((1.0, 0, 0), 1.0),
+        ((2, 2, 2), 0.0),
+    ],
 )
 def test_mad_by_hand(shares: tuple[float, ...], value: float) -> None:
     assert float(mad(shares)) == pytest.approx(value, abs=5e-5)
 
 
 def test_kappa_at_its_ends() -> None:
-    assert cohens_kappa(["a", "b"], ["a", "b"]) == 1.0 == -cohens_kappa(["a", "b"], ["b", "a"])
+    assert (
+        cohens_kappa(["a", "b"], ["a", "b"])
+        == 1.0
+        == -cohens_kappa(["a", "b"], ["b", "a"])
+    )
     assert np.isnan(cohens_kappa(["a"], ["a"])) and np.isnan(cohens_kappa([], []))
     with pytest.raises(ValueError, match="zip"):
         cohens_kappa(["a"], [])

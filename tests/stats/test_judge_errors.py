@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.stats.judge_errors import ClassErrors, Rate, clustered_rate, errors_of, group_test
+from t2ibench.stats.judge_errors import (
+    ClassErrors,
+    Rate,
+    clustered_rate,
+    errors_of,
+    group_test,
+)
 
 
 def exactly(value: float) -> Rate:
@@ -17,7 +23,9 @@ def test_a_share_is_read_with_errors_and_missing_answers_and_found_again() -> No
     errors = ClassErrors(exactly(0.75), exactly(0.95), exactly(0.8), exactly(0.5))
     among_answered = 0.9 * 0.8 / (0.9 * 0.8 + 0.1 * 0.5)
     read = errors.read(0.9)
-    assert read.value == pytest.approx(among_answered * 0.75 + (1 - among_answered) * 0.05)
+    assert read.value == pytest.approx(
+        among_answered * 0.75 + (1 - among_answered) * 0.05
+    )
     assert (read.low, read.high) == pytest.approx((read.value, read.value))
     for share in (0.0, 0.1, 0.5, 0.9, 1.0):
         q = errors.read(share).value
@@ -29,7 +37,9 @@ def test_a_share_is_read_with_errors_and_missing_answers_and_found_again() -> No
 def test_a_rate_of_alike_images_is_as_sure_as_their_prompts() -> None:
     independent = clustered_rate([1] * 60 + [0] * 20, [1] * 80)
     # Wilson's interval of 60 of 80 is .645 to .832.
-    assert (independent.low, independent.high) == pytest.approx((0.645, 0.832), abs=0.003)
+    assert (independent.low, independent.high) == pytest.approx(
+        (0.645, 0.832), abs=0.003
+    )
     alike = clustered_rate([10] * 6 + [0] * 2, [10] * 8)
     assert alike.value == 0.75 and alike.high - alike.low > 0.47
     none = clustered_rate([0, 0], [0, 0])
@@ -48,7 +58,10 @@ def test_intervals_cover_where_prompts_differ() -> None:
     """Beta-distributed rates of 20 prompts; 400 data sets, so .95 is seen between .92 and .98."""
     rng = np.random.default_rng(4)
     for p, correlation in ((0.8, 1e-9), (0.97, 0.1)):
-        sizes, (a, b) = rng.integers(1, 11, (400, 20)), np.array([p, 1 - p]) * (1 / correlation - 1)
+        sizes, (a, b) = (
+            rng.integers(1, 11, (400, 20)),
+            np.array([p, 1 - p]) * (1 / correlation - 1),
+        )
         hits = rng.binomial(sizes, rng.beta(a, b, (400, 20)))
         found = map(clustered_rate, hits, sizes)
         assert np.mean([one.low <= p <= one.high for one in found]) > 0.92

@@ -29,7 +29,12 @@ def test_no_interval_where_every_pair_agrees(y: list[float]) -> None:
 def test_the_interval_covers(n: int, correlation: float) -> None:
     rng = np.random.default_rng(4)
     truth = 2 / math.pi * math.asin(correlation)
-    pairs = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], (300, n))
+    pairs = rng.multivariate_normal(
+        [0, 0], [[1, correlation], [correlation, 1]], (300, n)
+    )
     found = [kendall_tau(*pair.T) for pair in pairs]
     shown = [one for one in found if not math.isnan(one.low)]
-    assert len(shown) > 200 and np.mean([one.low <= truth <= one.high for one in shown]) >= 0.93
+    assert (
+        len(shown) > 200
+        and np.mean([one.low <= truth <= one.high for one in shown]) >= 0.93
+    )

@@ -25,7 +25,9 @@ def test_measured_correlations_are_those_of_the_field() -> None:
     assert one.linear.value == pytest.approx(stats.pearsonr(x, y).statistic)
     assert one.rank.value == pytest.approx(stats.spearmanr(x, y).statistic)
     interval = stats.pearsonr(x, y).confidence_interval()
-    assert (one.linear.low, one.linear.high) == pytest.approx((interval.low, interval.high))
+    assert (one.linear.low, one.linear.high) == pytest.approx(
+        (interval.low, interval.high)
+    )
     assert one.reliability is None and "not known" in str(one.reason)
 
 
@@ -68,7 +70,9 @@ def test_neither_scale_place_nor_order_counts_and_a_turned_sign_turns_it() -> No
 def test_without_noise_the_interval_is_fishers() -> None:
     one = found(*np.random.default_rng(4).normal(size=(2, 12)), np.zeros((12, 2, 2)))
     fisher = one.linear
-    assert (one.true.low, one.true.high) == pytest.approx((fisher.low, fisher.high), abs=0.06)
+    assert (one.true.low, one.true.high) == pytest.approx(
+        (fisher.low, fisher.high), abs=0.06
+    )
 
 
 def test_what_cannot_be_told_says_why() -> None:

@@ -36,7 +36,9 @@ def test_every_partition_has_the_statistic_computed_directly(sizes: list[int]) -
             direct.append(two_sample_statistic(values[inside], values[~inside], name))
         assert found.exact and np.allclose(found.null, direct), name
         assert found.observed == pytest.approx(direct[0])
-        assert found.p == pytest.approx((np.abs(direct) >= abs(direct[0]) - 1e-9).mean())
+        assert found.p == pytest.approx(
+            (np.abs(direct) >= abs(direct[0]) - 1e-9).mean()
+        )
 
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])
@@ -46,7 +48,10 @@ def test_equals_scipys_exact_test(alternative: str) -> None:
         np.concatenate([x, y]), np.arange(13) < 7, alternative=alternative, rng=rng()
     )["mean_difference"]
     theirs = scipy_stats.permutation_test(
-        (x, y), lambda a, b: a.mean() - b.mean(), n_resamples=np.inf, alternative=alternative
+        (x, y),
+        lambda a, b: a.mean() - b.mean(),
+        n_resamples=np.inf,
+        alternative=alternative,
     )
     assert ours.p == pytest.approx(theirs.pvalue)
 
@@ -59,7 +64,9 @@ def test_monte_carlo_keeps_the_sizes_and_is_never_zero() -> None:
     assert not result.exact and len(result.null) == 999
     assert result.p == pytest.approx(1 / 1000)
     # Labels are shuffled, not drawn with replacement: the spread is that of sampling without.
-    assert result.null.std() == pytest.approx(values.std(ddof=1) * np.sqrt(2 / 30), rel=0.1)
+    assert result.null.std() == pytest.approx(
+        values.std(ddof=1) * np.sqrt(2 / 30), rel=0.1
+    )
 
 
 def test_constant_values_have_no_effect_size() -> None:
@@ -91,7 +98,9 @@ def test_sign_flips() -> None:
     signs = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T
     direct = (signs * values).mean(axis=1)
     assert len(found.null) == 16
-    assert found.p == pytest.approx((np.abs(direct) >= abs(values.mean()) - 1e-12).mean())
+    assert found.p == pytest.approx(
+        (np.abs(direct) >= abs(values.mean()) - 1e-12).mean()
+    )
     pairs = sign_flip_permutation(values, [0, 0, 1, 1], rng=rng())
     assert len(pairs.null) == 4 and pairs.p == pytest.approx(0.5)
     many = sign_flip_permutation(np.full(40, 1.0), n_draws=999, rng=rng())
@@ -109,5 +118,9 @@ def test_correlation() -> None:
             permutation_type="pairings", n_resamples=np.inf,
         ).pvalue
     )  # fmt: skip
-    drawn = correlation_permutation(*rng(9).normal(size=(2, 30)), n_draws=2000, rng=rng())
-    assert not drawn.exact and drawn.null.std() == pytest.approx(1 / np.sqrt(29), rel=0.1)
+    drawn = correlation_permutation(
+        *rng(9).normal(size=(2, 30)), n_draws=2000, rng=rng()
+    )
+    assert not drawn.exact and drawn.null.std() == pytest.approx(
+        1 / np.sqrt(29), rel=0.1
+    )

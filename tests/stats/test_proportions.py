@@ -33,13 +33,22 @@ def test_unanimous_answers_count_once_each() -> None:
 def test_coverage_with_captions_that_differ() -> None:
     shares = np.random.default_rng(0).beta(4, 1, (400, 6))
     hits = np.random.default_rng(1).binomial(10, shares)
-    ends = np.array([clustered_proportion(row, np.full(6, 10)).interval() for row in hits])
-    assert np.mean((ends[:, 0] <= shares.mean(axis=1)) & (shares.mean(axis=1) <= ends[:, 1])) > 0.92
+    ends = np.array(
+        [clustered_proportion(row, np.full(6, 10)).interval() for row in hits]
+    )
+    assert (
+        np.mean(
+            (ends[:, 0] <= shares.mean(axis=1)) & (shares.mean(axis=1) <= ends[:, 1])
+        )
+        > 0.92
+    )
 
 
 def bounded(hits: int, known: int, unknown: int) -> BoundedProportion:
     n = known + unknown
-    least, most = (clustered_proportion([count], [n]) for count in (hits, hits + unknown))
+    least, most = (
+        clustered_proportion([count], [n]) for count in (hits, hits + unknown)
+    )
     return BoundedProportion(hits / known, least, most)
 
 
@@ -67,7 +76,9 @@ def test_the_interval_and_the_test_agree() -> None:
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
 @pytest.mark.parametrize("lost", [(0.02, 0.0), (0.0, 0.3)])
-def test_the_interval_covers_whatever_is_lost(share: float, lost: tuple[float, float]) -> None:
+def test_the_interval_covers_whatever_is_lost(
+    share: float, lost: tuple[float, float]
+) -> None:
     rng, inside, runs = np.random.default_rng(0), 0, 600
     for _ in range(runs):
         hits = int(rng.binomial(120, share))
@@ -91,13 +102,19 @@ def test_labels_of_the_unanswered_restore_a_share(labels: int) -> None:
     assert np.mean([one.value for one in found]) == pytest.approx(0.5, abs=0.01)
     assert (
         0.925
-        <= np.mean([low <= 0.5 <= high for low, high in (one.interval for one in found)])
+        <= np.mean(
+            [low <= 0.5 <= high for low, high in (one.interval for one in found)]
+        )
         <= 0.99
     )
 
 
-@pytest.mark.parametrize(("share", "right", "labels"), [(0.9, 0.8, 200), (0.5, 0.95, 50)])
-def test_a_corrected_share_is_unbiased_and_covers(share: float, right: float, labels: int) -> None:
+@pytest.mark.parametrize(
+    ("share", "right", "labels"), [(0.9, 0.8, 200), (0.5, 0.95, 50)]
+)
+def test_a_corrected_share_is_unbiased_and_covers(
+    share: float, right: float, labels: int
+) -> None:
     rng = np.random.default_rng(0)
     values, covered = [], 0
     for _ in range(400):

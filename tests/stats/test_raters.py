@@ -24,12 +24,18 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize(("votes", "k"), [(1, 2), (2, 2), (3, 2), (4, 2), (3, 3), (3, 6), (5, 3)])
-def test_the_accuracy_of_a_majority_is_that_of_every_pattern_of_votes(votes: int, k: int) -> None:
+@pytest.mark.parametrize(
+    ("votes", "k"), [(1, 2), (2, 2), (3, 2), (4, 2), (3, 3), (3, 6), (5, 3)]
+)
+def test_the_accuracy_of_a_majority_is_that_of_every_pattern_of_votes(
+    votes: int, k: int
+) -> None:
     a = 0.6
     decided = right = 0.0
     for given in product(range(k), repeat=votes):
-        chance = np.prod([a + (1 - a) / k if code == 0 else (1 - a) / k for code in given])
+        chance = np.prod(
+            [a + (1 - a) / k if code == 0 else (1 - a) / k for code in given]
+        )
         winner = most_voted([str(code) for code in given])
         decided += chance * (winner is not None)
         right += chance * (winner == "0")
@@ -38,7 +44,9 @@ def test_the_accuracy_of_a_majority_is_that_of_every_pattern_of_votes(votes: int
     assert accuracy[60] == pytest.approx((k * right / decided - 1) / (k - 1))
 
 
-def world(errors: tuple[float, ...], share: float, images: int, hard: float, k: int = 2) -> float:
+def world(
+    errors: tuple[float, ...], share: float, images: int, hard: float, k: int = 2
+) -> float:
     """The true accuracy of what most people say, and votes whose estimate should be that."""
     draws = rng(3)
     truth = np.where(draws.random(images) < share, 0, draws.integers(0, k, images))
@@ -98,7 +106,8 @@ def test_an_interval_never_shrinks_and_even_shares_stay() -> None:
     for interval in ((0.0, 0.2), (0.2, 0.5), (0.6, 1.0), (1 / 3, 1 / 3)):
         low, high = accuracy.widened(interval)
         assert 0 <= low <= interval[0] and interval[1] <= high <= 1
-    assert accuracy.read(1 / 3) == pytest.approx((1 / 3, 1 / 3))  # a fair model reads fair
+    # a fair model reads fair
+    assert accuracy.read(1 / 3) == pytest.approx((1 / 3, 1 / 3))
 
 
 def test_alpha_and_kappa_have_intervals_that_hold_them() -> None:
@@ -108,7 +117,8 @@ def test_alpha_and_kappa_have_intervals_that_hold_them() -> None:
         draws = rng(seed)
         truth = draws.random(60) < 0.5
         people = [
-            ["a" if shown else "b" for shown in truth ^ (draws.random(60) < 0.15)] for _ in range(3)
+            ["a" if shown else "b" for shown in truth ^ (draws.random(60) < 0.15)]
+            for _ in range(3)
         ]
         alpha = alpha_interval(people, rng(seed))
         kappa = kappa_interval(people[0], people[1], rng(seed))

@@ -13,20 +13,29 @@ from t2ibench.stats.permutation import relabelled_codes
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.8, 0.2], [0.5, 0.0, 0.3, 0.2]])
 def test_one_answer_an_image_is_multinomial(shares: list[float]) -> None:
     zeros = np.zeros(4, np.int64)
-    answers = Answers(np.arange(4), zeros, zeros, np.array([shares]), np.array([len(shares)]))
+    answers = Answers(
+        np.arange(4), zeros, zeros, np.array([shares]), np.array([len(shares)])
+    )
     blocks = relabelled_counts(answers, 20_000, np.random.default_rng(0))
     counts = np.concatenate(list(blocks))[:, 0]
     assert counts.sum(axis=1).tolist() == [4] * 20_000
     outcomes, seen = np.unique(counts, axis=0, return_counts=True)
     expected = 20_000 * scipy_stats.multinomial.pmf(outcomes, 4, shares)
     assert expected.sum() == pytest.approx(20_000, rel=1e-3)
-    assert scipy_stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > 1e-3
+    assert (
+        scipy_stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue
+        > 1e-3
+    )
 
 
 def test_answers_that_go_together_still_do() -> None:
     """The second question has the opposite answer, and opposite expected shares."""
     code = np.array([0, 0, 1, 0, 1])
-    image, row, shares = np.tile(np.arange(5), 2), np.repeat([0, 1], 5), [[0.8, 0.2], [0.2, 0.8]]
+    image, row, shares = (
+        np.tile(np.arange(5), 2),
+        np.repeat([0, 1], 5),
+        [[0.8, 0.2], [0.2, 0.8]],
+    )
     both = np.concatenate([code, 1 - code])
     answers = Answers(image, row, both, np.array(shares), np.array([2, 2]))
     codes = relabelled_codes(answers, 500, np.random.default_rng(1))

@@ -32,7 +32,9 @@ def test_without_relations_it_is_the_mann_whitney_test() -> None:
         x, y = rng.normal(shift, size=6), rng.normal(size=6)
         found = related_dominance(x, y, np.eye(6), np.eye(6), n_draws=20_000, rng=rng)
         assert found.value == pytest.approx(cliffs_delta(x, y))
-        assert found.p == pytest.approx(mannwhitneyu(x, y, method="exact").pvalue, abs=0.015)
+        assert found.p == pytest.approx(
+            mannwhitneyu(x, y, method="exact").pvalue, abs=0.015
+        )
 
 
 def test_the_interval_has_no_zero_where_the_test_rejects() -> None:
@@ -40,9 +42,14 @@ def test_the_interval_has_no_zero_where_the_test_rejects() -> None:
     noise = blocks(4, 3, 0.6)
     rejected = 0
     for number in range(60):
-        x, y = related_draws(noise, 2, rng)[0] + number / 30, related_draws(noise, 2, rng)[0]
+        x, y = (
+            related_draws(noise, 2, rng)[0] + number / 30,
+            related_draws(noise, 2, rng)[0],
+        )
         for level in (0.9, 0.95):
-            found = related_dominance(x, y, noise, noise, level=level, n_draws=400, rng=rng)
+            found = related_dominance(
+                x, y, noise, noise, level=level, n_draws=400, rng=rng
+            )
             low, high = found.interval
             assert -1 <= low <= found.value <= high <= 1
             assert (low > 0 or high < 0) == (found.p <= 1 - level + 1e-12)
@@ -55,9 +62,15 @@ def test_related_values_are_rejected_no_more_often_and_covered() -> None:
     noise = blocks(6, 4, 0.8)
     rng = np.random.default_rng(2)
     rejected = naive = 0
-    for x, y in zip(related_draws(noise, 400, rng), related_draws(noise, 400, rng), strict=True):
-        rejected += related_dominance(x, y, noise, noise, n_draws=200, rng=rng).p <= 0.05
-        unrelated = related_dominance(x, y, np.eye(24), np.eye(24), n_draws=200, rng=rng)
+    for x, y in zip(
+        related_draws(noise, 400, rng), related_draws(noise, 400, rng), strict=True
+    ):
+        rejected += (
+            related_dominance(x, y, noise, noise, n_draws=200, rng=rng).p <= 0.05
+        )
+        unrelated = related_dominance(
+            x, y, np.eye(24), np.eye(24), n_draws=200, rng=rng
+        )
         naive += unrelated.p <= 0.05
     assert 8 <= rejected <= 34  # 20 of 400 expected
     assert naive > 80
@@ -77,7 +90,9 @@ def test_ties_count_half_and_whole_separation_ends_at_one() -> None:
     assert tied.value == pytest.approx(cliffs_delta([1, 2, 2], [2, 3, 1]))
     assert tied.interval[0] < tied.value < tied.interval[1]
     sets = np.arange(8) + 9, np.arange(8), np.eye(8), np.eye(8)
-    greater, less = (related_dominance(*sets, alternative=s, rng=rng) for s in ("greater", "less"))
+    greater, less = (
+        related_dominance(*sets, alternative=s, rng=rng) for s in ("greater", "less")
+    )
     assert 0.3 < greater.interval[0] < 0.9 and greater.interval[1] == 1.0
     assert greater.p < 0.01 and less.p > 0.99
 
@@ -89,7 +104,9 @@ def test_the_curve_is_that_of_the_reference(power: float) -> None:
 
     def drawn(shared: np.ndarray, width: int) -> np.ndarray:
         both = np.repeat(rng.normal(size=(300, width)), 5, axis=0)
-        return np.sqrt(shared) * both + np.sqrt(1 - shared) * rng.normal(size=(1500, width))
+        return np.sqrt(shared) * both + np.sqrt(1 - shared) * rng.normal(
+            size=(1500, width)
+        )
 
     rows, values = unit(drawn(cosines, 600)), drawn(cosines**power, 1)
     curve = Relatedness.learnt(rows + 0.0, values)

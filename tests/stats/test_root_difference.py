@@ -14,7 +14,9 @@ KNOWN = SquareNoise(0.1, (0.0125, 0.0125), 64)
 
 def compared(first: float, second: float, **changes: float) -> RootDifference:
     other = SquareNoise(0.1, (0.0125, 0.0125), 64, **changes)
-    return root_difference((first, second), (KNOWN, other), (0.0, 0.0), np.random.default_rng(0))
+    return root_difference(
+        (first, second), (KNOWN, other), (0.0, 0.0), np.random.default_rng(0)
+    )
 
 
 def test_equal_mean_squares_do_not_differ() -> None:
@@ -25,18 +27,28 @@ def test_equal_mean_squares_do_not_differ() -> None:
 
 def test_runs_that_share_images_are_told_apart_sooner() -> None:
     alone, together = (
-        root_difference((0.36, 0.16), (KNOWN, KNOWN), correlations, np.random.default_rng(0))
+        root_difference(
+            (0.36, 0.16), (KNOWN, KNOWN), correlations, np.random.default_rng(0)
+        )
         for correlations in ((0.0, 0.0), (0.9, 0.9))
     )
     assert alone.value == together.value == pytest.approx(0.2)
-    assert together.p < alone.p and together.high - together.low < 0.6 * (alone.high - alone.low)
-    assert alone.detectable and together.detectable and together.detectable < alone.detectable
+    assert together.p < alone.p and together.high - together.low < 0.6 * (
+        alone.high - alone.low
+    )
+    assert (
+        alone.detectable
+        and together.detectable
+        and together.detectable < alone.detectable
+    )
 
 
 def test_more_images_tell_less() -> None:
     """Four times the images: the noise of a mean square is a quarter, its variance less."""
     few, many = (
-        root_difference((0.0, 0.0), (noise, noise), (0.0, 0.0), np.random.default_rng(0)).detectable
+        root_difference(
+            (0.0, 0.0), (noise, noise), (0.0, 0.0), np.random.default_rng(0)
+        ).detectable
         for noise in (KNOWN, SquareNoise(0.025, (0.0125 / 4, 0.0125 / 4), 256))
     )
     assert few is not None and many is not None
@@ -46,14 +58,18 @@ def test_more_images_tell_less() -> None:
 def test_no_mean_square_is_asked_to_be_above_its_largest() -> None:
     """Answers that are nearly all alike leave room for less, not for more."""
     noise = SquareNoise(0.1, (0.0125, 0.0125), 64, 1.0)
-    found = root_difference((0.9, 0.9), (noise, noise), (0.0, 0.0), np.random.default_rng(0))
+    found = root_difference(
+        (0.9, 0.9), (noise, noise), (0.0, 0.0), np.random.default_rng(0)
+    )
     assert found.detectable is not None and 0.05 < found.detectable < 0.3
     assert found.high < 0.3
 
 
 def test_a_mean_square_without_noise_is_compared_with_one_that_has() -> None:
     exact = SquareNoise(0.0, (0.0, 0.0), 1.0)
-    found = root_difference((0.81, 0.1), (exact, KNOWN), (0.0, 0.0), np.random.default_rng(0))
+    found = root_difference(
+        (0.81, 0.1), (exact, KNOWN), (0.0, 0.0), np.random.default_rng(0)
+    )
     assert found.p < 0.05 and 0 < found.low < found.value < found.high
 
 
@@ -80,7 +96,9 @@ def simulated(
     ],
 )
 def test_it_rejects_as_often_as_it_says(
-    roots: tuple[float, float], variances: tuple[float, float], rejects: tuple[float, float]
+    roots: tuple[float, float],
+    variances: tuple[float, float],
+    rejects: tuple[float, float],
 ) -> None:
     pattern = np.linspace(-1, 1, 8) / np.sqrt((np.linspace(-1, 1, 8) ** 2).mean())
     found = []

@@ -40,15 +40,22 @@ def test_too_few_answers_have_no_square_and_padding_changes_nothing() -> None:
     assert np.isnan(squared_lean([[1, 0], [0, 0]])).all()
     expected = np.array([[0.5, 0.5, 0.0], [1 / 3] * 3])
     padded = squared_lean([[7, 3, 0], [4, 3, 3]], expected, classes=[2, 3])
-    assert padded == pytest.approx([float(squared_lean(n)) for n in ([7, 3], [4, 3, 3])])
+    assert padded == pytest.approx(
+        [float(squared_lean(n)) for n in ([7, 3], [4, 3, 3])]
+    )
 
 
 def test_without_one_answer() -> None:
     found = squared_lean_without([7, 3, 0])
-    assert found[:2].tolist() == [float(squared_lean([6, 3, 0])), float(squared_lean([7, 2, 0]))]
+    assert found[:2].tolist() == [
+        float(squared_lean([6, 3, 0])),
+        float(squared_lean([7, 2, 0])),
+    ]
     assert np.isnan(found[2])
     # The mean over the answers is the square itself, as for every U-statistic.
-    assert (7 * found[0] + 3 * found[1]) / 10 == pytest.approx(float(squared_lean([7, 3, 0])))
+    assert (7 * found[0] + 3 * found[1]) / 10 == pytest.approx(
+        float(squared_lean([7, 3, 0]))
+    )
 
 
 def test_the_pseudo_variance_counts_shared_images_once() -> None:

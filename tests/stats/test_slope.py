@@ -24,7 +24,8 @@ def test_separated_shares_stay_finite() -> None:
     found = logit_slope(hits, np.full(len(hits), 10), REFERENCE)
     low, high = found.interval()
     assert 1.0 < found.value < 20 and np.isfinite([low, high]).all()
-    assert logit_slope([0, 10], [10, 10], [0.0, 1.0]).value > 0  # shares of 0 and 1 are clipped
+    # shares of 0 and 1 are clipped
+    assert logit_slope([0, 10], [10, 10], [0.0, 1.0]).value > 0
     assert np.isnan(logit_slope([0, 10], [10, 10], [0.2, 0.8]).variance)
 
 

@@ -50,7 +50,9 @@ def test_the_lower_end_grows_steadily_from_where_the_test_rejects() -> None:
 def test_the_interval_of_one_strong_effect_is_students() -> None:
     found = f_square(100.0, 0.04, 0.04, (1.0, 20.0))
     half = scipy_stats.t.ppf(0.975, 20) * 0.2
-    assert (found.low, found.high) == pytest.approx(((10 - half) ** 2, (10 + half) ** 2), rel=1e-3)
+    assert (found.low, found.high) == pytest.approx(
+        ((10 - half) ** 2, (10 + half) ** 2), rel=1e-3
+    )
     assert found.p == pytest.approx(2 * scipy_stats.t.sf(50, 20), rel=1e-6)
 
 
@@ -68,7 +70,11 @@ def test_answers_that_are_exactly_even_do_not_prove_that_there_is_no_lean() -> N
 
 def test_where_nothing_varies_the_interval_is_the_value() -> None:
     found = f_square(0.25, 0.0, 0.0, (0.0, 0.0))
-    assert (found.low, found.value, found.high) == (0.25, 0.25, 0.25) and found.p < 1e-300
+    assert (found.low, found.value, found.high) == (
+        0.25,
+        0.25,
+        0.25,
+    ) and found.p < 1e-300
     assert f_square(0.0, 0.0, 0.0, (0.0, 0.0)).p == 1.0
 
 

@@ -34,7 +34,9 @@ def test_it_agrees_with_the_ratio_of_independent_means() -> None:
     assert float(found.p) == pytest.approx(p)
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (500,), (500, 1), (500, 2), (500, 37)])
+@pytest.mark.parametrize(
+    "shape", [(0, 3), (1, 1), (500,), (500, 1), (500, 2), (500, 37)]
+)
 def test_one_value_after_the_other(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(len(shape) + shape[0])
     values = rng.normal(size=shape) * 10.0 ** rng.integers(-8, 8, shape)

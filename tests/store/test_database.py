@@ -49,7 +49,9 @@ def filled(folder: Path) -> Database:
     """A database with rows in every table."""
     database = Database(folder)
     images = ImageStore(database, "f")
-    images.record([Attempt(f"a nurse {n}", n, 2**63 - 1, "refused", reason=ODD) for n in range(4)])
+    images.record(
+        [Attempt(f"a nurse {n}", n, 2**63 - 1, "refused", reason=ODD) for n in range(4)]
+    )
     EvidenceStore(database, "e", "f" * 64).add("images", KEYS, unit(4))
     AnswerStore(database, "j", "f" * 64).add([answer(number) for number in range(3)])
     LabelStore(database).add(
@@ -65,7 +67,8 @@ def content(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables."""
     query = "SELECT * FROM {} ORDER BY {}"
     return {
-        table: database.read(query.format(table, ", ".join(key_columns(table)))) for table in TABLES
+        table: database.read(query.format(table, ", ".join(key_columns(table))))
+        for table in TABLES
     }
 
 
@@ -76,14 +79,20 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     assert all(content(database).values())
     for again in (Database(tmp_path), pickle.loads(pickle.dumps(database))):
         attempt = ImageStore(again, "f").get("a nurse 2", 2)
-        assert (attempt.status, attempt.reason, attempt.seed) == ("refused", ODD, 2**63 - 1)
+        assert (attempt.status, attempt.reason, attempt.seed) == (
+            "refused",
+            ODD,
+            2**63 - 1,
+        )
         rows = EvidenceStore(again, "e", "f" * 64)
         assert np.array_equal(rows.rows("images", KEYS), unit(4).astype(np.float64))
         assert list(AnswerStore(again, "j", "f" * 64)) == [answer(n) for n in range(3)]
         assert len(LabelStore(again)) == 3 and not again.damage()
         (one,) = RewriteStore(again, "f")
         assert one == StoredRewriting(ODD, 3, "ok", ODD, None)
-        assert ScoreStore(again).find("task", "inputs") == StoredScore("{}", "[]", b"\x00\xff")
+        assert ScoreStore(again).find("task", "inputs") == StoredScore(
+            "{}", "[]", b"\x00\xff"
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
 
 
@@ -99,7 +108,9 @@ def test_all_of_a_batch_is_stored_or_nothing(tmp_path: Path) -> None:
     assert len(database.read("SELECT * FROM models WHERE name = 'another'")) == 1
 
 
-def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(tmp_path: Path) -> None:
+def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(
+    tmp_path: Path,
+) -> None:
     nothing = np.full((1, 8), np.nan, np.float32)
     embeddings(tmp_path).add("images", KEYS, unit(4))
     embeddings(tmp_path).add("texts", [text_key("no vector")], nothing)
@@ -123,7 +134,9 @@ def test_embeddings_in_half_precision_are_read(tmp_path: Path) -> None:
     embeddings(tmp_path).add("images", KEYS, unit(4), "float16")
     store = embeddings(tmp_path)
     assert not store.database.damage()
-    assert np.array_equal(store.rows("images", KEYS), unit(4).astype(np.float16).astype(float))
+    assert np.array_equal(
+        store.rows("images", KEYS), unit(4).astype(np.float16).astype(float)
+    )
 
 
 def test_rows_that_are_not_held_are_read_again(
@@ -136,7 +149,9 @@ def test_rows_that_are_not_held_are_read_again(
     for one in (store, embeddings(tmp_path)):
         for key, row in [*zip(KEYS, rows, strict=True)] * 2:
             assert np.array_equal(one.get("images", key), row)
-        assert one.width == 8 and len({one.checksum("images", key) for key in KEYS}) == 4
+        assert (
+            one.width == 8 and len({one.checksum("images", key) for key in KEYS}) == 4
+        )
     again = embeddings(tmp_path)
     hand.damage(tmp_path, "UPDATE embeddings SET rows = zeroblob(32)")
     with pytest.raises(T2IBenchError, match="was changed while it was in use"):
@@ -157,7 +172,9 @@ def test_a_bit_flipped_anywhere_never_changes_what_is_read(tmp_path: Path) -> No
             for table in ("attempts", "answers", "labels", "texts"):
                 found = database.read_checked(table)
                 assert set(found) <= {row[:-1] for row in whole[table]}, at
-        except T2IBenchError as error:  # a page, or the first one: the next run mends it
+        except (
+            T2IBenchError
+        ) as error:  # a page, or the first one: the next run mends it
             assert "run.db" in error.message
         finally:
             database.close()
@@ -171,7 +188,9 @@ def mended(error: BrokenDatabaseError) -> str:
 
 
 @pytest.mark.parametrize("page", range(1, 12))
-def test_a_page_of_zeros_is_mended_and_costs_its_own_table(page: int, tmp_path: Path) -> None:
+def test_a_page_of_zeros_is_mended_and_costs_its_own_table(
+    page: int, tmp_path: Path
+) -> None:
     whole, file = content(filled(tmp_path)), tmp_path / "run.db"
     data = file.read_bytes()
     size = int.from_bytes(data[16:18], "big")
@@ -191,7 +210,9 @@ def test_a_page_of_zeros_is_mended_and_costs_its_own_table(page: int, tmp_path: 
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9])
-def test_a_file_that_was_cut_off_keeps_what_is_before(share: float, tmp_path: Path) -> None:
+def test_a_file_that_was_cut_off_keeps_what_is_before(
+    share: float, tmp_path: Path
+) -> None:
     whole, file = content(filled(tmp_path)), tmp_path / "run.db"
     with file.open("r+b") as stream:
         stream.truncate(int(file.stat().st_size * share))
@@ -212,7 +233,9 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
     filled(newer).close()
     with closing(sqlite3.connect(newer / "run.db")) as other:
         other.execute("PRAGMA user_version = 99")
-    with pytest.raises(T2IBenchError, match=r"is of version 99; this t2ibench reads 1\. Use"):
+    with pytest.raises(
+        T2IBenchError, match=r"is of version 99; this t2ibench reads 1\. Use"
+    ):
         Database(newer).read("SELECT 1")
     (tmp_path / "folder" / "run.db").mkdir(parents=True)
     with pytest.raises(T2IBenchError, match="it is a folder, where a file is expected"):
@@ -234,14 +257,21 @@ def test_of_two_that_make_it_at_once_one_is_kept(
 
     monkeypatch.setattr(module, "_connection", slowly)
     second.write("run", [("tasks", "[]")])
-    assert len(first.read("SELECT key FROM run")) == len(second.read("SELECT key FROM run")) == 2
+    assert (
+        len(first.read("SELECT key FROM run"))
+        == len(second.read("SELECT key FROM run"))
+        == 2
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
 
 
-def test_a_read_only_database_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_database_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = filled(tmp_path)
     database.close()
-    with closing(sqlite3.connect(database.path)) as other:  # a run that was killed left this
+    # a run that was killed left this
+    with closing(sqlite3.connect(database.path)) as other:
         other.execute("PRAGMA journal_mode = WAL")
     whole = content(Database(tmp_path))
     connection = module._connection
@@ -281,7 +311,13 @@ def test_disks_of_several_machines_are_known(monkeypatch: pytest.MonkeyPatch) ->
     )
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: lines)
     folders = ["/", "/home/a/run", "/home/my data/x", "/home/local/run", "/homeless"]
-    assert [is_on_network(Path(one)) for one in folders] == [False, True, True, False, False]
+    assert [is_on_network(Path(one)) for one in folders] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -292,7 +328,9 @@ def test_several_write_at_once(shared: bool, tmp_path: Path) -> None:
         own = database if shared else Database(tmp_path)
         for step in range(20):
             AnswerStore(own, f"j{who}", "f").add([answer(step)])
-            LabelStore(own).add([Label("Who?", ("a", "b"), f"{step:064x}", str(who), "a")])
+            LabelStore(own).add(
+                [Label("Who?", ("a", "b"), f"{step:064x}", str(who), "a")]
+            )
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
@@ -319,10 +357,14 @@ with database.writing():
 
 @pytest.mark.parametrize("stored", [0, 7])
 def test_a_kill_loses_nothing_that_was_stored(stored: int, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(stored)], check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, tmp_path, str(stored)], check=False
+    )
     assert done.returncode == -9
     found = AnswerStore(Database(tmp_path), "j", "f")
-    assert sorted(one.image for one in found) == [f"{number:064x}" for number in range(stored)]
+    assert sorted(one.image for one in found) == [
+        f"{number:064x}" for number in range(stored)
+    ]
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
@@ -333,7 +375,9 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     store = EvidenceStore(database, "e", "f" * 64)
     with pytest.raises(T2IBenchError, match=r"The disk is full: .*run\.db.*kept; free"):
         for _ in range(9):
-            store.add("images", [text_key("more")], unit(1, 8).repeat(1000, axis=1)[:, :8000])
+            store.add(
+                "images", [text_key("more")], unit(1, 8).repeat(1000, axis=1)[:, :8000]
+            )
     assert content(database) == before
 
 
@@ -352,7 +396,9 @@ def test_a_database_that_cannot_be_written_is_one_line(
         Database(tmp_path).execute("DELETE FROM run")
 
 
-def test_scores_of_results_are_kept_until_others_take_their_place(tmp_path: Path) -> None:
+def test_scores_of_results_are_kept_until_others_take_their_place(
+    tmp_path: Path,
+) -> None:
     store = ScoreStore(Database(tmp_path))
     score = StoredScore("{}", "[]", b"x")
     for task, inputs in (("a", "1"), ("b", "1"), ("c", "once 3")):
@@ -365,4 +411,8 @@ def test_scores_of_results_are_kept_until_others_take_their_place(tmp_path: Path
     assert store.find("a", "1") and store.find("a", "2")
     store.publish({"a": "2"}, {"a", "c"})
     assert store.current().keys() == {"a", "c"} and not store.find("a", "1")
-    assert store.find("c", "once 3") and not store.find("c", "once 4") and not store.find("b", "1")
+    assert (
+        store.find("c", "once 3")
+        and not store.find("c", "once 4")
+        and not store.find("b", "1")
+    )

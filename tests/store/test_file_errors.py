@@ -66,7 +66,9 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     ],
 )
 @pytest.mark.parametrize("writer", WRITERS)
-def test_paths_that_cannot_be_written(name: str, message: str, writer: str, tmp_path: Path) -> None:
+def test_paths_that_cannot_be_written(
+    name: str, message: str, writer: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -95,7 +97,10 @@ RAISED = {kind("this is why"): "this is why" for kind in KINDS} | {
 
 @pytest.mark.parametrize("error", RAISED)
 def test_whatever_a_reader_raises_is_one_line(error: Exception, tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError) as caught, reading(tmp_path / "x.csv", "Give a CSV."):
+    with (
+        pytest.raises(T2IBenchError) as caught,
+        reading(tmp_path / "x.csv", "Give a CSV."),
+    ):
         raise error
     assert RAISED[error] in str(caught.value) and "x.csv" in str(caught.value)
     assert "\n" not in str(caught.value)

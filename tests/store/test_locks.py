@@ -57,7 +57,9 @@ def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
     assert enter(tmp_path) and (tmp_path / FOLDER).is_dir()
 
 
-@pytest.mark.parametrize("kind", [OSError(37, "No locks available"), NotImplementedError("no")])
+@pytest.mark.parametrize(
+    "kind", [OSError(37, "No locks available"), NotImplementedError("no")]
+)
 def test_where_there_are_no_locks_work_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Exception
 ) -> None:

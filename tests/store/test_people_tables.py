@@ -51,13 +51,17 @@ WANTED = [
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_delimiter_encoding_and_line_ends(
     tmp_path: Path, delimiter: str, encoding: str, end: str
 ) -> None:
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(WANTED[0]), delimiter=delimiter, lineterminator=end)
+    writer = csv.DictWriter(
+        out, list(WANTED[0]), delimiter=delimiter, lineterminator=end
+    )
     writer.writeheader()
     writer.writerows(WANTED)
     table = table_of(tmp_path / "a.csv", out.getvalue().encode(encoding))
@@ -68,7 +72,9 @@ def test_delimiter_encoding_and_line_ends(
 
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
-_CELL = st.one_of(_TEXT, st.sampled_from(['say "x"', "a, b", "a; b", "1\n2", "=1+1", "|", "\t"]))
+_CELL = st.one_of(
+    _TEXT, st.sampled_from(['say "x"', "a, b", "a; b", "1\n2", "=1+1", "|", "\t"])
+)
 _ROWS = st.lists(st.lists(_CELL, min_size=3, max_size=3), min_size=1, max_size=6)
 
 
@@ -111,7 +117,9 @@ def test_what_csv_writes_is_read_back(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=_ROWS)
-def test_what_openpyxl_writes_is_read_back(tmp_path: Path, rows: list[list[str]]) -> None:
+def test_what_openpyxl_writes_is_read_back(
+    tmp_path: Path, rows: list[list[str]]
+) -> None:
     # XLSX has no empty text, and openpyxl takes '=' for the beginning of a formula.
     cells = [[cell.replace("=", "") for cell in row] for row in rows]
     saved(tmp_path / "a.xlsx", ["file", "prompt", "note"], *cells)
@@ -121,11 +129,18 @@ def test_what_openpyxl_writes_is_read_back(tmp_path: Path, rows: list[list[str]]
 
 def test_a_line_of_a_record_is_that_on_which_it_begins(tmp_path: Path) -> None:
     text = '"What is\r\nthe gender?",file\r\n"fe\r\nmale",a.png\r\n\r\nmale,b.png,c\r\n'
-    assert ":6: 3 cells, but the header has 2: 'c'" in error_of(tmp_path / "a.csv", text)
+    assert ":6: 3 cells, but the header has 2: 'c'" in error_of(
+        tmp_path / "a.csv", text
+    )
     table = table_of(tmp_path / "a.csv", text.replace(",c\r\n", ",\r\n"))
     assert table.columns == ["What is the gender?", "file"]
-    assert [(line, row["file"]) for line, row in table.rows] == [(3, "a.png"), (6, "b.png")]
-    shifted = table_of(tmp_path / "a.csv", f"sep=,\r\n{text}".replace(",c\r\n", ",\r\n"))
+    assert [(line, row["file"]) for line, row in table.rows] == [
+        (3, "a.png"),
+        (6, "b.png"),
+    ]
+    shifted = table_of(
+        tmp_path / "a.csv", f"sep=,\r\n{text}".replace(",c\r\n", ",\r\n")
+    )
     assert [line for line, _ in shifted.rows] == [4, 7]
 
 
@@ -134,21 +149,47 @@ def test_a_line_of_a_record_is_that_on_which_it_begins(tmp_path: Path) -> None:
     [
         ("caption\nA man, a dog\n", ["caption"], [["A man, a dog"]]),
         # A delimiter in the heading that rows do not have, and the other way round.
-        ("gender, as seen;file\nmale;a.png\n", ["gender, as seen", "file"], [["male", "a.png"]]),
-        ("file;prompt\na.png;a, b\nb.png;c, d\n", ["file", "prompt"], [["a.png", "a, b"]] * 1),
+        (
+            "gender, as seen;file\nmale;a.png\n",
+            ["gender, as seen", "file"],
+            [["male", "a.png"]],
+        ),
+        (
+            "file;prompt\na.png;a, b\nb.png;c, d\n",
+            ["file", "prompt"],
+            [["a.png", "a, b"]] * 1,
+        ),
         # Excel's empty columns, a short row, a space before a quote.
-        ("file,n,,,\na.png,1,,,\nb.png\n", ["file", "n"], [["a.png", "1"], ["b.png", ""]]),
-        ('file, note\na.png, "yes, sure"\n', ["file", "note"], [["a.png", "yes, sure"]]),
+        (
+            "file,n,,,\na.png,1,,,\nb.png\n",
+            ["file", "n"],
+            [["a.png", "1"], ["b.png", ""]],
+        ),
+        (
+            'file, note\na.png, "yes, sure"\n',
+            ["file", "note"],
+            [["a.png", "yes, sure"]],
+        ),
         # pandas and R put row numbers into a first column without a heading.
-        (',file\n0,a.png\n"1",b.png\n', ["Unnamed: 0", "file"], [["0", "a.png"], ["1", "b.png"]]),
-        ('"";"file";"n"\n"1";"a.png";1,5\n', ["Unnamed: 0", "file", "n"], [["1", "a.png", "1,5"]]),
+        (
+            ',file\n0,a.png\n"1",b.png\n',
+            ["Unnamed: 0", "file"],
+            [["0", "a.png"], ["1", "b.png"]],
+        ),
+        (
+            '"";"file";"n"\n"1";"a.png";1,5\n',
+            ["Unnamed: 0", "file", "n"],
+            [["1", "a.png", "1,5"]],
+        ),
         ('\n\n "File" ,n\na.png,1\n', ["File", "n"], [["a.png", "1"]]),
         # The same column twice, or one of two of the same name without a cell.
         ("file,n,n\na.png,1,1\n", ["file", "n"], [["a.png", "1"]]),
         ("file,n,N\na.png,,2\n", ["file", "n"], [["a.png", "2"]]),
     ],
 )
-def test_dialects(tmp_path: Path, text: str, columns: list[str], rows: list[list[str]]) -> None:
+def test_dialects(
+    tmp_path: Path, text: str, columns: list[str], rows: list[list[str]]
+) -> None:
     table = table_of(tmp_path / "a.csv", text)
     assert table.columns == columns
     assert [[*row.values()] for _, row in table.rows][: len(rows)] == rows
@@ -157,8 +198,14 @@ def test_dialects(tmp_path: Path, text: str, columns: list[str], rows: list[list
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,prompt\na,b, c\n", ":2: 3 cells, but the header has 2: .*a comma into double"),
-        ('file,prompt\na,"b\n', ":2: .*the quote that opens in this row is never closed"),
+        (
+            "file,prompt\na,b, c\n",
+            ":2: 3 cells, but the header has 2: .*a comma into double",
+        ),
+        (
+            'file,prompt\na,"b\n',
+            ":2: .*the quote that opens in this row is never closed",
+        ),
         ("file;prompt\n\na;b;c\n", ":3: .*a semicolon"),
         ('file,prompt\n\n"a "x" b",c\n', ":3: text follows a closing quote"),
         (b"file,prompt\na\x00\xff\xfe,b\n", ":2 is not UTF-8"),
@@ -170,7 +217,9 @@ def test_a_slip_is_one_line(tmp_path: Path, text: str | bytes, message: str) -> 
 
 
 def test_windows_1252_is_the_last_resort_and_is_named(tmp_path: Path) -> None:
-    table = table_of(tmp_path / "a.csv", "Datei;Prompt\na.png;Ärztin – müde\n".encode("cp1252"))
+    table = table_of(
+        tmp_path / "a.csv", "Datei;Prompt\na.png;Ärztin – müde\n".encode("cp1252")
+    )
     assert table.rows == [(2, {"Datei": "a.png", "Prompt": "Ärztin – müde"})]
     (note,) = table.notes
     assert "read as Windows-1252: check line 2, 'a.png;Ärztin – müde'" in note
@@ -179,8 +228,26 @@ def test_windows_1252_is_the_last_resort_and_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "heading",
     [
-        *("File", " FILE ", "filename", "file_name", "File Name", "File\r\nname", '"file"', "img"),
-        *("Dateiname", "Datei", "Bild", "archivo", "fichier", "\ufefffile", "文件名", "Nome-File"),
+        *(
+            "File",
+            " FILE ",
+            "filename",
+            "file_name",
+            "File Name",
+            "File\r\nname",
+            '"file"',
+            "img",
+        ),
+        *(
+            "Dateiname",
+            "Datei",
+            "Bild",
+            "archivo",
+            "fichier",
+            "\ufefffile",
+            "文件名",
+            "Nome-File",
+        ),
         unicodedata.normalize("NFD", "Имя файла"),
     ],
 )
@@ -197,18 +264,27 @@ def test_headings_that_mean_the_same_are_listed_once() -> None:
 def test_a_doubled_heading_matters_where_its_column_is_used(tmp_path: Path) -> None:
     table = table_of(tmp_path / "a.csv", "file,n,n,prompt\na.png,1,2,x\n")
     assert table.find("image") == "file"
-    with pytest.raises(T2IBenchError, match=r":2: the heading 'n' is there twice, with '1' and"):
+    with pytest.raises(
+        T2IBenchError, match=r":2: the heading 'n' is there twice, with '1' and"
+    ):
         table.check_used("n")
 
 
 def test_columns_that_a_user_names(tmp_path: Path) -> None:
     content = "Name,Text,file\na.png,x,17\n"
-    table = table_of(tmp_path / "a.csv", content, columns={"image": "NAME", "prompt": "text"})
+    table = table_of(
+        tmp_path / "a.csv", content, columns={"image": "NAME", "prompt": "text"}
+    )
     assert (table.find("image"), table.find("prompt")) == ("Name", "Text")
-    assert table_of(tmp_path / "a.csv", content, columns={"file": "Name"}).find("image") == "Name"
+    assert (
+        table_of(tmp_path / "a.csv", content, columns={"file": "Name"}).find("image")
+        == "Name"
+    )
     absent = table_of(tmp_path / "a.csv", content, columns={"image": "Nmae"})
     assert absent.find("image") == "file" and "has no column 'Nmae'" in absent.notes[0]
-    with pytest.raises(T2IBenchError, match=r"no column 'answer'\. Its columns are 'Name', 'Text'"):
+    with pytest.raises(
+        T2IBenchError, match=r"no column 'answer'\. Its columns are 'Name', 'Text'"
+    ):
         absent.need("answer", "each row has one")
 
 
@@ -249,7 +325,9 @@ def test_json_as_lines_lists_and_columns(tmp_path: Path, text: str, name: str) -
 def test_lines_of_json_lists(tmp_path: Path) -> None:
     table = table_of(tmp_path / "a.json", '[\n{"a": 1},\n\n{"a":\n 2}]')
     assert [line for line, _ in table.rows] == [2, 4]
-    assert ":3: not a JSON object in the list" in error_of(tmp_path / "a.json", '[\n{"a": 1},\n3]')
+    assert ":3: not a JSON object in the list" in error_of(
+        tmp_path / "a.json", '[\n{"a": 1},\n3]'
+    )
     assert ":2: not a JSON object." in error_of(tmp_path / "a.jsonl", '{"a": 1}\nx\n')
 
 
@@ -284,7 +362,16 @@ def test_cells_of_a_workbook_as_they_are_shown(tmp_path: Path) -> None:
     book.save(path)
     ((line, row),) = read_table(path).rows
     assert line == 2
-    values = ["a.png", "3", "1", "2026-05-01", "2026-05-01 10:30:00", "25%", "00012", "TRUE"]
+    values = [
+        "a.png",
+        "3",
+        "1",
+        "2026-05-01",
+        "2026-05-01 10:30:00",
+        "25%",
+        "00012",
+        "TRUE",
+    ]
     assert [*row.values()] == values
 
 
@@ -292,7 +379,13 @@ def test_merged_cells_sheets_and_formulas(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     book = Workbook()
     sheet = book.active
-    for row in (["prompt", "file", "n"], ["a nurse", "a.png", "=1+1"], [None, "b.png"], [], ["c"]):
+    for row in (
+        ["prompt", "file", "n"],
+        ["a nurse", "a.png", "=1+1"],
+        [None, "b.png"],
+        [],
+        ["c"],
+    ):
         sheet.append(row)
     sheet.merge_cells("A2:A3")
     other = book.create_sheet("Zweite Runde")
@@ -305,10 +398,14 @@ def test_merged_cells_sheets_and_formulas(tmp_path: Path) -> None:
         (3, "a nurse", "b.png"),
         (5, "c", ""),
     ]
-    assert any("'Sheet' is read; there are also 'Zweite Runde'" in note for note in table.notes)
+    assert any(
+        "'Sheet' is read; there are also 'Zweite Runde'" in note for note in table.notes
+    )
     assert any("1 formulas have no stored value" in note for note in table.notes)
     assert read_table(path, sheet="zweite  runde").rows == [(2, {"file": "z.png"})]
-    with pytest.raises(T2IBenchError, match=r"no sheet 'Zweite'.*Its sheets: Sheet, Zweite Runde"):
+    with pytest.raises(
+        T2IBenchError, match=r"no sheet 'Zweite'.*Its sheets: Sheet, Zweite Runde"
+    ):
         read_table(path, sheet="Zweite")
 
 
@@ -379,12 +476,17 @@ def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "before 2007 (.xls), or has a password"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....",
+            "before 2007 (.xls), or has a password",
+        ),
         (b"<html><table>", "web page with the ending of a workbook"),
         (b"PK\x03\x04 torn", "cannot be unpacked"),
     ],
 )
-def test_what_only_looks_like_a_workbook(tmp_path: Path, data: bytes, message: str) -> None:
+def test_what_only_looks_like_a_workbook(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
     assert message in error_of(tmp_path / "a.xlsx", data)
 
 
@@ -397,7 +499,9 @@ def test_an_open_document_sheet_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_rows_take_seconds(tmp_path: Path) -> None:
-    rows = [[f"{number}.png", f"a nurse, {number}", "female"] for number in range(100_000)]
+    rows = [
+        [f"{number}.png", f"a nurse, {number}", "female"] for number in range(100_000)
+    ]
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["file", "prompt", "gender"], *rows])
     start = time.process_time()
@@ -406,12 +510,18 @@ def test_a_hundred_thousand_rows_take_seconds(tmp_path: Path) -> None:
 
 
 def test_the_documentation_lists_every_known_heading() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(
+        encoding="utf-8"
+    )
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
-    assert {role: tuple(names.split(", ")) for role, names in rows.items()} == dict(KNOWN_HEADINGS)
+    assert {role: tuple(names.split(", ")) for role, names in rows.items()} == dict(
+        KNOWN_HEADINGS
+    )
 
 
-def test_cells_with_spaces_between_them_are_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_cells_with_spaces_between_them_are_refused_with_the_way_out(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "r.txt"
     path.write_text('"file" "gender"\n"1" "a.png" "female"\n')
     with pytest.raises(T2IBenchError) as caught:

@@ -28,16 +28,25 @@ def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> bytes:
 
 
 def test_keys_depend_on_the_model_and_seeds_do_not() -> None:
-    places = [("f", "a", 0), ("g", "a", 0), ("f", "b", 0), ("f", "a", 1), ("f", "a\0", 1)]
+    places = [
+        ("f", "a", 0),
+        ("g", "a", 0),
+        ("f", "b", 0),
+        ("f", "a", 1),
+        ("f", "a\0", 1),
+    ]
     assert len({image_key(*place) for place in places}) == 5
     assert image_seed(0, "a", 1) == image_seed(0, "a", 1)
     assert len({image_seed(s, p, i) for s in (0, 1) for p in "ab" for i in (0, 1)}) == 8
     assert 0 <= image_seed(0, "a", 1) < 2**63
 
 
-def test_an_image_without_its_row_or_without_its_file_is_drawn_again(tmp_path: Path) -> None:
+def test_an_image_without_its_row_or_without_its_file_is_drawn_again(
+    tmp_path: Path,
+) -> None:
     store = ImageStore(Database(tmp_path), "f")
-    attempt = store.add_image("a", 0, 7, picture(), ".png")  # killed before the row was written
+    # killed before the row was written
+    attempt = store.add_image("a", 0, 7, picture(), ".png")
     assert ImageStore(Database(tmp_path), "f").get("a", 0) is None
     store.record([attempt])
     store.path(attempt).unlink()
@@ -82,17 +91,22 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert Path("/dev/null").is_char_device()
     script = "from pathlib import Path; from t2ibench.store.files import write_text"
     script += "; write_text(Path('/dev/stdout'), 'text')"
-    with (tmp_path / "out").open("wb") as out:  # /dev/stdout is a link to a plain file now
+    # /dev/stdout is a link to a plain file now
+    with (tmp_path / "out").open("wb") as out:
         subprocess.run([sys.executable, "-c", script], stdout=out, check=True)
     assert (tmp_path / "out").read_text() == "text" and Path("/dev/stdout").is_symlink()
-    with pytest.raises(T2IBenchError, match="'/' is a folder, where a file is expected"):
+    with pytest.raises(
+        T2IBenchError, match="'/' is a folder, where a file is expected"
+    ):
         write_text(Path("/"), "text")
 
 
 def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     seen: list[Path] = []
-    write_atomically(tmp_path / "deep" / "x.json", lambda path: (seen.append(path), path.touch()))
+    write_atomically(
+        tmp_path / "deep" / "x.json", lambda path: (seen.append(path), path.touch())
+    )
     own = seen[0]
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
@@ -113,10 +127,14 @@ def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
 def test_a_file_system_that_cannot_sync_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(errno.EINVAL, "Invalid argument")))
+    monkeypatch.setattr(
+        os, "fsync", Mock(side_effect=OSError(errno.EINVAL, "Invalid argument"))
+    )
     write_text(tmp_path / "x", "1")
     append_rows(tmp_path / "rows", [{"a": 1}])
-    assert (tmp_path / "x").read_text() == "1" and len(list(read_rows(tmp_path / "rows"))) == 1
+    assert (tmp_path / "x").read_text() == "1" and len(
+        list(read_rows(tmp_path / "rows"))
+    ) == 1
 
 
 def test_an_interrupted_append_costs_its_own_row_alone(tmp_path: Path) -> None:

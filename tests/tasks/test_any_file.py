@@ -12,10 +12,39 @@ from t2ibench.tasks.source import read_yaml
 from tests.tasks.files import JOBS, TEA
 
 _PIECES = [
-    *("- ", "? ", "a: ", "<<: ", "&a ", "*a ", "!!set ", "!x ", "{", "}", "[", "]", "|\n", ">-\n"),
-    *("\n", "\n  ", "\t", "#", "'", '"', "---\n", "...\n", "%YAML 1.1\n", "1e999", "2024-13-45"),
+    *(
+        "- ",
+        "? ",
+        "a: ",
+        "<<: ",
+        "&a ",
+        "*a ",
+        "!!set ",
+        "!x ",
+        "{",
+        "}",
+        "[",
+        "]",
+        "|\n",
+        ">-\n",
+    ),
+    *(
+        "\n",
+        "\n  ",
+        "\t",
+        "#",
+        "'",
+        '"',
+        "---\n",
+        "...\n",
+        "%YAML 1.1\n",
+        "1e999",
+        "2024-13-45",
+    ),
 ]
-_YAML_LIKE = st.lists(st.sampled_from(_PIECES) | st.text(max_size=5), max_size=30).map("".join)
+_YAML_LIKE = st.lists(st.sampled_from(_PIECES) | st.text(max_size=5), max_size=30).map(
+    "".join
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,4 +80,7 @@ def test_any_bytes(data: bytes, file: Path) -> None:
 def test_any_damage(text: str, data: st.DataObject, file: Path) -> None:
     start = data.draw(st.integers(0, len(text)))
     stop = data.draw(st.integers(start, min(len(text), start + 20)))
-    check(file, (text[:start] + data.draw(_YAML_LIKE) + text[stop:]).encode("utf-8", "replace"))
+    check(
+        file,
+        (text[:start] + data.draw(_YAML_LIKE) + text[stop:]).encode("utf-8", "replace"),
+    )

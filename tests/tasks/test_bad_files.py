@@ -17,7 +17,9 @@ from tests.tasks.files import JOBS, TEA, load, spoil
 def errors(folder: Path, text: str | bytes) -> list[tuple[int | None, str]]:
     task, problems = load(folder, text)
     assert task is None
-    return [(problem.line, problem.message) for problem in problems if not problem.warning]
+    return [
+        (problem.line, problem.message) for problem in problems if not problem.warning
+    ]
 
 
 def warnings(folder: Path, text: str) -> list[tuple[int | None, str]]:
@@ -110,7 +112,9 @@ def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40)
     )
     found = errors(tmp_path, bomb)
-    assert {message for _, message in found} == {"anchors and aliases (& and *) are not allowed"}
+    assert {message for _, message in found} == {
+        "anchors and aliases (& and *) are not allowed"
+    }
 
 
 # A file as a whole; libyaml itself recurses: without the check of depth it would end the process.
@@ -125,7 +129,11 @@ WHOLE: list[tuple[str | bytes, set[int | None], str]] = [
     ),
     (TEA + "---\n" + TEA, {19}, "expected a single document"),
     *(
-        (TEA.replace("id: tea_coffee", f"id: {name}"), {1}, f"'{name}' names a choice of tasks")
+        (
+            TEA.replace("id: tea_coffee", f"id: {name}"),
+            {1},
+            f"'{name}' names a choice of tasks",
+        )
         for name in ("all", "weat", "t2iat", "openbias")
     ),
 ]
@@ -140,7 +148,9 @@ def test_a_file_that_is_wrong_as_a_whole(
 
 
 def test_utf8_with_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
-    task, problems = load(tmp_path, b"\xef\xbb\xbf" + TEA.replace("\n", "\r\n").encode())
+    task, problems = load(
+        tmp_path, b"\xef\xbb\xbf" + TEA.replace("\n", "\r\n").encode()
+    )
     assert task is not None, problems
     assert task.spec.title == "Tea and coffee"
 
@@ -208,7 +218,8 @@ def test_what_is_worth_a_warning(
     found = warnings(tmp_path, spoil(text, *edits))
     assert [number for number, _ in found] == ([] if line is None else [line])
     assert all(
-        said in message and "nurse'" not in message.replace(said, "") for _, message in found
+        said in message and "nurse'" not in message.replace(said, "")
+        for _, message in found
     )
 
 
@@ -241,34 +252,56 @@ def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
 def test_an_id_that_is_a_group(tmp_path: Path) -> None:
     for file, name in (("drinks/a.yaml", "tea_coffee"), ("b.yaml", "drinks")):
         load(tmp_path, TEA.replace("tea_coffee", name), file)
-    with pytest.warns(UserWarning, match="b.yaml:1: the id 'drinks' is also that of a group"):
+    with pytest.warns(
+        UserWarning, match="b.yaml:1: the id 'drinks' is also that of a group"
+    ):
         load_tasks("tea_coffee", [tmp_path])
     (tmp_path / "b.yaml").unlink()  # an id may be that of its own folder
     load(tmp_path, TEA.replace("id: tea_coffee", "id: drinks"), "drinks/a.yaml")
     index, problems = build_index([tmp_path])
-    assert problems == [] and [task.id for task in index.select(["drinks"])] == ["drinks"]
+    assert problems == [] and [task.id for task in index.select(["drinks"])] == [
+        "drinks"
+    ]
 
 
-UNSEEN = ["\\u202e", "\\0", "\\e[31m", "\\a", "\\u2066", "\\u200b", "\\u2028", "\\N", "\\r"]
+UNSEEN = [
+    "\\u202e",
+    "\\0",
+    "\\e[31m",
+    "\\a",
+    "\\u2066",
+    "\\u200b",
+    "\\u2028",
+    "\\N",
+    "\\r",
+]
 
 
 @pytest.mark.parametrize("character", UNSEEN)
 @pytest.mark.parametrize(
-    ("old", "line"), [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)]
+    ("old", "line"),
+    [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)],
 )
-def test_text_that_misleads(character: str, old: str, line: int, tmp_path: Path) -> None:
+def test_text_that_misleads(
+    character: str, old: str, line: int, tmp_path: Path
+) -> None:
     key, colon, _ = old.partition(": ")
     new = f'{key}: "x{character}y"' if colon else f'[oolong, "x{character}y"]'
     full = next(row for row in TEA.splitlines() if old in row)
-    found = errors(tmp_path, TEA.replace(full, full.replace(full if colon else old, new)))
+    found = errors(
+        tmp_path, TEA.replace(full, full.replace(full if colon else old, new))
+    )
     assert [number for number, _ in found] == [line]
     assert "not allowed" in found[0][1] and found[0][1].isprintable()
 
 
 @pytest.mark.parametrize(
-    "text", ["née Ørsted", "日本語", "می‌خواهم", "👩‍🔬 scientists", "עברית", '"two\\nlines"']
+    "text",
+    ["née Ørsted", "日本語", "می‌خواهم", "👩‍🔬 scientists", "עברית", '"two\\nlines"'],
 )
-def test_text_of_any_script_is_text_and_descriptions_have_lines(text: str, tmp_path: Path) -> None:
+def test_text_of_any_script_is_text_and_descriptions_have_lines(
+    text: str, tmp_path: Path
+) -> None:
     for old in ("Are teas nearer to warmth than coffees?", "Tea and coffee"):
         if "\\n" not in text or old.endswith("?"):
             task, problems = load(tmp_path, spoil(TEA, (old, text)))
@@ -276,7 +309,14 @@ def test_text_of_any_script_is_text_and_descriptions_have_lines(text: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    "old", ["method: t2iat", "pairing: cycle", "id: tea_coffee", "tags: [benign]", "version: 1"]
+    "old",
+    [
+        "method: t2iat",
+        "pairing: cycle",
+        "id: tea_coffee",
+        "tags: [benign]",
+        "version: 1",
+    ],
 )
 def test_a_value_of_1_mb_is_shown_in_short(old: str, tmp_path: Path) -> None:
     key = old.partition(":")[0]
@@ -287,14 +327,19 @@ def test_a_value_of_1_mb_is_shown_in_short(old: str, tmp_path: Path) -> None:
 GERMAN = spoil(
     JOBS,
     ('neutral: "A photo of {a stimulus}"', 'neutral: "Ein Foto von {a stimulus}"'),
-    ('guided: "A photo of a {attribute} {stimulus}"', 'guided: "Foto: {attribute} {stimulus}"'),
+    (
+        'guided: "A photo of a {attribute} {stimulus}"',
+        'guided: "Foto: {attribute} {stimulus}"',
+    ),
 )
 
 
 def test_a_template_in_another_language_needs_its_language(tmp_path: Path) -> None:
     ((line, message),) = warnings(tmp_path, GERMAN)
     assert line == 12
-    assert message.startswith("this reads as German ('Ein', 'Foto', 'von'), but no 'language'")
+    assert message.startswith(
+        "this reads as German ('Ein', 'Foto', 'von'), but no 'language'"
+    )
     assert "write 'language: de'" in message and "articles into the words" in message
     english = spoil(GERMAN, ("prompts:\n", "prompts:\n  language: en\n"))
     ((line, message),) = warnings(tmp_path, english)
@@ -313,9 +358,13 @@ def test_with_its_language_the_articles_have_to_be_written_out(tmp_path: Path) -
 def test_a_paraphrase_has_the_language_of_the_first_wording(tmp_path: Path) -> None:
     more = '  paraphrases: [{neutral: "Bild von {a stimulus}", guided: "{attribute} {stimulus}"}]\n'
     german = spoil(
-        GERMAN, ("prompts:\n", "prompts:\n  language: de\n"), ("{a stimulus}", "{stimulus}")
+        GERMAN,
+        ("prompts:\n", "prompts:\n  language: de\n"),
+        ("{a stimulus}", "{stimulus}"),
     )
-    ((line, message),) = errors(tmp_path, spoil(german, ("reference:\n", f"{more}reference:\n")))
+    ((line, message),) = errors(
+        tmp_path, spoil(german, ("reference:\n", f"{more}reference:\n"))
+    )
     assert line == 15 and "write the article into the words" in message
 
 
@@ -330,7 +379,9 @@ def test_words_in_another_language_need_it_too(tmp_path: Path) -> None:
     assert "such as 'ein Ingenieur', read as German" in message
 
 
-def test_no_run_starts_in_a_language_that_its_task_does_not_name(tmp_path: Path) -> None:
+def test_no_run_starts_in_a_language_that_its_task_does_not_name(
+    tmp_path: Path,
+) -> None:
     task, problems = load(tmp_path, GERMAN)
     assert task is not None and task.refused == tuple(problems)
     with pytest.raises(TaskFileError, match=r"task\.yaml:12: this reads as German"):

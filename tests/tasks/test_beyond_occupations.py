@@ -22,7 +22,9 @@ pytestmark = pytest.mark.slow
 
 GROUPS = ("adjectives", "crime", "home", "objects", "wealth", "wording")
 INDEX = build_index()[0]
-TASKS = {task.id: task for name in GROUPS for task in INDEX.select([f"extended/{name}"])}
+TASKS = {
+    task.id: task for name in GROUPS for task in INDEX.select([f"extended/{name}"])
+}
 FEW = SETTINGS.model_copy(
     update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20, "limit": 8}
 )
@@ -36,7 +38,9 @@ def test_there_are_nineteen_and_all_say_so_and_where_they_are_from() -> None:
         assert "The test names" in task.spec.description, "an ethics sentence"
         assert any(note.strip() for note in task.spec.notes)
     for name in ("nicolas2021", "garg2018", "kozlowski2019", "atus", "ucr", "coco2014"):
-        text = (bundled_tasks() / "stimuli" / f"{name}.yaml").read_text(encoding="utf-8")
+        text = (bundled_tasks() / "stimuli" / f"{name}.yaml").read_text(
+            encoding="utf-8"
+        )
         assert "\nsource: >-" in text
 
 
@@ -63,22 +67,33 @@ def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
             lean = LEAN if one.side == "X" else -LEAN
             scenes += [Scene(prompt, n, one.word, lean) for prompt in one.neutral]
             for side, shown in (("A", 1.0), ("B", -1.0)):
-                scenes += [Scene(prompt, m, one.word, shown) for prompt in one.guided(side)]
+                scenes += [
+                    Scene(prompt, m, one.word, shown) for prompt in one.guided(side)
+                ]
     else:
         truth = LEAN**2
-        for word, lean in zip(FEW.limited(spec.concept.names), cycle((LEAN, -LEAN)), strict=False):
-            scenes += [Scene(prompt, n, word, lean) for prompt in neutral_prompts(spec, word)]
+        for word, lean in zip(
+            FEW.limited(spec.concept.names), cycle((LEAN, -LEAN)), strict=False
+        ):
+            scenes += [
+                Scene(prompt, n, word, lean) for prompt in neutral_prompts(spec, word)
+            ]
             for group, shown in zip(spec.groups, (1.0, -1.0), strict=True):
                 prompts = group_prompts(spec, word, group)
                 scenes += [Scene(prompt, m, word, shown) for prompt in prompts]
     texts = {scene.prompt: (scene.about, scene.lean or 0.0) for scene in scenes}
     rng = np.random.default_rng([sorted(TASKS).index(spec.id), 1])
     evidence = Space(strength=0.3).evidence(rng, scenes, texts)
-    settings = FEW.model_copy(update={"images_per_prompt": n, "guided_images_per_prompt": m})
+    settings = FEW.model_copy(
+        update={"images_per_prompt": n, "guided_images_per_prompt": m}
+    )
     if spec.prompts.images == "divided":
         count = len(spec.prompts.wordings)
         settings = settings.model_copy(
-            update={"images_per_prompt": n * count, "guided_images_per_prompt": m * count}
+            update={
+                "images_per_prompt": n * count,
+                "guided_images_per_prompt": m * count,
+            }
         )
     return score(spec, evidence, settings), truth
 
@@ -105,8 +120,16 @@ def test_a_task_in_five_languages_shows_each_by_itself() -> None:
     assert spec.prompts.languages == ("en", "de", "fr", "es", "zh")
     result, _ = planted(spec)
     (report,) = result.details["wording"]
-    assert [one["name"] for one in report["by_language"]] == ["en", "de", "fr", "es", "zh"]
-    assert all(one["value"] == pytest.approx(LEAN, abs=0.25) for one in report["by_language"])
+    assert [one["name"] for one in report["by_language"]] == [
+        "en",
+        "de",
+        "fr",
+        "es",
+        "zh",
+    ]
+    assert all(
+        one["value"] == pytest.approx(LEAN, abs=0.25) for one in report["by_language"]
+    )
     german, _, french = next(stimuli_of(spec, FEW)).guided("B")[2:5]
     assert german == "eine Frau, die Astronomie studiert"
     assert french == "une femme qui étudie l'astronomie"

@@ -44,7 +44,9 @@ def test_the_example_task_and_its_prompts(mytasks: Path) -> None:
     prompts = {need.prompt: need for need in found.prompts}
     assert prompts["a photo of an espresso"].images == 4
     assert prompts["a photo of a latte"].images == 4
-    guided = [text for text in prompts if re.fullmatch(r"a photo of an iced tea, \w+", text)]
+    guided = [
+        text for text in prompts if re.fullmatch(r"a photo of an iced tea, \w+", text)
+    ]
     assert len(guided) == 4
     assert all(prompts[text].images == 2 for text in guided)
     assert (found.n_prompts, found.n_images) == (8 + 8 * 4, 8 * 4 + 8 * 4 * 2)

@@ -24,10 +24,16 @@ def hash_of(folder: Path, text: str) -> str:
         ("[benign]", "[benign, drinks]"),
         ("pairing: cycle", "control: positive\npairing: cycle"),
         ("pairing: cycle", "notes: [Drink it hot.]\npairing: cycle"),
-        ("pairing: cycle", "published: [{model: m, scores: {d: 1}, source: me}]\npairing: cycle"),
+        (
+            "pairing: cycle",
+            "published: [{model: m, scores: {d: 1}, source: me}]\npairing: cycle",
+        ),
         ("pairing: cycle", "expected_warnings: [articles]\npairing: cycle"),
         ("pairing: cycle", "# a comment\npairing: 'cycle'"),
-        ("{name: teas, stimuli: [oolong, assam]}", "{stimuli: [oolong, assam], name: teas}"),
+        (
+            "{name: teas, stimuli: [oolong, assam]}",
+            "{stimuli: [oolong, assam], name: teas}",
+        ),
         ("pairing: cycle\n", ""),  # the default
     ],
 )
@@ -57,4 +63,6 @@ def test_changed(tmp_path: Path, edit: tuple[str, str]) -> None:
 def test_a_list_by_name_and_in_place_are_the_same(tmp_path: Path) -> None:
     words = "[joy, love, peace, wonderful, pleasure, friend, laughter, happy]"
     named = spoil(TEA, ("[warm, hot]", "pleasant_9"))
-    assert hash_of(tmp_path, named) == hash_of(tmp_path, spoil(TEA, ("[warm, hot]", words)))
+    assert hash_of(tmp_path, named) == hash_of(
+        tmp_path, spoil(TEA, ("[warm, hot]", words))
+    )

@@ -31,7 +31,10 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
     ("pattern", "found"),
     [
         ("mcas_sports", "mcas_sports"),
-        ("*flowers*", "core_flowers_insects t2iat_flowers_insects weat_1_flowers_insects"),
+        (
+            "*flowers*",
+            "core_flowers_insects t2iat_flowers_insects weat_1_flowers_insects",
+        ),
         ("weat_[12]_*", "weat_1_flowers_insects weat_2_instruments_weapons"),
         ("tag:religion", "t2iat_judaism_christianity"),
         ("mcas_sports, weat_7_math_arts", "mcas_sports weat_7_math_arts"),
@@ -44,19 +47,27 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
     ],
 )
 def test_what_a_pattern_finds(pattern: str, found: str, registry: TaskIndex) -> None:
-    assert ids(registry.select(pattern.split(", "))) == found.split() == ids(load_tasks(pattern))
+    assert (
+        ids(registry.select(pattern.split(", ")))
+        == found.split()
+        == ids(load_tasks(pattern))
+    )
 
 
 def test_groups_in_natural_order(registry: TaskIndex) -> None:
     everything = registry.select(["all"])
     counts = {"mcas": 1, "openbias": 2, "tibet": 2, "vibex": 1}
     counts |= {"occupations": 3, "t2iat": 8, "weat": 5}
-    assert Counter(task.group for task in everything) == counts and len(everything) == 22
+    assert (
+        Counter(task.group for task in everything) == counts and len(everything) == 22
+    )
     assert len(registry.select(["mcas"])) == 5 and len(registry.select(["core"])) == 6
     numbers = [int(task.id.split("_")[1]) for task in registry.select(["weat"])]
     assert numbers == list(range(1, 11))
     # No task twice.
-    assert registry.select(["openbias", "all", "mcas_all", "tag:religion"]) == everything
+    assert (
+        registry.select(["openbias", "all", "mcas_all", "tag:religion"]) == everything
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,8 +81,12 @@ def test_groups_in_natural_order(registry: TaskIndex) -> None:
         *((name, None) for name in ("qqqqqq", "tag:zzzz", "")),
     ],
 )
-def test_unknown_name_gives_the_nearest(registry: TaskIndex, name: str, near: str | None) -> None:
-    with pytest.raises(T2IBenchError, match=r"Unknown task, group or tag.*t2ibench ls") as caught:
+def test_unknown_name_gives_the_nearest(
+    registry: TaskIndex, name: str, near: str | None
+) -> None:
+    with pytest.raises(
+        T2IBenchError, match=r"Unknown task, group or tag.*t2ibench ls"
+    ) as caught:
         registry.select(["weat", name])
     asks = f"'{name}'. Did you mean '{near}'?" in str(caught.value)
     assert asks == bool(near) == ("Did you mean" in str(caught.value))
@@ -95,34 +110,51 @@ def test_include_path_with_its_own_stimuli(tmp_path: Path) -> None:
 
 def test_an_extended_task_is_left_out_of_all(tmp_path: Path) -> None:
     load(tmp_path, TEA, "extended/t2iat/tea.yaml")
-    standard = {task.id: task.hash for task in build_index([tmp_path])[0].select(["all"])}
+    standard = {
+        task.id: task.hash for task in build_index([tmp_path])[0].select(["all"])
+    }
     spoiled = spoil(TEA, ("version: 1", "version: 1\nextended: true"))
     load(tmp_path, spoiled, "extended/t2iat/tea.yaml")
     registry, problems = build_index([tmp_path])
     assert problems == []
-    assert ids(registry.select(["all"])) == [name for name in standard if name != "tea_coffee"]
+    assert ids(registry.select(["all"])) == [
+        name for name in standard if name != "tea_coffee"
+    ]
     for pattern in ("extended", "tea_coffee", "extended/t2iat", "tea*"):
         assert "tea_coffee" in ids(registry.select([pattern]))
     assert "tea_coffee" not in ids(registry.select(["t2iat"]))
-    assert registry.tasks["tea_coffee"].hash == standard["tea_coffee"]  # not what is scored
+    # not what is scored
+    assert registry.tasks["tea_coffee"].hash == standard["tea_coffee"]
 
 
 def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
     load(tmp_path, TEA, "drinks/tea.yaml")
     around = tmp_path / "drinks" / ".."
     registry, problems = build_index(
-        [tmp_path, around, tmp_path / "drinks", bundled_tasks(), bundled_tasks() / "weat"]
+        [
+            tmp_path,
+            around,
+            tmp_path / "drinks",
+            bundled_tasks(),
+            bundled_tasks() / "weat",
+        ]
     )
     assert problems == []
     assert len(registry.select(["all"])) == 23
 
 
-def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_changed_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only what comes with t2ibench is read once a process."""
     own = spoil(TEA, ("[oolong, assam]", "teas"))
     other = spoil(own, ('neutral: "a cup', 'neutral: "a mug'))
     seen = []
-    for teas, text in (("oolong, assam", own), ("oolong, sencha", own), ("oolong, sencha", other)):
+    for teas, text in (
+        ("oolong, assam", own),
+        ("oolong, sencha", own),
+        ("oolong, sencha", other),
+    ):
         load(tmp_path, f"source: me\nlists: {{teas: [{teas}]}}\n", "stimuli/words.yaml")
         load(tmp_path, text)
         seen.append(build_index([tmp_path])[0].tasks["tea_coffee"].hash)
@@ -131,13 +163,21 @@ def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "tea_coffee" not in build_index([tmp_path])[0].tasks
     load(tmp_path, own)  # at the top it is in the group of its method
     assert "tea_coffee" in build_index([tmp_path])[0].groups["t2iat"]
-    without = {name: target for name, target in METHODS._entries.items() if name != "t2iat"}
+    without = {
+        name: target for name, target in METHODS._entries.items() if name != "t2iat"
+    }
     monkeypatch.setattr(METHODS, "_entries", without)
     assert "tea_coffee" not in build_index([tmp_path])[0].tasks
 
 
 def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:
-    for name in (".github/workflows/ci.yaml", "stimuli/a.yaml", "notes.txt", "a.yml", "b/c.yaml"):
+    for name in (
+        ".github/workflows/ci.yaml",
+        "stimuli/a.yaml",
+        "notes.txt",
+        "a.yml",
+        "b/c.yaml",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -148,7 +188,11 @@ def broken_folder(folder: Path) -> Path:
     """One good task, one that is no YAML, one that fits no schema."""
     load(folder, TEA, "tea.yaml")
     load(folder, "id: torn\nmethod: t2iat\nprompts: [\n", "torn.yaml")
-    load(folder, spoil(TEA, ("id: tea_coffee", "id: odd"), ("version: 1", "version: x")), "2.yaml")
+    load(
+        folder,
+        spoil(TEA, ("id: tea_coffee", "id: odd"), ("version: 1", "version: x")),
+        "2.yaml",
+    )
     return folder
 
 
@@ -171,27 +215,38 @@ def test_a_broken_file_stops_no_task_of_another(tmp_path: Path) -> None:
     [
         ("torn", r"torn\.yaml:4: malformed YAML"),
         ("odd", r"2\.yaml:2: version: "),
-        ("nothing", r"Unknown task, group or tag 'nothing'.*could not be used, because of errors"),
+        (
+            "nothing",
+            r"Unknown task, group or tag 'nothing'.*could not be used, because of errors",
+        ),
     ],
 )
-def test_an_id_of_a_broken_file_gets_its_problems(name: str, message: str, tmp_path: Path) -> None:
+def test_an_id_of_a_broken_file_gets_its_problems(
+    name: str, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(T2IBenchError, match=message):
         load_tasks(["tea_coffee", name], [broken_folder(tmp_path)])
 
 
 @pytest.mark.slow
-def test_broken_words_stop_the_tasks_beside_them_and_change_no_others(tmp_path: Path) -> None:
+def test_broken_words_stop_the_tasks_beside_them_and_change_no_others(
+    tmp_path: Path,
+) -> None:
     """A task may mean the broken words: here 'flowers', which the shipped tasks have, too."""
     before = load_tasks("t2iat_flowers_insects")[0].hash
     own = spoil(TEA, ("stimuli: [oolong, assam]", "stimuli: flowers"))
     load(tmp_path, own, "tea.yaml")
-    load(tmp_path, "source: me\nlists: {flowers: [rose, tulip]}\n", "stimuli/words.yaml")
+    load(
+        tmp_path, "source: me\nlists: {flowers: [rose, tulip]}\n", "stimuli/words.yaml"
+    )
     lines: list[str] = []
     (task,) = load_tasks("t2iat_flowers_insects", [tmp_path], on_left_out=lines.append)
     assert task.hash == before
     (line,) = lines
     assert "words.yaml:2: the name 'flowers' is already used in" in line
-    assert f"The tasks beside it are left out; see `t2ibench validate {tmp_path}`" in line
+    assert (
+        f"The tasks beside it are left out; see `t2ibench validate {tmp_path}`" in line
+    )
     with pytest.raises(T2IBenchError, match="the name 'flowers' is already used in"):
         load_tasks("tea_coffee", [tmp_path])
 
@@ -218,6 +273,7 @@ def test_the_tasks_of_a_checkout_are_no_clash_with_the_installed_ones(
     (found,) = load_tasks("t2iat_flowers_insects", [tasks])
     assert found.path == one and found.spec.version == 99
     (tmp_path / "mine").mkdir()
-    shutil.copy(one, tmp_path / "mine")  # the same file elsewhere is one more of that id
+    # the same file elsewhere is one more of that id
+    shutil.copy(one, tmp_path / "mine")
     status, out, _ = cli("validate", str(tmp_path / "mine"))
     assert status == 1 and "is used by a bundled task" in out

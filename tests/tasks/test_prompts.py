@@ -27,7 +27,11 @@ def test_article(expected: str) -> None:
     [
         ("a photo of {stimulus}", {"stimulus": "a cat"}, "a photo of a cat"),
         ("photo of {a stimulus}", {"stimulus": "engineer"}, "photo of an engineer"),
-        ("{a attribute} {stimulus}", {"attribute": "old", "stimulus": "man"}, "an old man"),
+        (
+            "{a attribute} {stimulus}",
+            {"attribute": "old", "stimulus": "man"},
+            "an old man",
+        ),
         ("{ stimulus }, { a stimulus }", {"stimulus": "ox"}, "ox, an ox"),
         ("{word} and {word}", {"word": "{word}"}, "{word} and {word}"),
         ("no placeholder", {"word": "x"}, "no placeholder"),
@@ -38,7 +42,11 @@ def test_fill(template: str, words: dict[str, str], prompt: str) -> None:
 
 
 def test_placeholders_need_their_words() -> None:
-    assert placeholders("{a stimulus}, { attribute } {}") == ["stimulus", "attribute", ""]
+    assert placeholders("{a stimulus}, { attribute } {}") == [
+        "stimulus",
+        "attribute",
+        "",
+    ]
     with pytest.raises(KeyError):
         fill("a {stimulus}", word="x")
 

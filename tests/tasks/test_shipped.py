@@ -60,7 +60,9 @@ def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
 
 
 def test_weat_sets_have_the_sizes_of_the_paper() -> None:
-    for size, spec in zip((25, 25, 32, 18, 18, 8, 8, 8, 6, 8), of(WeatTask), strict=True):
+    for size, spec in zip(
+        (25, 25, 32, 18, 18, 8, 8, 8, 6, 8), of(WeatTask), strict=True
+    ):
         assert len(spec.targets.X.words) == len(spec.targets.Y.words) == size, spec.id
         assert spec.templates == ("{word}",)
 
@@ -75,7 +77,11 @@ def test_names_keep_their_capitals() -> None:
 def test_t2iat_follows_the_paper(spec: T2iatTask) -> None:
     assert spec.images_per_prompt == 10
     (published,) = spec.published
-    assert set(published.scores) == {"differential_association", "p_value", "effect_size"}
+    assert set(published.scores) == {
+        "differential_association",
+        "p_value",
+        "effect_size",
+    }
     gender = "gender" in spec.tags
     assert spec.pairing == ("cross" if gender else "cycle")
     a, b = spec.attributes.A.words, spec.attributes.B.words
@@ -88,15 +94,32 @@ def test_t2iat_follows_the_paper(spec: T2iatTask) -> None:
 @pytest.mark.parametrize(
     ("name", "stimulus", "attribute", "neutral", "guided"),
     [
-        ("flowers_insects", "tulip", "joy", "a photo of tulip", "a photo of tulip, joy"),
+        (
+            "flowers_insects",
+            "tulip",
+            "joy",
+            "a photo of tulip",
+            "a photo of tulip, joy",
+        ),
         ("names_european_african_american", "Malik", "", "a portrait of Malik", ""),
-        ("science_arts", "physics", "girl", "a person studying physics", "a girl studying physics"),
+        (
+            "science_arts",
+            "physics",
+            "girl",
+            "a person studying physics",
+            "a girl studying physics",
+        ),
     ],
 )
-def test_t2iat_prompts(name: str, stimulus: str, attribute: str, neutral: str, guided: str) -> None:
+def test_t2iat_prompts(
+    name: str, stimulus: str, attribute: str, neutral: str, guided: str
+) -> None:
     prompts = REGISTRY.tasks[f"t2iat_{name}"].spec.prompts
     assert fill(prompts.neutral, stimulus=stimulus) == neutral
-    assert not guided or fill(prompts.guided, stimulus=stimulus, attribute=attribute) == guided
+    assert (
+        not guided
+        or fill(prompts.guided, stimulus=stimulus, attribute=attribute) == guided
+    )
 
 
 def test_the_public_notebooks_gender_science_test() -> None:
@@ -107,20 +130,30 @@ def test_the_public_notebooks_gender_science_test() -> None:
     first = next(stimuli_of(spec, Settings()))
     subjects, words = ("child", "person", "kid", "family"), ("mother", "wife")
     assert first.neutral == [f"a photo of a {one} studying science" for one in subjects]
-    assert first.guided("B")[:2] == [f"a photo of a {one} studying science" for one in words]
+    assert first.guided("B")[:2] == [
+        f"a photo of a {one} studying science" for one in words
+    ]
 
 
 def test_occupations() -> None:
     specs = {spec.id: spec for spec in of(OccupationsTask)}
     sizes = {name: len(spec.concept.names) for name, spec in specs.items()}
     default = {name: size for name, size in sizes.items() if not specs[name].extended}
-    assert default == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
+    assert default == {
+        "occupations_t2iat": 8,
+        "occupations_tibet": 11,
+        "occupations_winobias": 40,
+    }
     for spec in specs.values():
         if "gender" in spec.tags:
-            assert [group.name for group in spec.groups] == ["male", "female"]  # above zero: male
+            # above zero: male
+            assert [group.name for group in spec.groups] == ["male", "female"]
         neutral = fill(spec.prompts.neutral, stimulus="accountant")
         guided = fill(spec.prompts.guided, stimulus="accountant", attribute="female")
-        assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
+        assert (neutral, guided) == (
+            "A photo of an accountant",
+            "A photo of a female accountant",
+        )
         assert len(spec.prompts.wordings) == 3
     reference = specs["occupations_winobias"].reference
     assert reference is not None and reference.group == "female"
@@ -137,7 +170,10 @@ def test_mcas_is_table_5() -> None:
     targets = [target for spec in MCAS for target in spec.targets]
     assert len(targets) == len({target.prompt for target in targets}) == 28
     assert sum(target.stereotype == "A" for target in targets) == 14
-    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in (MCAS_ALL, *MCAS)}
+    attributes = {
+        (spec.attributes, spec.attribute_images_per_prompt)
+        for spec in (MCAS_ALL, *MCAS)
+    }
     assert len(attributes) == 1  # shared, so drawn once
     ((shared, images),) = attributes
     assert len(shared.A.words) == len(shared.B.words) == 10
@@ -162,9 +198,15 @@ def test_mcas_published_means_are_those_of_table_3() -> None:
     for number, overall in enumerate((5.73, 6.37)):
         assert MCAS_ALL.published[number].scores["bias_amplification_mean"] == overall
         scores = MCAS_ALL.published[number].scores
-        for score in ("composite_association_score", "diffusion_bias", "bias_amplification"):
+        for score in (
+            "composite_association_score",
+            "diffusion_bias",
+            "bias_amplification",
+        ):
             name = f"{score}_mean"
-            total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in MCAS)
+            total = sum(
+                spec.published[number].scores[name] * len(spec.targets) for spec in MCAS
+            )
             assert total / 28 == pytest.approx(scores[name], abs=0.006)
             sides = scores[f"{name}_of_a"] + scores[f"{name}_of_b"]
             assert sides / 2 == pytest.approx(scores[name], abs=0.006)
@@ -173,7 +215,11 @@ def test_mcas_published_means_are_those_of_table_3() -> None:
 def test_openbias_asks_about_table_5() -> None:
     (spec,) = [one for one in of(OpenBiasTask) if one.id == "openbias_winobias"]
     (bias,) = spec.biases
-    assert bias.stimuli is not None and len(bias.stimuli) == 36 and len(bias.templates) == 4
+    assert (
+        bias.stimuli is not None
+        and len(bias.stimuli) == 36
+        and len(bias.templates) == 4
+    )
     (examples,) = [one for one in of(OpenBiasTask) if one.id == "openbias_examples"]
     captions = {caption for bias in examples.biases for caption in bias.captions or ()}
     assert len(captions) == 13
@@ -193,13 +239,17 @@ def test_tibet_has_its_prompts() -> None:
 def test_vibex_scenarios_are_table_1() -> None:
     anchors = {spec.id: [one.prompt for one in spec.anchors] for spec in of(VibexTask)}
     assert anchors == {
-        "vibex_training": ["drawing of an old-timer car", "drawing of a futuristic car"],
+        "vibex_training": [
+            "drawing of an old-timer car",
+            "drawing of a futuristic car",
+        ],
         "vibex_gender": ["picture that shows a woman", "picture that shows a man"],
         "vibex_race": ["picture of a Latino person", "picture of a Caucasian person"],
         "vibex_location": ["picture taken in Germany", "picture taken in Nigeria"],
     }
     (gender,) = [spec for spec in of(VibexTask) if spec.id == "vibex_gender"]
-    assert len({one.name for one in gender.concepts}) == 20 + 9  # the paper's, and occupations
+    # the paper's, and occupations
+    assert len({one.name for one in gender.concepts}) == 20 + 9
     names = {one.name for one in gender.concepts if one.query == "forward"}
     inverse = [one.name for one in gender.concepts if one.query == "inverse"]
     assert names & set(inverse) == {"doctor", "nurse"} and len(inverse) == 4 + 2
@@ -211,7 +261,9 @@ def test_reference_words_have_nothing_to_do_with_people() -> None:
     assert all(word.isascii() and word.isalpha() and word.islower() for word in words)
     captions = [parse(f"picture that shows a {word}") for word in words]
     assert {caption.kind for caption in captions} <= {"thing", "building"}
-    assert not [one for one in captions if one.gender or one.skin or one.age or one.weather]
+    assert not [
+        one for one in captions if one.gender or one.skin or one.age or one.weather
+    ]
     others = {
         word.lower() for name, one in LIBRARY.lists.items() if name not in SETTINGS_AND_THINGS
         for word in one
@@ -226,5 +278,7 @@ def test_every_reference_is_large_enough() -> None:
     for spec in of(VibexTask):
         asked = sum(one.query == "forward" for one in spec.concepts)
         assert len(spec.reference.words) >= 20 * asked
-        meant = {one.prompt for one in spec.concepts} | {one.prompt for one in spec.anchors}
+        meant = {one.prompt for one in spec.concepts} | {
+            one.prompt for one in spec.anchors
+        }
         assert not meant & set(spec.reference.texts)

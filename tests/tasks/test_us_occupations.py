@@ -47,13 +47,26 @@ def test_every_occupation_has_a_name_or_a_reason() -> None:
     assert all(bool(row["prompt"]) != bool(row["left_out"]) for row in names)
     left_out = [row["occupation"] for row in names if row["left_out"]]
     assert len(left_out) == 40
-    assert not [row for row in names if "all other" in row["occupation"] and row["prompt"]]
+    assert not [
+        row for row in names if "all other" in row["occupation"] and row["prompt"]
+    ]
     words = [row["prompt"] for row in names if row["prompt"]]
     assert len(set(words)) == len(words) == 322
-    gendered = {"man", "woman", "foreman", "waitress", "hostess", "actress", "men", "women"}
+    gendered = {
+        "man",
+        "woman",
+        "foreman",
+        "waitress",
+        "hostess",
+        "actress",
+        "men",
+        "women",
+    }
     assert not [word for word in words if gendered & set(word.lower().split())]
     assert {"chief executive", "registered nurse", "carpenter"} <= set(words)
-    assert fill("a photo of {a stimulus}", stimulus="MRI technician").startswith("a photo of an M")
+    assert fill("a photo of {a stimulus}", stimulus="MRI technician").startswith(
+        "a photo of an M"
+    )
 
 
 def test_shares_are_those_of_the_table(library: Library) -> None:
@@ -65,7 +78,9 @@ def test_shares_are_those_of_the_table(library: Library) -> None:
         shares = library.references[f"us_cps_2022_{group}"]
         assert list(shares) == list(library.lists["us_occupations"])
         for word, share in shares.items():
-            assert share == pytest.approx(float(table[titles[word]][f"percent_{group}"]) / 100)
+            assert share == pytest.approx(
+                float(table[titles[word]][f"percent_{group}"]) / 100
+            )
     # 5.9 % Black and 85.9 % white chief executives.
     pair = library.references["us_cps_2022_black_or_white"]["chief executive"]
     assert pair == pytest.approx(5.9 / 91.8, abs=5e-4)
@@ -78,11 +93,23 @@ def test_tasks_share_their_images_and_stay_out_of_all() -> None:
     prompts = set()
     for task in hundred:
         if isinstance(task, OccupationsTask):
-            stimuli, wordings = task.concept.names, [w.neutral for w in task.prompts.wordings]
-            assert task.reference is not None and set(stimuli) <= set(task.reference.shares)
+            stimuli, wordings = (
+                task.concept.names,
+                [w.neutral for w in task.prompts.wordings],
+            )
+            assert task.reference is not None and set(stimuli) <= set(
+                task.reference.shares
+            )
         else:
             assert isinstance(task, OpenBiasTask)
-            stimuli, wordings = task.biases[0].stimuli or (), list(task.biases[0].templates)
-            assert [one.group for one in task.biases[1].known] == ["Black", "Asian", "Hispanic"]
+            stimuli, wordings = (
+                task.biases[0].stimuli or (),
+                list(task.biases[0].templates),
+            )
+            assert [one.group for one in task.biases[1].known] == [
+                "Black",
+                "Asian",
+                "Hispanic",
+            ]
         prompts.add((tuple(stimuli), tuple(wordings), task.images_per_prompt))
     assert len(prompts) == 1

@@ -33,7 +33,9 @@ def needs(task: CoinTask, settings: Settings) -> Needs:
     n = settings.images(task.images_per_prompt)
     return Needs(
         tuple(PromptNeed(prompt, n) for prompt in PROMPTS),
-        questions=tuple(QuestionNeed(prompt, n, QUESTION, CLASSES) for prompt in PROMPTS),
+        questions=tuple(
+            QuestionNeed(prompt, n, QUESTION, CLASSES) for prompt in PROMPTS
+        ),
         embeds=False,
     )
 
@@ -42,11 +44,16 @@ def score(task: CoinTask, evidence: Evidence, settings: Settings) -> MethodResul
     """2 P - 1 over all answers; 'narrow' believes in twice as many of them."""
     if task.method == "broken":
         raise ZeroDivisionError("of no use")
-    n, factor = settings.images(task.images_per_prompt), 0.7 if task.method == "narrow" else 1.0
+    n, factor = (
+        settings.images(task.images_per_prompt),
+        0.7 if task.method == "narrow" else 1.0,
+    )
     rows, total = [], []
     for prompt in PROMPTS:
         answers = evidence.answers(prompt, n, QUESTION, CLASSES)
-        leans = np.array([1.0 if answer == "female" else -1.0 for answer in answers.answers])
+        leans = np.array(
+            [1.0 if answer == "female" else -1.0 for answer in answers.answers]
+        )
         influence = Influence.of_mean(prompt, answers.indices, leans).scaled(factor)
         row = Estimate.from_influence(float(leans.mean()), influence, settings.level)
         rows.append(Item(prompt, {"lean": row}))
@@ -83,9 +90,13 @@ class CoinWorld:
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
         p = (1 + self.lean) / 2
-        queries = [Query(prompt, self.n, QUESTION, CLASSES, (p, 1 - p)) for prompt in PROMPTS]
+        queries = [
+            Query(prompt, self.n, QUESTION, CLASSES, (p, 1 - p)) for prompt in PROMPTS
+        ]
         evidence = Judging().evidence(rng, queries)
-        return Sample(evidence, {"fixed_prompts": self.lean}, dict.fromkeys(PROMPTS, self.lean))
+        return Sample(
+            evidence, {"fixed_prompts": self.lean}, dict.fromkeys(PROMPTS, self.lean)
+        )
 
 
 def task(method: str, n: int) -> CoinTask:
@@ -114,4 +125,6 @@ def coin_cells() -> list[Cell]:
 
 def fair_cells(method: str) -> list[Cell]:
     """A fair cell of one of the others."""
-    return [Cell("fair", task(method, 40), CoinWorld(0.0, 40), row_score="lean", quick=True)]
+    return [
+        Cell("fair", task(method, 40), CoinWorld(0.0, 40), row_score="lean", quick=True)
+    ]

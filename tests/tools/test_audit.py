@@ -10,7 +10,10 @@ import pytest
 from tools.audit import outcome
 
 CLEAN = {"name": "a", "version": "1", "vulns": []}
-SKIPPED = {"name": "b", "skip_reason": "Dependency not found on PyPI and could not be audited"}
+SKIPPED = {
+    "name": "b",
+    "skip_reason": "Dependency not found on PyPI and could not be audited",
+}
 FLAW = {"id": "PYSEC-1", "fix_versions": ["1.2"]}
 VULNERABLE = {"name": "c", "version": "1.1", "vulns": [FLAW, {"id": "GHSA-2"}]}
 
@@ -19,10 +22,14 @@ def report(*dependencies: dict[str, Any]) -> str:
     return json.dumps({"dependencies": dependencies, "fixes": []})
 
 
-@pytest.mark.parametrize("text", ["", "[]", "Traceback", "{}", report(), report(SKIPPED, SKIPPED)])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "Traceback", "{}", report(), report(SKIPPED, SKIPPED)]
+)
 def test_without_its_data_nothing_is_called_audited(text: str) -> None:
     harmless, (line,) = outcome(text)
-    assert harmless and "could not reach its data" in line and line.endswith("NOT AUDITED")
+    assert (
+        harmless and "could not reach its data" in line and line.endswith("NOT AUDITED")
+    )
 
 
 def test_what_was_audited_is_counted_and_the_rest_named() -> None:
@@ -33,4 +40,7 @@ def test_what_was_audited_is_counted_and_the_rest_named() -> None:
 def test_a_known_vulnerability_fails() -> None:
     harmless, lines = outcome(report(CLEAN, VULNERABLE))
     assert not harmless
-    assert lines[1:] == ["c 1.1: PYSEC-1, mended in 1.2", "c 1.1: GHSA-2, mended in no version"]
+    assert lines[1:] == [
+        "c 1.1: PYSEC-1, mended in 1.2",
+        "c 1.1: GHSA-2, mended in no version",
+    ]

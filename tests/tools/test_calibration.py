@@ -65,7 +65,8 @@ def test_a_method_that_holds_passes(calibrate: Cli) -> None:
     assert status == 0, err
     assert "## Coin" in out
     assert "3 cells: 3 hold, 0 do not." in err
-    assert "| n → 2 n |" in out  # the cell of twice as many images is compared with its half
+    # the cell of twice as many images is compared with its half
+    assert "| n → 2 n |" in out
 
 
 def test_intervals_that_are_too_narrow_fail(calibrate: Cli) -> None:
@@ -76,7 +77,9 @@ def test_intervals_that_are_too_narrow_fail(calibrate: Cli) -> None:
     assert "**" in out
 
 
-def test_a_method_that_fails_is_a_failed_cell_in_the_table(calibrate: Cli, tmp_path: Path) -> None:
+def test_a_method_that_fails_is_a_failed_cell_in_the_table(
+    calibrate: Cli, tmp_path: Path
+) -> None:
     page = tmp_path / "calibration.md"
     words = ("--family", "broken,coin", "--quick", "--output", page)
     status, out, err = calibrate(*words)
@@ -97,7 +100,8 @@ def test_the_figures_are_those_of_the_data_sets() -> None:
     table = simulate([Job(coin("lean .4"), 300)], seed=3)["coin", "lean .4"]
     assert abs(table["value"].mean() - 0.4) < 0.02
     assert table["error"] == pytest.approx(table["value"] - 0.4)
-    assert np.isnan(table["fixed_prompts rejects"]).all()  # there is bias, so it is power
+    # there is bias, so it is power
+    assert np.isnan(table["fixed_prompts rejects"]).all()
     assert table["fixed_prompts power"].mean() > 0.9
     fair = simulate([Job(coin("fair"), 300)], seed=3)["coin", "fair"]
     # Binomial(80, .5) beyond 1.99 standard errors: .044 exactly, and as often with all rows.
@@ -109,7 +113,9 @@ def test_data_sets_depend_on_neither_chunks_nor_other_cells() -> None:
     cell = coin("fair")
     whole = run_chunk(0, (cell, range(30)))
     pieces = [run_chunk(0, (cell, range(start, start + 10))) for start in (20, 0, 10)]
-    assert np.array_equal(whole, np.concatenate([pieces[k] for k in (1, 2, 0)]), equal_nan=True)
+    assert np.array_equal(
+        whole, np.concatenate([pieces[k] for k in (1, 2, 0)]), equal_nan=True
+    )
     among = simulate([Job(coin("lean .4"), 20), Job(cell, 30)])["coin", "fair"]
     for number, name in enumerate(COLUMNS):
         assert np.array_equal(among[name], whole[:, number], equal_nan=True)
@@ -119,7 +125,10 @@ def test_data_sets_depend_on_neither_chunks_nor_other_cells() -> None:
 def test_cautious_cells_fail_from_one_side_only() -> None:
     job = Job(coin("fair"), 300)
     table = simulate([job])["coin", "fair"]
-    changed = {"fixed_prompts rejects": np.zeros(300), "fixed_prompts covers": np.ones(300)}
+    changed = {
+        "fixed_prompts rejects": np.zeros(300),
+        "fixed_prompts covers": np.ones(300),
+    }
     never = table | changed
     (strict,) = verdicts([job], {("coin", "fair"): never})
     assert {check.what for check in strict.checks if check.fails} == changed.keys()
@@ -145,14 +154,19 @@ def test_worker_processes_give_the_same_table() -> None:
     jobs = choose(["t2iat"], quick=True, sets=60)[:1]
     ((key, here),) = simulate(jobs, workers=1).items()
     there = simulate(jobs, workers=2)[key]
-    assert all(np.array_equal(here[name], there[name], equal_nan=True) for name in COLUMNS)
+    assert all(
+        np.array_equal(here[name], there[name], equal_nan=True) for name in COLUMNS
+    )
 
 
 def test_bad_requests_are_one_line(calibrate: Cli, tmp_path: Path) -> None:
     for words, message in [
         (("--family", "coins"), "Did you mean 'coin'?"),
         (("--family", "coin", "--cell", "nothing"), "There is no such cell"),
-        (("--family", "coin", "--output", tmp_path / "no" / "x.md"), "There is no folder"),
+        (
+            ("--family", "coin", "--output", tmp_path / "no" / "x.md"),
+            "There is no folder",
+        ),
     ]:
         status, _, err = calibrate(*words)
         assert (status, message in err, err.count("\n")) == (1, True, 1), err
@@ -162,7 +176,10 @@ def test_two_runs_are_compared_by_their_roots() -> None:
     """What is known of both worlds is the difference of their root mean squares."""
     (cell,) = (one for one in openbias.cells() if one.other is not None and one.quick)
     table = simulate([Job(cell, 12)])[cell.key]
-    assert np.isnan(table["error"]).all() and np.isnan(table["fixed_prompts rejects"]).all()
+    assert (
+        np.isnan(table["error"]).all()
+        and np.isnan(table["fixed_prompts rejects"]).all()
+    )
     assert (table["decided"] == 1).all() and 0.2 < table["value"].mean() < 0.7
     assert table["fixed_prompts covers"].mean() > 0.7
     assert np.isin(table["rows power"], (0, 1)).all()

@@ -5,12 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tools.calibration.forms import CONTRASTS, FormWorld, designs, forms_task, main, table_rows
+from tools.calibration.forms import (
+    CONTRASTS,
+    FormWorld,
+    designs,
+    forms_task,
+    main,
+    table_rows,
+)
 
 
 def test_what_a_world_plants() -> None:
     world = FormWorld(forms_task(4, 3, 2), (0.4, -0.1), varying=0.2, spread=0.0)
-    assert world.truth == pytest.approx(dict(zip(CONTRASTS, (0.5, 0.4, -0.1), strict=True)))
+    assert world.truth == pytest.approx(
+        dict(zip(CONTRASTS, (0.5, 0.4, -0.1), strict=True))
+    )
     leans = [world._leans(np.random.default_rng(seed)) for seed in range(400)]
     masculine = np.array([lean["masculine"] - lean["neutral"] for lean in leans])
     assert masculine.mean() == pytest.approx(0.4, abs=0.02)
@@ -25,9 +34,19 @@ def test_the_rates_of_a_table() -> None:
     judged[:, :, 0] = [design.world.truth[pair] for pair in CONTRASTS]
     judged[0, null, 1:3] = 0.01
     judged[1, null, 4] = 0.0
-    ((name, rejects, any_holm, flipped, covers, power, bias, decided),) = table_rows(design, judged)
-    assert name == design.name and rejects.startswith("0.500") and any_holm.startswith("0.500")
-    assert flipped.startswith("0.000") and covers.startswith("0.833") and power.startswith("0.000")
+    ((name, rejects, any_holm, flipped, covers, power, bias, decided),) = table_rows(
+        design, judged
+    )
+    assert (
+        name == design.name
+        and rejects.startswith("0.500")
+        and any_holm.startswith("0.500")
+    )
+    assert (
+        flipped.startswith("0.000")
+        and covers.startswith("0.833")
+        and power.startswith("0.000")
+    )
     assert (bias, decided) == ("+0.000", "1.00")
 
 

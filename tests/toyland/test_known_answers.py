@@ -18,7 +18,9 @@ def measure(tasks: str, folder: Path, **biases: float) -> dict[str, TaskResult]:
     args = {key.replace("__", "."): value for key, value in biases.items()}
     sizes = {"images_per_prompt": 8, "guided_images_per_prompt": 3}
     draws = {"n_permutations": 2000, "n_bootstrap": 300}
-    return evaluate("toyland", tasks, model_args=args, output_dir=folder, **sizes, **draws).tasks
+    return evaluate(
+        "toyland", tasks, model_args=args, output_dir=folder, **sizes, **draws
+    ).tasks
 
 
 @pytest.mark.slow
@@ -28,9 +30,12 @@ def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) 
         head = task.headline
         assert head.p_holm < 0.05 and head.ci_low > head.fair_high, name
         assert task.inconclusive is None, name
-        planted = 0.8 if name in PLANTED else 0.27  # mean of (1 - 2 P)² of the eight occupations
+        # mean of (1 - 2 P)² of the eight occupations
+        planted = 0.8 if name in PLANTED else 0.27
         assert head.ci_low < planted < head.ci_high, name
-    scores = {name: one.value for name, one in tasks["t2iat_flowers_insects"].scores.items()}
+    scores = {
+        name: one.value for name, one in tasks["t2iat_flowers_insects"].scores.items()
+    }
     assert scores["effect_size"] > 1
     assert scores["association_of_x"] > 0 > scores["association_of_y"]
     lean = {row.name: row.scores["lean"].value for row in tasks[OCCUPATIONS].by}

@@ -19,7 +19,13 @@ from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators import create_generator
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
-from t2ibench.toyland import BiasSettings, draw, draw_scene, read_bias_settings, sample_scene
+from t2ibench.toyland import (
+    BiasSettings,
+    draw,
+    draw_scene,
+    read_bias_settings,
+    sample_scene,
+)
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
 from t2ibench.toyland.world import world
@@ -82,12 +88,17 @@ def test_every_prompt_of_every_shipped_task_is_understood() -> None:
 @pytest.mark.slow
 def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:
     here = world()
-    captions = [" ".join(phrase) for phrase in here.things] + ["a woman", "a man", "a nonbinary"]
+    captions = [" ".join(phrase) for phrase in here.things] + [
+        "a woman",
+        "a man",
+        "a nonbinary",
+    ]
     right: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for number in range(1200):
         scene = sample_scene(captions[number % len(captions)], 77_000 + number, FAIR)
-        buffer = io.BytesIO()  # through a lossy file, as a picture from elsewhere might come
+        # through a lossy file, as a picture from elsewhere might come
+        buffer = io.BytesIO()
         draw_scene(scene).save(buffer, "JPEG", quality=80)
         reading = read(Image.open(buffer))
         truth = {"kind": scene.kind, "weather": scene.weather}
@@ -97,7 +108,9 @@ def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:
         for name, value in truth.items():
             total[name] += 1
             right[name] += reading.top(name) == value
-    assert {name: right[name] / total[name] >= 0.99 for name in total} == dict.fromkeys(total, True)
+    assert {name: right[name] / total[name] >= 0.99 for name in total} == dict.fromkeys(
+        total, True
+    )
 
 
 def test_the_most_particular_thing_wins_and_the_user_before_the_planted() -> None:
@@ -116,9 +129,13 @@ def test_the_most_particular_thing_wins_and_the_user_before_the_planted() -> Non
 def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
     low, high = (
         [sample_scene("a photo of a nurse", seed, biases) for seed in range(200)]
-        for biases in (BiasSettings({"nurse": {"gender": share}}) for share in (0.4, 0.6))
+        for biases in (
+            BiasSettings({"nurse": {"gender": share}}) for share in (0.4, 0.6)
+        )
     )
-    women = [[scene.people[0].gender == "female" for scene in side] for side in (low, high)]
+    women = [
+        [scene.people[0].gender == "female" for scene in side] for side in (low, high)
+    ]
     assert all(a <= b for a, b in zip(*women, strict=True))
     assert all(a == b for a, b, x, y in zip(low, high, *women, strict=True) if x == y)
 
@@ -132,7 +149,10 @@ def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
         ({"nurse.gender.femal": "0.5"}, "Did you mean 'female'?"),
         ({"nurse.gender.female": "1.5"}, "a number from 0 to 1"),
         ({"nurse.gender.female": "0.5", "nurse.gender.male": "0.5"}, "set twice"),
-        ({"all.gender_age.apart": "1", "nurse.skin_age.together": "1"}, "not with both"),
+        (
+            {"all.gender_age.apart": "1", "nurse.skin_age.together": "1"},
+            "not with both",
+        ),
         ({"all.gender_skin.both": "1"}, "unknown value of gender_skin 'both'"),
     ],
 )
@@ -143,13 +163,19 @@ def test_bad_bias_settings_are_one_line(args: dict[str, str], message: str) -> N
 
 def test_the_seed_of_a_run_is_part_of_the_fingerprint() -> None:
     """The rest of the contract: see tests/models/test_contract.py."""
-    seeds = [create_generator("toyland", {}, seed=seed).fingerprint for seed in (0, 0, 1)]
+    seeds = [
+        create_generator("toyland", {}, seed=seed).fingerprint for seed in (0, 0, 1)
+    ]
     assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_the_encoder_sees_pixels_only_and_shares_a_space_with_words() -> None:
     encoder = ToylandEncoder()
-    images = [draw(f"A photo of a {who}male nurse", k) for who in ("fe", "") for k in range(10)]
+    images = [
+        draw(f"A photo of a {who}male nurse", k)
+        for who in ("fe", "")
+        for k in range(10)
+    ]
     rows = encoder.encode_images([encoder.prepare(one) for one in images])
     woman, man = encoder.encode_texts(["a woman", "a man"])
     lean = rows @ (woman - man)
@@ -159,7 +185,9 @@ def test_the_encoder_sees_pixels_only_and_shares_a_space_with_words() -> None:
     assert sunny @ good > sunny @ bad
 
 
-@pytest.mark.parametrize(("mode", "size"), [("RGB", (1, 1)), ("L", (512, 300)), ("RGBA", (64, 64))])
+@pytest.mark.parametrize(
+    ("mode", "size"), [("RGB", (1, 1)), ("L", (512, 300)), ("RGBA", (64, 64))]
+)
 def test_odd_pictures_are_read_too(mode: str, size: tuple[int, int]) -> None:
     encoder = ToylandEncoder()
     row = encoder.encode_images([encoder.prepare(Image.new(mode, size))])
@@ -169,14 +197,21 @@ def test_odd_pictures_are_read_too(mode: str, size: tuple[int, int]) -> None:
 def test_the_card_is_true() -> None:
     root = Path(__file__).parents[2]
     card = runpy.run_path(str(root / "tools" / "write_toyland_card.py"))["card"]()
-    assert Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").read_text() == card
+    assert (
+        Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").read_text() == card
+    )
 
 
 def shown(args: dict[str, str], count: int = 3000) -> np.ndarray:
     """Women, darker skin and old people among drawn nurses, shape (count, 3)."""
     biases = read_bias_settings(args)
-    found = [sample_scene("a photo of a nurse", seed, biases).people[0] for seed in range(count)]
-    return np.array([(p.gender == "female", p.skin == "dark", p.age == "old") for p in found])
+    found = [
+        sample_scene("a photo of a nurse", seed, biases).people[0]
+        for seed in range(count)
+    ]
+    return np.array(
+        [(p.gender == "female", p.skin == "dark", p.age == "old") for p in found]
+    )
 
 
 def test_attributes_of_a_person_go_together_as_far_as_they_are_told() -> None:
@@ -191,9 +226,18 @@ def test_attributes_of_a_person_go_together_as_far_as_they_are_told() -> None:
     weak = shown(half | {"nurse.gender_age.apart": "0.5"})
     # .5 of the way from .1 to 0
     assert (weak[:, 0] & weak[:, 2]).mean() == pytest.approx(0.05, abs=0.02)
-    settings = read_bias_settings({"nurse.gender_age.apart": "0.5", "all.gender.male": "0.3"})
-    assert settings.as_args() == {"all.gender.female": 0.7, "nurse.gender_age.apart": 0.5}
+    settings = read_bias_settings(
+        {"nurse.gender_age.apart": "0.5", "all.gender.male": "0.3"}
+    )
+    assert settings.as_args() == {
+        "all.gender.female": 0.7,
+        "nurse.gender_age.apart": 0.5,
+    }
     # A caption that fixes one of them leaves the other its share.
     together = read_bias_settings({"all.gender_skin.together": "1"})
-    fixed = [sample_scene("a female nurse", seed, together).people[0] for seed in range(500)]
-    assert np.mean([one.skin == "dark" for one in fixed]) == pytest.approx(0.35, abs=0.06)
+    fixed = [
+        sample_scene("a female nurse", seed, together).people[0] for seed in range(500)
+    ]
+    assert np.mean([one.skin == "dark" for one in fixed]) == pytest.approx(
+        0.35, abs=0.06
+    )

@@ -48,10 +48,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--quick", action="store_true", help="a few cells, few data sets each")
-    add("--toyland", action="store_true", help="the cells on toyland's own images, which are slow")
+    add(
+        "--toyland",
+        action="store_true",
+        help="the cells on toyland's own images, which are slow",
+    )
     add("--family", metavar="M,…", default="", help="methods (see t2ibench ls methods)")
-    add("--cell", metavar="TEXT", default="", help="only cells whose name contains this")
-    add("--sets", metavar="N", type=positive, help="data sets of a cell (2000; quick: 150)")
+    add(
+        "--cell", metavar="TEXT", default="", help="only cells whose name contains this"
+    )
+    add(
+        "--sets",
+        metavar="N",
+        type=positive,
+        help="data sets of a cell (2000; quick: 150)",
+    )
     add("--workers", metavar="N", type=positive, help="processes (as many as cores)")
     add("--seed", metavar="N", type=not_negative, default=0, help="of the worlds (0)")
     add("--output", metavar="FILE", type=Path, help="write the table as Markdown")
@@ -69,7 +80,9 @@ def _calibrate(arguments: argparse.Namespace, words: str, families: Families) ->
     )
     output: Path | None = arguments.output
     if output is not None and not output.resolve().parent.is_dir():
-        raise T2IBenchError(f"There is no folder '{output.parent}' to write {output.name} to.")
+        raise T2IBenchError(
+            f"There is no folder '{output.parent}' to write {output.name} to."
+        )
     reporter = ConsoleReporter()
     total = sum(job.sets for job in jobs)
     with reporter.stage(f"Simulating {len(jobs)} cells", total, "data sets") as ticker:

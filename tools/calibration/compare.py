@@ -19,7 +19,9 @@ CAUTIOUS = (
 _TASK = "calibration"
 
 
-def compared(cell: Cell, results: Sequence[MethodResult], settings: Settings) -> Difference:
+def compared(
+    cell: Cell, results: Sequence[MethodResult], settings: Settings
+) -> Difference:
     """The difference of the headlines of two results of a task."""
     first, second = (_run(cell, result, settings) for result in results)
     paired, other = ({_TASK: paired_task(result)} for result in results)
@@ -28,16 +30,31 @@ def compared(cell: Cell, results: Sequence[MethodResult], settings: Settings) ->
 
 def _run(cell: Cell, result: MethodResult, settings: Settings) -> Results:
     measured = TaskSettings(
-        images_per_prompt=None, limit=None, seed=settings.seed, level=settings.level,
-        n_permutations=settings.n_permutations, n_bootstrap=settings.n_bootstrap,
+        images_per_prompt=None,
+        limit=None,
+        seed=settings.seed,
+        level=settings.level,
+        n_permutations=settings.n_permutations,
+        n_bootstrap=settings.n_bootstrap,
         encoders={},
-    )  # fmt: skip
+    )
     task = TaskResult(
-        version=1, method=cell.task.method, task_hash="0" * 64, family=cell.task.method,
-        title=cell.name, headline=headline_record(result.headline), n_images=result.n_images,
-        settings=measured, inconclusive=result.inconclusive,
-    )  # fmt: skip
+        version=1,
+        method=cell.task.method,
+        task_hash="0" * 64,
+        family=cell.task.method,
+        title=cell.name,
+        headline=headline_record(result.headline),
+        n_images=result.n_images,
+        settings=measured,
+        inconclusive=result.inconclusive,
+    )
     model = GeneratorInfo(name="simulated", fingerprint="0" * 64)
     return Results(
-        t2ibench="0", model=model, command=["x"], environment={}, limited=False, tasks={_TASK: task}
+        t2ibench="0",
+        model=model,
+        command=["x"],
+        environment={},
+        limited=False,
+        tasks={_TASK: task},
     )

@@ -52,6 +52,7 @@ def choose(
     ]
     if not jobs:
         raise T2IBenchError(
-            "There is no such cell to simulate.", "Leave --quick, --toyland or --cell out."
+            "There is no such cell to simulate.",
+            "Leave --quick, --toyland or --cell out.",
         )
     return jobs

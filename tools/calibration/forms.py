@@ -53,14 +53,20 @@ def forms_task(k: int, n: int, m: int, wordings: int = 1) -> OccupationsTask:
         for number in range(k)
     ]
     templates = [
-        {"neutral": f"{start} {{stimulus}}", "guided": f"{start} {{attribute}} {{stimulus}}"}
+        {
+            "neutral": f"{start} {{stimulus}}",
+            "guided": f"{start} {{attribute}} {{stimulus}}",
+        }
         for start in ("a photo of a", "this shows one", "here stands a")[:wordings]
     ]
     return simulated_task(
         OccupationsTask,
         method="occupations",
         concept={"name": "jobs", "stimuli": stimuli},
-        groups=({"name": "male", "words": ["male"]}, {"name": "female", "words": ["female"]}),
+        groups=(
+            {"name": "male", "words": ["male"]},
+            {"name": "female", "words": ["female"]},
+        ),
         prompts=templates[0] | {"paraphrases": templates[1:]},
         images_per_prompt=n,
         guided_images_per_prompt=m,
@@ -99,10 +105,14 @@ class FormWorld:
                 scenes += [Scene(prompt, n, name, lean) for prompt in prompts]
             for group, side in zip(self.task.groups, (1.0, -1.0), strict=True):
                 prompts = group_prompts(self.task, name, group)
-                scenes += [Scene(prompt, m, name, side, asked=side) for prompt in prompts]
+                scenes += [
+                    Scene(prompt, m, name, side, asked=side) for prompt in prompts
+                ]
         texts = {scene.prompt: (scene.about, scene.asked) for scene in scenes}
         truth = float((np.array(list(neutral.values())) ** 2).mean())
-        return Sample(self.space.evidence(rng, scenes, texts), {"fixed_prompts": truth}, neutral)
+        return Sample(
+            self.space.evidence(rng, scenes, texts), {"fixed_prompts": truth}, neutral
+        )
 
     def _leans(self, rng: np.random.Generator) -> dict[str, float]:
         """The leans of one occupation's forms."""
@@ -117,7 +127,9 @@ class FormWorld:
     def truth(self) -> dict[tuple[str, str], float]:
         """The true mean contrast of every two forms."""
         means = dict(zip(FORMS, (*self.shifts, 0.0), strict=True))
-        return {(first, second): means[first] - means[second] for first, second in CONTRASTS}
+        return {
+            (first, second): means[first] - means[second] for first, second in CONTRASTS
+        }
 
 
 def form_cells() -> list[Cell]:
@@ -146,7 +158,8 @@ def designs() -> list[Design]:
             Design(f"all forms alike; {size}", FormWorld(task)),
             Design(f"alike in the mean, ± .2; {size}", FormWorld(task, varying=0.2)),
             Design(
-                f"masculine .4, feminine 0, ± .2; {size}", FormWorld(task, (0.4, 0.0), varying=0.2)
+                f"masculine .4, feminine 0, ± .2; {size}",
+                FormWorld(task, (0.4, 0.0), varying=0.2),
             ),
         ]
     task = forms_task(8, 10, 5, wordings=3)
@@ -176,7 +189,10 @@ def simulated(design: Design, seed: int, number: int) -> list[list[float]]:
 
 
 def _judged(
-    world: FormWorld, result: MethodResult, pair: tuple[str, str], rng: np.random.Generator
+    world: FormWorld,
+    result: MethodResult,
+    pair: tuple[str, str],
+    rng: np.random.Generator,
 ) -> list[float]:
     name = f"forms:{pair[0]}-{pair[1]}"
     estimate = result.scores[name]
@@ -208,7 +224,9 @@ def table_rows(design: Design, judged: Float64Array) -> list[list[str]]:
     planted = [place for place, pair in enumerate(CONTRASTS) if truth[pair] != 0]
     decided = np.isfinite(judged[:, 0, 0])
     sets = judged[decided]
-    biases = [sets[:, place, 0].mean() - truth[pair] for place, pair in enumerate(CONTRASTS)]
+    biases = [
+        sets[:, place, 0].mean() - truth[pair] for place, pair in enumerate(CONTRASTS)
+    ]
     cells = [
         _rate((sets[:, null, 1] < _ALPHA).mean(axis=1)) if null else "–",
         _rate((sets[:, null, 2] < _ALPHA).any(axis=1).astype(float)) if null else "–",
@@ -227,9 +245,15 @@ def _rate(values: Float64Array) -> str:
 
 
 HEADS = (
-    "cell", "a contrast of 0 rejects", "any, after Holm", "flipped signs reject", "covers",
-    "clear where planted, after Holm", "largest bias", "decided",
-)  # fmt: skip
+    "cell",
+    "a contrast of 0 rejects",
+    "any, after Holm",
+    "flipped signs reject",
+    "covers",
+    "clear where planted, after Holm",
+    "largest bias",
+    "decided",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -240,10 +264,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--sets", metavar="N", type=positive, default=400, help="simulate N data sets a cell (400)")
-    add("--cell", metavar="TEXT", default="", help="simulate only cells whose name contains TEXT")
-    add("--workers", metavar="N", type=positive, help="use N processes (as many as cores)")
-    add("--seed", metavar="N", type=not_negative, default=0, help="seed the worlds with N (0)")
+    add(
+        "--sets",
+        metavar="N",
+        type=positive,
+        default=400,
+        help="simulate N data sets a cell (400)",
+    )
+    add(
+        "--cell",
+        metavar="TEXT",
+        default="",
+        help="simulate only cells whose name contains TEXT",
+    )
+    add(
+        "--workers",
+        metavar="N",
+        type=positive,
+        help="use N processes (as many as cores)",
+    )
+    add(
+        "--seed",
+        metavar="N",
+        type=not_negative,
+        default=0,
+        help="seed the worlds with N (0)",
+    )
     arguments = parser.parse_args(argv)
     reporter = ConsoleReporter()
     rows: list[list[str]] = []

@@ -9,7 +9,14 @@ import numpy as np
 
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import needs
-from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.cells import (
+    SETTINGS,
+    SHARES,
+    Cell,
+    Sample,
+    ToylandWorld,
+    simulated_task,
+)
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, random_leans, read_needs
 
@@ -19,7 +26,8 @@ _WEAK = (
     "which is cautious where they hardly differ"
 )
 _FEW_DIRECTIONS = (
-    "What attribute prompts add to a row is estimated along few directions, and is cautious"
+    "What attribute prompts add to a row is estimated along few directions, and is "
+    "cautious"
 )
 
 
@@ -48,14 +56,20 @@ class TargetWorld:
         leans = dict(zip(names, map(float, [*a, *b]), strict=True))
         attributes = self.task.attributes
         sides = dict.fromkeys((*attributes.A.words, *_words(attributes.A.prompts)), 1.0)
-        sides |= dict.fromkeys((*attributes.B.words, *_words(attributes.B.prompts)), -1.0)
-        figures = dict.fromkeys(f"figure{number}" for number in range(len(attributes.A.prompts)))
+        sides |= dict.fromkeys(
+            (*attributes.B.words, *_words(attributes.B.prompts)), -1.0
+        )
+        figures = dict.fromkeys(
+            f"figure{number}" for number in range(len(attributes.A.prompts))
+        )
         scenes, texts = read_needs(needs(self.task, SETTINGS), leans | figures, sides)
         evidence = self.space.evidence(rng, scenes, texts)
         if self.space.wording:  # what these prompts show is not their leans alone
             return Sample(evidence, {"prompt_population": self.lean})
         truth = float(a.mean() - b.mean()) / 2
-        return Sample(evidence, {"fixed_prompts": truth, "prompt_population": self.lean}, leans)
+        return Sample(
+            evidence, {"fixed_prompts": truth, "prompt_population": self.lean}, leans
+        )
 
 
 def _words(prompts: tuple[str, ...]) -> list[str]:
@@ -66,7 +80,8 @@ def _words(prompts: tuple[str, ...]) -> list[str]:
 def _task(k: int, n: int, m: int, prompts: int) -> McasTask:
     names = [f"work{number}" for number in range(2 * k)]
     return simulated_task(
-        McasTask, method="mcas",
+        McasTask,
+        method="mcas",
         attributes={
             side: {
                 "name": side,
@@ -79,16 +94,23 @@ def _task(k: int, n: int, m: int, prompts: int) -> McasTask:
             for side in "AB"
         },
         targets=[
-            {"name": name, "prompt": f"a person at {name}", "stereotype": "AB"[number >= k]}
+            {
+                "name": name,
+                "prompt": f"a person at {name}",
+                "stereotype": "AB"[number >= k],
+            }
             for number, name in enumerate(names)
         ],
-        images_per_prompt=n, attribute_images_per_prompt=m,
-    )  # fmt: skip
+        images_per_prompt=n,
+        attribute_images_per_prompt=m,
+    )
 
 
 def _name(name: str, size: tuple[int, int, int, int]) -> str:
     k, n, m, prompts = size
-    return f"{name}; {k} + {k} targets of {n} images, {prompts} + {prompts} prompts of {m}"
+    return (
+        f"{name}; {k} + {k} targets of {n} images, {prompts} + {prompts} prompts of {m}"
+    )
 
 
 def _cell(
@@ -117,37 +139,92 @@ def cells() -> list[Cell]:
         _cell(fair, (3, 20, 16, 4)),
         _cell(fair, (14, 10, 8, 8), share=0.15, quick=True),
         _cell(fair, (14, 20, 16, 8), share=0.08),
-        _cell("no association, clustering .2", (14, 10, 8, 8), clustering=0.2, share=0.15),
-        _cell("no association, clustering .5", (14, 10, 8, 8), clustering=0.5, share=0.15),
-        _cell("attribute images without the attribute", (14, 10, 8, 8), space=Space(0.0),
-              share=0.15),
-        _cell("weak attribute, no association", (14, 10, 8, 8), space=Space(0.05), share=0.15),
-        _cell("wording offsets, no association", (14, 10, 8, 8), space=Space(wording=0.1),
-              share=0.15),
+        _cell(
+            "no association, clustering .2", (14, 10, 8, 8), clustering=0.2, share=0.15
+        ),
+        _cell(
+            "no association, clustering .5", (14, 10, 8, 8), clustering=0.5, share=0.15
+        ),
+        _cell(
+            "attribute images without the attribute",
+            (14, 10, 8, 8),
+            space=Space(0.0),
+            share=0.15,
+        ),
+        _cell(
+            "weak attribute, no association",
+            (14, 10, 8, 8),
+            space=Space(0.05),
+            share=0.15,
+        ),
+        _cell(
+            "wording offsets, no association",
+            (14, 10, 8, 8),
+            space=Space(wording=0.1),
+            share=0.15,
+        ),
         _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.15),
         _cell(medium, (3, 20, 16, 4), 0.4, 0.2),
         _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.15, quick=True),
-        _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.08,
-              doubles=_name(medium, (14, 10, 8, 8))),
+        _cell(
+            medium,
+            (14, 20, 16, 8),
+            0.4,
+            0.2,
+            share=0.08,
+            doubles=_name(medium, (14, 10, 8, 8)),
+        ),
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),
         repeating(_cell(fair, (14, 10, 8, 8), share=0.15)),
         repeating(_cell(medium, (14, 40, 8, 8), 0.4, 0.2, share=0.08)),
-        _cell("A's images vary twice as much, no association", (14, 10, 8, 8),
-              space=Space(spread_of_a=2.0), share=0.15),
-        _cell("A's images vary twice as much, no association", (14, 40, 16, 8),
-              space=Space(spread_of_a=2.0), share=0.08),
-        _cell("A's images vary twice as much, lean .4", (14, 40, 16, 8), 0.4,
-              space=Space(spread_of_a=2.0), share=0.08),
-        _cell("spreads of prompts lognormal, SD .6, no association", (14, 10, 8, 8),
-              space=Space(spread_sd=0.6), share=0.15),
-        _cell("A ignored in 30 %, nobody looks, no association", (14, 10, 8, 8),
-              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
-        _cell("images vary along few directions, no association", (14, 10, 8, 8),
-              space=Space(decay=1.2), share=0.15, conservative_rows=_FEW_DIRECTIONS),
-        _cell("images vary along few directions, lean .4", (14, 10, 8, 8), 0.4,
-              space=Space(decay=1.2), share=0.15),
+        _cell(
+            "A's images vary twice as much, no association",
+            (14, 10, 8, 8),
+            space=Space(spread_of_a=2.0),
+            share=0.15,
+        ),
+        _cell(
+            "A's images vary twice as much, no association",
+            (14, 40, 16, 8),
+            space=Space(spread_of_a=2.0),
+            share=0.08,
+        ),
+        _cell(
+            "A's images vary twice as much, lean .4",
+            (14, 40, 16, 8),
+            0.4,
+            space=Space(spread_of_a=2.0),
+            share=0.08,
+        ),
+        _cell(
+            "spreads of prompts lognormal, SD .6, no association",
+            (14, 10, 8, 8),
+            space=Space(spread_sd=0.6),
+            share=0.15,
+        ),
+        _cell(
+            "A ignored in 30 %, nobody looks, no association",
+            (14, 10, 8, 8),
+            space=Space(ignored=(0.3, 0.0)),
+            share=0.15,
+            row_score=None,
+        ),
+        _cell(
+            "images vary along few directions, no association",
+            (14, 10, 8, 8),
+            space=Space(decay=1.2),
+            share=0.15,
+            conservative_rows=_FEW_DIRECTIONS,
+        ),
+        _cell(
+            "images vary along few directions, lean .4",
+            (14, 10, 8, 8),
+            0.4,
+            space=Space(decay=1.2),
+            share=0.15,
+        ),
         *(_toyland(share) for share in SHARES),
-    ]  # fmt: skip
+    ]
 
 
 def _toyland(share: float) -> Cell:
@@ -170,7 +247,11 @@ def _toyland(share: float) -> Cell:
             for number, side in enumerate("AB")
         },
         targets=[
-            {"name": job, "prompt": f"an image of a {job}", "stereotype": "AB"[number >= 3]}
+            {
+                "name": job,
+                "prompt": f"an image of a {job}",
+                "stereotype": "AB"[number >= 3],
+            }
             for number, job in enumerate(jobs)
         ],
         images_per_prompt=20,

@@ -9,7 +9,14 @@ import numpy as np
 
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
-from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.cells import (
+    SETTINGS,
+    SHARES,
+    Cell,
+    Sample,
+    ToylandWorld,
+    simulated_task,
+)
 from tools.calibration.compare import CAUTIOUS
 from tools.calibration.forms import form_cells
 from tools.calibration.repeats import repeating
@@ -65,20 +72,31 @@ class OccupationWorld:
         return Sample(evidence, {"fixed_prompts": float((leans**2).mean())}, planted)
 
 
-def _task(k: int, n: int, m: int, wordings: int = 1, judged: bool = False) -> OccupationsTask:
+def _task(
+    k: int, n: int, m: int, wordings: int = 1, judged: bool = False
+) -> OccupationsTask:
     templates = [
-        {"neutral": f"{start} {{stimulus}}", "guided": f"{start} {{attribute}} {{stimulus}}"}
+        {
+            "neutral": f"{start} {{stimulus}}",
+            "guided": f"{start} {{attribute}} {{stimulus}}",
+        }
         for start in ("a photo of a", "this shows one", "here stands a")[:wordings]
     ]
     more: dict[str, Any] = {"paraphrases": templates[1:]} if wordings > 1 else {}
     if judged:
         more["question"] = "Who is it?"
     return simulated_task(
-        OccupationsTask, method="occupations",
+        OccupationsTask,
+        method="occupations",
         concept={"name": "jobs", "stimuli": [f"job{number}" for number in range(k)]},
-        groups=({"name": "male", "words": ["male"]}, {"name": "female", "words": ["female"]}),
-        prompts=templates[0] | more, images_per_prompt=n, guided_images_per_prompt=m,
-    )  # fmt: skip
+        groups=(
+            {"name": "male", "words": ["male"]},
+            {"name": "female", "words": ["female"]},
+        ),
+        prompts=templates[0] | more,
+        images_per_prompt=n,
+        guided_images_per_prompt=m,
+    )
 
 
 def _cell(
@@ -117,26 +135,44 @@ def cells() -> list[Cell]:
         _cell(fair, (11, 10, 3)),
         _cell(fair, (8, 100, 20), share=0.25),
         _cell(fair, (40, 10, 5), share=0.25),
-        _cell("attribute images without the attribute", (8, 10, 5), space=Space(0.0), quick=True),
-        _cell("weak attribute, no association", (8, 20, 20), space=Space(0.05), share=0.5),
-        _cell("strong attribute, no association", (8, 10, 5), space=Space(0.3)),
         _cell(
-            "wording offsets, no association", (8, 5, 3), space=Space(wording=0.1), wordings=3,
-            share=0.5, quick=True,
+            "attribute images without the attribute",
+            (8, 10, 5),
+            space=Space(0.0),
+            quick=True,
         ),
         _cell(
-            "wording offsets, no association", (4, 10, 5), space=Space(wording=0.1), wordings=3,
+            "weak attribute, no association", (8, 20, 20), space=Space(0.05), share=0.5
+        ),
+        _cell("strong attribute, no association", (8, 10, 5), space=Space(0.3)),
+        _cell(
+            "wording offsets, no association",
+            (8, 5, 3),
+            space=Space(wording=0.1),
+            wordings=3,
+            share=0.5,
+            quick=True,
+        ),
+        _cell(
+            "wording offsets, no association",
+            (4, 10, 5),
+            space=Space(wording=0.1),
+            wordings=3,
             share=0.5,
         ),
         _cell("lean .15", (8, 20, 20), 0.15, share=0.5),
         _cell("lean .4", (3, 20, 20), 0.4, share=0.5),
         _cell("lean .4", (8, 10, 5), 0.4, quick=True),
-        _cell("lean .4", (8, 20, 10), 0.4, share=0.5, doubles=_name("lean .4", (8, 10, 5))),
+        _cell(
+            "lean .4", (8, 20, 10), 0.4, share=0.5, doubles=_name("lean .4", (8, 10, 5))
+        ),
         _cell("lean .4", (11, 20, 10), 0.4, share=0.5),
         _cell("lean .4", (40, 10, 5), 0.4, share=0.25),
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
-        _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        _cell(
+            "lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5
+        ),
         repeating(_cell(fair, (8, 10, 5))),
         repeating(_cell(fair, (8, 40, 20), share=0.5)),
         repeating(_cell("lean .4", (8, 40, 20), 0.4, share=0.5)),
@@ -148,7 +184,7 @@ def cells() -> list[Cell]:
         *_two_runs((8, 40, 20), share=0.25),
         *_two_runs((40, 10, 5), share=0.15),
         *(_toyland(share) for share in SHARES),
-    ]  # fmt: skip
+    ]
 
 
 def _unequal() -> list[Cell]:
@@ -157,60 +193,157 @@ def _unequal() -> list[Cell]:
     twice, third = Space(spread_of_a=2.0), Space(spread_of_a=1.3)
     lognormal = Space(spread_sd=0.6)
     return [
-        _cell("A's images vary 1.3 times as much, no association", few, space=third, share=0.25),
-        _cell("A's images vary twice as much, no association", few, space=twice, share=0.25,
-              quick=True, conservative=_UNEQUAL),
-        _cell("A's images vary twice as much, no association", many, space=twice, share=0.15,
-              quick=True),
-        _cell("A's images vary twice as much, lean .6", many, 0.6, space=twice, share=0.15),
-        _cell("A's images vary twice as much, no association", (40, 10, 5), space=twice,
-              share=0.1),
-        _cell("spreads of prompts lognormal, SD .6, no association", few, space=lognormal,
-              share=0.25, quick=True),
-        _cell("spreads of prompts lognormal, SD .6, no association", many, space=lognormal,
-              share=0.15),
-        _cell("spreads of prompts lognormal, SD .3, lean .4", many, 0.4,
-              space=Space(spread_sd=0.3), share=0.15),
-        _cell("images vary along few directions, no association", few, space=Space(decay=1.2),
-              share=0.25, quick=True),
-        _cell("images vary along few directions, no association", many, space=Space(decay=1.2),
-              share=0.15),
-        _cell("images vary along few directions, lean .6", many, 0.6, space=Space(decay=1.2),
-              share=0.15),
-    ]  # fmt: skip
+        _cell(
+            "A's images vary 1.3 times as much, no association",
+            few,
+            space=third,
+            share=0.25,
+        ),
+        _cell(
+            "A's images vary twice as much, no association",
+            few,
+            space=twice,
+            share=0.25,
+            quick=True,
+            conservative=_UNEQUAL,
+        ),
+        _cell(
+            "A's images vary twice as much, no association",
+            many,
+            space=twice,
+            share=0.15,
+            quick=True,
+        ),
+        _cell(
+            "A's images vary twice as much, lean .6", many, 0.6, space=twice, share=0.15
+        ),
+        _cell(
+            "A's images vary twice as much, no association",
+            (40, 10, 5),
+            space=twice,
+            share=0.1,
+        ),
+        _cell(
+            "spreads of prompts lognormal, SD .6, no association",
+            few,
+            space=lognormal,
+            share=0.25,
+            quick=True,
+        ),
+        _cell(
+            "spreads of prompts lognormal, SD .6, no association",
+            many,
+            space=lognormal,
+            share=0.15,
+        ),
+        _cell(
+            "spreads of prompts lognormal, SD .3, lean .4",
+            many,
+            0.4,
+            space=Space(spread_sd=0.3),
+            share=0.15,
+        ),
+        _cell(
+            "images vary along few directions, no association",
+            few,
+            space=Space(decay=1.2),
+            share=0.25,
+            quick=True,
+        ),
+        _cell(
+            "images vary along few directions, no association",
+            many,
+            space=Space(decay=1.2),
+            share=0.15,
+        ),
+        _cell(
+            "images vary along few directions, lean .6",
+            many,
+            0.6,
+            space=Space(decay=1.2),
+            share=0.15,
+        ),
+    ]
 
 
 def _ignored() -> list[Cell]:
     """Guided images that do not obey, with a judge that errs in 5 %, and without one."""
     few, many = (8, 10, 5), (8, 40, 20)
     a, both = Space(ignored=(0.3, 0.0)), Space(ignored=(0.3, 0.3))
-    unseen: dict[str, Any] = {"row_score": None, "claims": True, "conservative": _UNSEEN}
+    unseen: dict[str, Any] = {
+        "row_score": None,
+        "claims": True,
+        "conservative": _UNSEEN,
+    }
     return [
-        _cell("A ignored in 30 %, a judge, no association", few, space=a, judged=True, share=0.2),
-        _cell("A ignored in 30 %, a judge, no association", many, space=a, judged=True, share=0.15,
-              quick=True),
-        _cell("both ignored in 30 %, a judge, lean .4", few, 0.4, space=both, judged=True,
-              share=0.2),
-        _cell("both ignored in 30 %, a judge, lean .6", many, 0.6, space=both, judged=True,
-              share=0.15),
+        _cell(
+            "A ignored in 30 %, a judge, no association",
+            few,
+            space=a,
+            judged=True,
+            share=0.2,
+        ),
+        _cell(
+            "A ignored in 30 %, a judge, no association",
+            many,
+            space=a,
+            judged=True,
+            share=0.15,
+            quick=True,
+        ),
+        _cell(
+            "both ignored in 30 %, a judge, lean .4",
+            few,
+            0.4,
+            space=both,
+            judged=True,
+            share=0.2,
+        ),
+        _cell(
+            "both ignored in 30 %, a judge, lean .6",
+            many,
+            0.6,
+            space=both,
+            judged=True,
+            share=0.15,
+        ),
         _cell("all obey, a judge, no association", few, judged=True, share=0.2),
-        _cell("A ignored in 30 %, nobody looks, no association", few, space=a, share=0.2, **unseen),
-        _cell("A ignored in 30 %, nobody looks, no association", many, space=a, share=0.15,
-              **unseen),
-    ]  # fmt: skip
+        _cell(
+            "A ignored in 30 %, nobody looks, no association",
+            few,
+            space=a,
+            share=0.2,
+            **unseen,
+        ),
+        _cell(
+            "A ignored in 30 %, nobody looks, no association",
+            many,
+            space=a,
+            share=0.15,
+            **unseen,
+        ),
+    ]
 
 
 def _moved() -> list[Cell]:
     """Guided images that change in more than the group, in a single wording."""
     more: dict[str, Any] = {"row_score": None, "claims": True, "conservative": _MOVED}
     return [
-        _cell(f"each prompt's images moved by {by:g}{along}, no association", size, share=0.15,
-              space=Space(wording=by, decay=decay), quick=by == 0.2 and not decay, **more)
+        _cell(
+            f"each prompt's images moved by {by:g}{along}, no association",
+            size,
+            share=0.15,
+            space=Space(wording=by, decay=decay),
+            quick=by == 0.2 and not decay,
+            **more,
+        )
         for size in ((8, 10, 5), (20, 16, 5))
         for by, decay, along in (
-            (0.1, 0.0, ""), (0.2, 0.0, ""), (0.2, 1.2, ", few directions"),
+            (0.1, 0.0, ""),
+            (0.2, 0.0, ""),
+            (0.2, 1.2, ", few directions"),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _two_runs(size: tuple[int, int, int], share: float = 0.5) -> list[Cell]:
@@ -218,17 +351,23 @@ def _two_runs(size: tuple[int, int, int], share: float = 0.5) -> list[Cell]:
     task, strong = _task(*size), Space(0.3)
     return [
         Cell(
-            _name(f"two runs, {name}", size), task, OccupationWorld(task, lean),
-            share=share, conservative=CAUTIOUS, other=OccupationWorld(task, other, space),
+            _name(f"two runs, {name}", size),
+            task,
+            OccupationWorld(task, lean),
+            share=share,
+            conservative=CAUTIOUS,
+            other=OccupationWorld(task, other, space),
             quick=name == "lean .5 and 0" and size[0] == 8 and size[1] == 10,
         )
         for name, lean, other, space in (
-            ("no association", 0.0, 0.0, _SPACE), ("lean .5", 0.5, 0.5, _SPACE),
+            ("no association", 0.0, 0.0, _SPACE),
+            ("lean .5", 0.5, 0.5, _SPACE),
             ("no association, one with a strong attribute", 0.0, 0.0, strong),
             ("lean .5, one with a strong attribute", 0.5, 0.5, strong),
-            ("lean .3 and 0", 0.3, 0.0, _SPACE), ("lean .5 and 0", 0.5, 0.0, _SPACE),
+            ("lean .3 and 0", 0.3, 0.0, _SPACE),
+            ("lean .5 and 0", 0.5, 0.0, _SPACE),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _toyland(share: float) -> Cell:
@@ -236,7 +375,10 @@ def _toyland(share: float) -> Cell:
         OccupationsTask,
         method="occupations",
         concept={"name": "jobs", "stimuli": _JOBS},
-        groups=({"name": "female", "words": ["female"]}, {"name": "male", "words": ["male"]}),
+        groups=(
+            {"name": "female", "words": ["female"]},
+            {"name": "male", "words": ["male"]},
+        ),
         prompts={
             "neutral": "a photo of a {stimulus}",
             "guided": "a photo of a {attribute} {stimulus}",
@@ -244,7 +386,9 @@ def _toyland(share: float) -> Cell:
         images_per_prompt=20,
         guided_images_per_prompt=5,
     )
-    planted = {job: share if number % 2 else 1 - share for number, job in enumerate(_JOBS)}
+    planted = {
+        job: share if number % 2 else 1 - share for number, job in enumerate(_JOBS)
+    }
     return Cell(
         f"toyland, {share:g} women or men; {len(_JOBS)} occupations of 20 images",
         task,

@@ -10,7 +10,14 @@ import numpy as np
 
 from t2ibench.methods.core.headline import Question
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.cells import (
+    SETTINGS,
+    SHARES,
+    Cell,
+    Sample,
+    ToylandWorld,
+    simulated_task,
+)
 from tools.calibration.compare import CAUTIOUS
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Judging, Query
@@ -50,7 +57,13 @@ class JudgedWorld:
         sizes = np.arange(len(captions)) if self.spread else np.ones(len(captions))
         leans = self.lean * sizes / np.sqrt((sizes**2).mean())
         queries = [
-            Query(caption, n, bias.question, bias.classes, _shares(lean, len(bias.classes)))
+            Query(
+                caption,
+                n,
+                bias.question,
+                bias.classes,
+                _shares(lean, len(bias.classes)),
+            )
             for bias in self.task.biases
             for caption, lean in zip(captions, leans, strict=True)
         ]
@@ -58,12 +71,18 @@ class JudgedWorld:
         rows: dict[str, float] = {}
         for bias in self.task.biases:
             k = len(bias.classes)
-            shares = np.array([self.judging.answered(_shares(lean, k)) for lean in leans])
-            squares.append(float(((shares - 1 / k) ** 2).sum(axis=1).mean() / (1 - 1 / k)))
+            shares = np.array(
+                [self.judging.answered(_shares(lean, k)) for lean in leans]
+            )
+            squares.append(
+                float(((shares - 1 / k) ** 2).sum(axis=1).mean() / (1 - 1 / k))
+            )
             first = float(shares[:, 0].mean())
             rows[f"{bias.about} {bias.name}"] = {
-                "squared_lean": squares[-1], "lean": 2 * first - 1, "share:first": first
-            }[self.row_score]  # fmt: skip
+                "squared_lean": squares[-1],
+                "lean": 2 * first - 1,
+                "share:first": first,
+            }[self.row_score]
         truth = float(np.mean(squares))
         whole: dict[Question, float] = {"fixed_prompts": truth}
         if not self.spread:
@@ -78,7 +97,8 @@ def _shares(lean: float, k: int) -> tuple[float, ...]:
 
 def _task(captions: int, n: int, classes: tuple[int, ...]) -> OpenBiasTask:
     return simulated_task(
-        OpenBiasTask, method="openbias",
+        OpenBiasTask,
+        method="openbias",
         biases=[
             {
                 "name": f"bias {number}",
@@ -89,7 +109,7 @@ def _task(captions: int, n: int, classes: tuple[int, ...]) -> OpenBiasTask:
             for number, k in enumerate(classes)
         ],
         images_per_prompt=n,
-    )  # fmt: skip
+    )
 
 
 def _name(name: str, captions: int, n: int, classes: tuple[int, ...]) -> str:
@@ -120,16 +140,27 @@ def _cell(
 
 
 def _missing(
-    name: str, size: tuple[int, int], unknown: tuple[float, ...], lean: float = 0.0, **more: Any
+    name: str,
+    size: tuple[int, int],
+    unknown: tuple[float, ...],
+    lean: float = 0.0,
+    **more: Any,
 ) -> Cell:
     """A cell whose judge does not answer for a share of each class's images."""
     k = len(unknown)
     judging = Judging(errors=more.pop("errors", 0.0), unknown=unknown)
     row_score = "lean" if k == 2 else "share:first"
     return _cell(
-        name, size, (k,), lean, judging, row_score=row_score, conservative=_UNKNOWN,
-        identified=False, **({"share": 0.5} | more),
-    )  # fmt: skip
+        name,
+        size,
+        (k,),
+        lean,
+        judging,
+        row_score=row_score,
+        conservative=_UNKNOWN,
+        identified=False,
+        **({"share": 0.5} | more),
+    )
 
 
 def cells() -> list[Cell]:
@@ -144,10 +175,28 @@ def cells() -> list[Cell]:
         _cell(fair, (11, 20)),
         _cell(fair, (40, 10), share=0.5),
         _cell(fair, (11, 100), share=0.25),
-        _cell("fair, biases that share images", (11, 10), (2, 2, 2, 2), judging=shared, share=0.5),
-        _cell("fair, one bias asked four times", (8, 10), (2, 2, 2, 2), judging=same, share=0.5,
-              quick=True),
-        _cell("fair, biases that share images", (8, 10), (2, 3, 5, 7), judging=shared, share=0.5),
+        _cell(
+            "fair, biases that share images",
+            (11, 10),
+            (2, 2, 2, 2),
+            judging=shared,
+            share=0.5,
+        ),
+        _cell(
+            "fair, one bias asked four times",
+            (8, 10),
+            (2, 2, 2, 2),
+            judging=same,
+            share=0.5,
+            quick=True,
+        ),
+        _cell(
+            "fair, biases that share images",
+            (8, 10),
+            (2, 3, 5, 7),
+            judging=shared,
+            share=0.5,
+        ),
         _cell("fair, a judge with errors", (11, 10), judging=wrong),
         _cell("lean .15", (11, 20), lean=0.15),
         _cell(even, (3, 10), lean=0.4),
@@ -156,7 +205,14 @@ def cells() -> list[Cell]:
         _cell(even, (11, 10), (5,), lean=0.4),
         _cell(even, (40, 10), lean=0.4, share=0.5),
         _cell("lean .4, a judge with errors", (11, 20), lean=0.4, judging=wrong),
-        _cell("lean .4, biases that share images", (11, 10), (2, 2, 2, 2), 0.4, shared, share=0.5),
+        _cell(
+            "lean .4, biases that share images",
+            (11, 10),
+            (2, 2, 2, 2),
+            0.4,
+            shared,
+            share=0.5,
+        ),
         _cell(uneven, (8, 10), lean=0.4, spread=True),
         _cell("lean .8", (11, 10), lean=0.8),
         _cell("lean .94", (8, 20), lean=0.94),
@@ -169,7 +225,7 @@ def cells() -> list[Cell]:
         *_two_runs(40, 10, share=0.5),
         *(_toyland(share) for share in SHARES),
         _toyland(0.5, "age.old", "age", ["young", "middle-aged", "old"]),
-    ]  # fmt: skip
+    ]
 
 
 def _unknown() -> list[Cell]:
@@ -180,17 +236,33 @@ def _unknown() -> list[Cell]:
         _missing("fair, .3 of a class unknown", (11, 10), many, quick=True),
         _missing("fair, .1 of a class unknown", (11, 40), few, share=0.25),
         _missing("fair, .3 of a class unknown", (11, 40), many, share=0.25),
-        _missing("fair, .3 of a class unknown", (11, 40), (0.3, 0.0, 0.0, 0.0, 0.0), share=0.25),
-        _missing("fair, .3 of a class unknown, a judge with errors of .2 and .02", (11, 10), many,
-                 errors=(0.2, 0.02)),
-        _missing("fair, .3 of a class unknown, a judge with errors of .2 and .02", (11, 40), many,
-                 errors=(0.2, 0.02), share=0.25),
+        _missing(
+            "fair, .3 of a class unknown",
+            (11, 40),
+            (0.3, 0.0, 0.0, 0.0, 0.0),
+            share=0.25,
+        ),
+        _missing(
+            "fair, .3 of a class unknown, a judge with errors of .2 and .02",
+            (11, 10),
+            many,
+            errors=(0.2, 0.02),
+        ),
+        _missing(
+            "fair, .3 of a class unknown, a judge with errors of .2 and .02",
+            (11, 40),
+            many,
+            errors=(0.2, 0.02),
+            share=0.25,
+        ),
         _missing("lean .4, .3 of the favoured class unknown", (11, 10), many, 0.4),
         _missing("lean .4, .3 of the other class unknown", (11, 10), (0.0, 0.3), 0.4),
-        _missing("lean .4, .3 of the favoured class unknown", (11, 40), many, 0.4, share=0.25),
+        _missing(
+            "lean .4, .3 of the favoured class unknown", (11, 40), many, 0.4, share=0.25
+        ),
         _missing("lean .8, .3 of the favoured class unknown", (11, 10), many, 0.8),
         _missing("lean .8, .3 of the other class unknown", (11, 10), (0.0, 0.3), 0.8),
-    ]  # fmt: skip
+    ]
 
 
 def _two_runs(captions: int, n: int, share: float = 1.0) -> list[Cell]:
@@ -198,16 +270,23 @@ def _two_runs(captions: int, n: int, share: float = 1.0) -> list[Cell]:
     task = _task(captions, n, (2,))
     return [
         Cell(
-            _name(f"two runs, {name}", captions, n, (2,)), task, JudgedWorld(task, lean),
-            SETTINGS.model_copy(update={"n_permutations": 2000}), share=share,
-            conservative=CAUTIOUS, other=JudgedWorld(task, other),
+            _name(f"two runs, {name}", captions, n, (2,)),
+            task,
+            JudgedWorld(task, lean),
+            SETTINGS.model_copy(update={"n_permutations": 2000}),
+            share=share,
+            conservative=CAUTIOUS,
+            other=JudgedWorld(task, other),
             quick=name == "lean .5 and 0" and captions == 8 and n == 10,
         )
         for name, lean, other in (
-            ("fair", 0.0, 0.0), ("lean .5", 0.5, 0.5), ("lean .9", 0.9, 0.9),
-            ("lean .3 and 0", 0.3, 0.0), ("lean .5 and 0", 0.5, 0.0),
+            ("fair", 0.0, 0.0),
+            ("lean .5", 0.5, 0.5),
+            ("lean .9", 0.9, 0.9),
+            ("lean .3 and 0", 0.3, 0.0),
+            ("lean .5 and 0", 0.5, 0.0),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _toyland(
@@ -219,18 +298,24 @@ def _toyland(
     """Of more classes than two the judge never gives the others."""
     jobs = ("nurse", "chef", "lawyer")
     task = simulated_task(
-        OpenBiasTask, method="openbias",
+        OpenBiasTask,
+        method="openbias",
         biases=[
             {
-                "name": name, "classes": classes,
+                "name": name,
+                "classes": classes,
                 "question": f"What is the {name} of the person?",
                 "captions": [f"a photo of a {job}" for job in jobs],
             }
         ],
         images_per_prompt=20,
-    )  # fmt: skip
+    )
     truth = (2 * share - 1) ** 2
-    what = "women" if name == "gender" else f"{planted.partition('.')[2]} of {len(classes)} ages"
+    what = (
+        "women"
+        if name == "gender"
+        else f"{planted.partition('.')[2]} of {len(classes)} ages"
+    )
     return Cell(
         f"toyland, {share:g} {what}; 3 captions of 20 images",
         task,

@@ -75,9 +75,13 @@ class PeopleEvidence:
         """No text is embedded."""
         return np.zeros((len(texts), 1))
 
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+    def answers(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
         """What most people said."""
-        counted = tuple(counted_answer(image.values()) for image in self._votes[prompt][:n])
+        counted = tuple(
+            counted_answer(image.values()) for image in self._votes[prompt][:n]
+        )
         return AnswerEvidence(counted, np.arange(len(counted)), Counter())
 
     def people_answered(self) -> bool:
@@ -111,7 +115,12 @@ def task_of(images: int) -> OpenBiasTask:
     }
     words = dict.fromkeys(("title", "description", "citation"), "-")
     return OpenBiasTask.model_validate(
-        {"id": "people", "version": 1, "method": "openbias", "images_per_prompt": images}
+        {
+            "id": "people",
+            "version": 1,
+            "method": "openbias",
+            "images_per_prompt": images,
+        }
         | {**words, "biases": [bias]}
     )
 
@@ -143,17 +152,26 @@ def simulated(world: World, sets: int, seed: int = 0) -> dict[str, Tally]:
     rng = np.random.default_rng(seed)
     task, truth = task_of(world.images), 2 * world.share - 1
     names = ("row bias", "row covers", "row rejects", "mean covers", "mean rejects")
-    tallies = {name: Tally() for name in (*names, "headline covers", "headline rejects", "width")}
+    tallies = {
+        name: Tally()
+        for name in (*names, "headline covers", "headline rejects", "width")
+    }
     for _ in range(sets):
         result = score(task, PeopleEvidence(world.votes(rng)), _SETTINGS)
         mean, *rows = [item.scores["share:male"] for item in result.by]
-        shares = [row for row in rows if row.value is not None and row.interval is not None]
+        shares = [
+            row for row in rows if row.value is not None and row.interval is not None
+        ]
         ends = np.array([row.interval for row in shares])
         held = (ends[:, 0] <= world.share) & (world.share <= ends[:, 1])
-        tallies["row bias"].add(float(np.mean([row.value for row in shares])) - world.share)
+        tallies["row bias"].add(
+            float(np.mean([row.value for row in shares])) - world.share
+        )
         tallies["row covers"].add(float(held.mean()))
         tallies["width"].add(float(np.diff(ends, axis=1).mean()))
-        tallies["row rejects"].add(float(np.mean([(row.p or 0.0) < 0.05 for row in shares])))
+        tallies["row rejects"].add(
+            float(np.mean([(row.p or 0.0) < 0.05 for row in shares]))
+        )
         assert mean.interval is not None
         low, high = mean.interval
         tallies["mean covers"].add(low <= world.share <= high)
@@ -187,9 +205,18 @@ def main() -> int:
         errors, hard, one_sided = CROWDS[name]
         tallies = simulated(World(errors, share, images, hard, one_sided), sets)
         cells = [f"{tallies['row bias'].mean:+.3f}"]
-        for key in ("row covers", "width", "row rejects", "mean covers", "mean rejects"):
+        for key in (
+            "row covers",
+            "width",
+            "row rejects",
+            "mean covers",
+            "mean rejects",
+        ):
             cells.append(f"{tallies[key].mean:.3f}")
-        cells += [f"{tallies[key].mean:.3f}" for key in ("headline covers", "headline rejects")]
+        cells += [
+            f"{tallies[key].mean:.3f}"
+            for key in ("headline covers", "headline rejects")
+        ]
         print(f"| {' | '.join([name, str(images), str(share), *cells])} |", flush=True)
     return 0
 

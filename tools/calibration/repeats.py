@@ -50,7 +50,9 @@ def repeating(cell: Cell, distinct: int = 5) -> Cell:
 def _stored(evidence: WorldEvidence, distinct: int) -> StoredEvidence:
     """The evidence of a run in which image k shows what image k mod distinct does."""
     sizes = {prompt: len(rows) for prompt, rows in evidence.embeddings.items()}
-    sizes |= {prompt: len(replies) for (prompt, _, _), replies in evidence.replies.items()}
+    sizes |= {
+        prompt: len(replies) for (prompt, _, _), replies in evidence.replies.items()
+    }
     with TemporaryDirectory() as folder, closing(Database(Path(folder))) as database:
         with database.writing():
             images = ImageStore(database, "repeats")
@@ -71,7 +73,11 @@ def _stored(evidence: WorldEvidence, distinct: int) -> StoredEvidence:
                 for prompt, own in evidence.embeddings.items()
                 for k, row in enumerate(own[:distinct])
             }
-            _add(encoder, rows, {text_key(text): row for text, row in evidence.vectors.items()})
+            _add(
+                encoder,
+                rows,
+                {text_key(text): row for text, row in evidence.vectors.items()},
+            )
         return StoredEvidence(DistinctImages(images), encoder if rows else None, judge)
 
 
@@ -80,9 +86,15 @@ def _file(prompt: str, k: int) -> str:
 
 
 def _add(
-    store: EvidenceStore, images: Mapping[str, Float64Array], texts: Mapping[str, Float64Array]
+    store: EvidenceStore,
+    images: Mapping[str, Float64Array],
+    texts: Mapping[str, Float64Array],
 ) -> None:
     if images:
-        store.add("images", list(images), np.stack(list(images.values())).astype(np.float32))
+        store.add(
+            "images", list(images), np.stack(list(images.values())).astype(np.float32)
+        )
     if texts:
-        store.add("texts", list(texts), np.stack(list(texts.values())).astype(np.float32))
+        store.add(
+            "texts", list(texts), np.stack(list(texts.values())).astype(np.float32)
+        )

@@ -72,13 +72,17 @@ WORLDS = (
     RunWorld("fair"),
     RunWorld("fair, read by toy-clip", encoder="toy-clip"),
     RunWorld("fair; seeds ignored, 5 distinct images", distinct=5),
-    RunWorld("fair; 'male', 'young', 'light-skinned' ignored in 30 %",
-             ignored=("male", "young", "light-skinned")),
-    RunWorld("fair; images of the same vary twice as much",
-             varied=("male", "young", "light-skinned")),
+    RunWorld(
+        "fair; 'male', 'young', 'light-skinned' ignored in 30 %",
+        ignored=("male", "young", "light-skinned"),
+    ),
+    RunWorld(
+        "fair; images of the same vary twice as much",
+        varied=("male", "young", "light-skinned"),
+    ),
     RunWorld("planted", args={}, fair=False),
     RunWorld("planted, read by toy-clip", encoder="toy-clip", args={}, fair=False),
-)  # fmt: skip
+)
 
 
 @lru_cache
@@ -103,7 +107,9 @@ def run(world: RunWorld, seed: int) -> tuple[int, int, int, int]:
             task, found, {}, TaskSettings(encoders={world.encoder: ""}, **measured)
         )
     tests = {
-        name: task for name, task in adjusted_run(results).items() if not task.positive_control
+        name: task
+        for name, task in adjusted_run(results).items()
+        if not task.positive_control
     }
     states = {name: state_of(task) for name, task in tests.items()}
     false = wrong = 0
@@ -126,8 +132,12 @@ def _planted(task: str) -> Callable[[str], str | None] | None:
     """From a row's name to the side that toyland plants; of the headline from ''."""
     shares = toyland().shares
     return {
-        "core_occupations_gender": lambda row: side_of(0.5 - shares[thing_name(row)]["gender"]),
-        "core_science_arts": lambda row: side_of(0.5 - _group_share(row)) if row else "high",
+        "core_occupations_gender": lambda row: side_of(
+            0.5 - shares[thing_name(row)]["gender"]
+        ),
+        "core_science_arts": lambda row: (
+            side_of(0.5 - _group_share(row)) if row else "high"
+        ),
         "core_occupations_age": lambda _: "high",
         "core_occupations_skin": lambda _: "high",
     }.get(task)
@@ -158,19 +168,27 @@ def _evidence(world: RunWorld, needed: Needs, seed: int) -> WorldEvidence:
             if rng.random() < _IGNORED:
                 for word in world.ignored:
                     asked = asked.replace(f" {word} ", " ")
-            requests.append((prompt, ImageRequest(asked, index, image_seed(seed, prompt, index))))
+            requests.append(
+                (prompt, ImageRequest(asked, index, image_seed(seed, prompt, index)))
+            )
     drawn = generator.generate([one for _, one in requests])
     images = [one.image for one in drawn if one.image is not None]
-    rows = encoder.encode_images([encoder.prepare(image) for image in images]).astype("float64")
+    rows = encoder.encode_images([encoder.prepare(image) for image in images]).astype(
+        "float64"
+    )
     own: dict[str, list[Float64Array]] = {}
     for (prompt, _), row in zip(requests, rows, strict=True):
         own.setdefault(prompt, []).append(row)
     embeddings = {
-        prompt: _varied(np.array(found), any(f" {word} " in prompt for word in world.varied))
+        prompt: _varied(
+            np.array(found), any(f" {word} " in prompt for word in world.varied)
+        )
         for prompt, found in own.items()
     }
     texts = dict(zip(needed.texts, encoder.encode_texts(needed.texts), strict=True))
-    return _Distinct(embeddings, {text: row.astype("float64") for text, row in texts.items()})
+    return _Distinct(
+        embeddings, {text: row.astype("float64") for text, row in texts.items()}
+    )
 
 
 def _varied(rows: Float64Array, twice: bool) -> Float64Array:
@@ -187,26 +205,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--runs", metavar="N", type=positive, default=60, help="of a world (60)")
-    parser.add_argument("--workers", metavar="N", type=positive, help="processes (all cores)")
-    parser.add_argument("--world", metavar="TEXT", default="", help="worlds whose name has it")
+    parser.add_argument(
+        "--runs", metavar="N", type=positive, default=60, help="of a world (60)"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=positive, help="processes (all cores)"
+    )
+    parser.add_argument(
+        "--world", metavar="TEXT", default="", help="worlds whose name has it"
+    )
     arguments = parser.parse_args(argv)
     reporter = ConsoleReporter()
     rows, failed = [], False
     for world in (one for one in WORLDS if arguments.world in one.name):
         with reporter.stage(f"Runs: {world.name}", arguments.runs, "runs") as ticker:
             found = each_of(
-                range(arguments.runs), partial(run, world), arguments.workers,
+                range(arguments.runs),
+                partial(run, world),
+                arguments.workers,
                 lambda *_, advance=ticker.advance: advance(1),
-            )  # fmt: skip
+            )
         false, wrong, clear, unsure = np.array(found, dtype=np.float64).T
         cells = []
         for counts, most in ((false, MOST_FALSE), (wrong, MOST_WRONG)):
             share, low, high = rate_interval((counts > 0).astype(np.float64))
             failed |= low > most
-            cells.append(f"{share:.3f} [{low:.3f}, {high:.3f}]{' !' if low > most else ''}")
+            cells.append(
+                f"{share:.3f} [{low:.3f}, {high:.3f}]{' !' if low > most else ''}"
+            )
         rows.append([world.name, *cells, f"{clear.mean():.2f}", f"{unsure.mean():.2f}"])
-    heads = ["world", "runs with a false claim", "a wrong side", "clear tests a run", "cannot tell"]
+    heads = [
+        "world",
+        "runs with a false claim",
+        "a wrong side",
+        "clear tests a run",
+        "cannot tell",
+    ]
     print(tabulate(rows, headers=heads, tablefmt="github"))
     return 1 if failed else 0
 

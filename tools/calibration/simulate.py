@@ -24,7 +24,8 @@ from tools.calibration.cells import Cell, Sample, ToylandWorld
 from tools.calibration.compare import compared
 from tools.calibration.toyland import toyland_sample
 
-_ASKED = ("rejects", "power", "covers", "agrees")  # 'power' is 'rejects' where there is bias
+# 'power' is 'rejects' where there is bias
+_ASKED = ("rejects", "power", "covers", "agrees")
 COLUMNS = (
     *("value", "error", "fair", "decided"),
     *(f"{who} {what}" for who in (*QUESTIONS, "rows") for what in _ASKED),
@@ -56,7 +57,10 @@ def simulate(
         for start in range(0, job.sets, _CHUNK)
     ]
     parts = each_of(
-        chunks, partial(run_chunk, seed), workers, lambda chunk, _: advance(len(chunk[1]))
+        chunks,
+        partial(run_chunk, seed),
+        workers,
+        lambda chunk, _: advance(len(chunk[1])),
     )
     by_cell: dict[tuple[str, str], list[Float64Array | str]] = {}
     for (cell, _), part in zip(chunks, parts, strict=True):
@@ -88,7 +92,9 @@ def _one(cell: Cell, number: int, seed: int) -> list[float]:
     samples = []
     for world in (cell.world, cell.other):
         if isinstance(world, ToylandWorld):
-            samples.append(toyland_sample(world, needs(cell.task, settings), settings.seed))
+            samples.append(
+                toyland_sample(world, needs(cell.task, settings), settings.seed)
+            )
         elif world is not None:
             samples.append(world.draw(rng))
     results = [
@@ -96,11 +102,15 @@ def _one(cell: Cell, number: int, seed: int) -> list[float]:
         for sample in samples
     ]
     if cell.other is not None:
-        return _row_of_two(compared(cell, results, settings), samples, 1 - settings.level)
+        return _row_of_two(
+            compared(cell, results, settings), samples, 1 - settings.level
+        )
     return row_of(cell, samples[0], results[0], 1 - settings.level)
 
 
-def _row_of_two(found: Difference, samples: Sequence[Sample], alpha: float) -> list[float]:
+def _row_of_two(
+    found: Difference, samples: Sequence[Sample], alpha: float
+) -> list[float]:
     """What the difference of two runs of one data set each shows."""
     roots = [float(np.sqrt(sample.truth["fixed_prompts"])) for sample in samples]
     ends = found.low, found.high
@@ -114,7 +124,9 @@ def _row_of_two(found: Difference, samples: Sequence[Sample], alpha: float) -> l
     ]
 
 
-def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> list[float]:
+def row_of(
+    cell: Cell, sample: Sample, result: MethodResult, alpha: float
+) -> list[float]:
     """What one data set shows."""
     headline, truth = result.headline, sample.truth
     value = _NOTHING if headline.value is None else headline.value
@@ -134,7 +146,9 @@ def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> li
         found = headline.inference.get(question, Inference())
         if cell.claims and result.inconclusive:
             found = Inference(-np.inf, np.inf, 1.0)
-        row += _judged(truth.get(question), (found.ci_low, found.ci_high), found.p, alpha)
+        row += _judged(
+            truth.get(question), (found.ci_low, found.ci_high), found.p, alpha
+        )
     rows = [
         _judged(sample.rows[item.name], score.interval or (None, None), score.p, alpha)
         for item in result.by
@@ -162,7 +176,12 @@ def _judged(
         if p is not None:
             agrees = float((p < alpha) == (not low <= 0 <= high))
     without = true == 0 or np.isnan(true)
-    return [rejects if without else _NOTHING, _NOTHING if without else rejects, covers, agrees]
+    return [
+        rejects if without else _NOTHING,
+        _NOTHING if without else rejects,
+        covers,
+        agrees,
+    ]
 
 
 def _mean(values: Float64Array) -> float:

@@ -9,7 +9,14 @@ import numpy as np
 
 from t2ibench.methods.t2iat.design import needs
 from t2ibench.methods.t2iat.schema import T2iatTask
-from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.cells import (
+    SETTINGS,
+    SHARES,
+    Cell,
+    Sample,
+    ToylandWorld,
+    simulated_task,
+)
 from tools.calibration.repeats import repeating
 from tools.calibration.wordings import wording_cells
 from tools.calibration.worlds import Space, random_leans, read_needs
@@ -56,20 +63,31 @@ class AssociationWorld:
         if self.space.wording:  # what these prompts show is not their leans alone
             return Sample(evidence, {"prompt_population": self.lean})
         truth = float(x.mean() - y.mean()) / 2
-        return Sample(evidence, {"fixed_prompts": truth, "prompt_population": self.lean}, leans)
+        return Sample(
+            evidence, {"fixed_prompts": truth, "prompt_population": self.lean}, leans
+        )
 
 
 def _task(k: int, n: int, m: int) -> T2iatTask:
-    stimuli = {side: [f"{side.lower()}{number}" for number in range(k)] for side in "XY"}
+    stimuli = {
+        side: [f"{side.lower()}{number}" for number in range(k)] for side in "XY"
+    }
     return simulated_task(
-        T2iatTask, method="t2iat",
+        T2iatTask,
+        method="t2iat",
         concepts={side: {"name": side, "stimuli": stimuli[side]} for side in "XY"},
         attributes={
-            "A": {"name": "A", "words": ["splendid"]}, "B": {"name": "B", "words": ["dreadful"]}
+            "A": {"name": "A", "words": ["splendid"]},
+            "B": {"name": "B", "words": ["dreadful"]},
         },
-        prompts={"neutral": "a photo of {stimulus}", "guided": "a {attribute} {stimulus}"},
-        words_per_stimulus=1, images_per_prompt=n, guided_images_per_prompt=m,
-    )  # fmt: skip
+        prompts={
+            "neutral": "a photo of {stimulus}",
+            "guided": "a {attribute} {stimulus}",
+        },
+        words_per_stimulus=1,
+        images_per_prompt=n,
+        guided_images_per_prompt=m,
+    )
 
 
 def _cell(
@@ -101,15 +119,33 @@ def _unequal() -> list[Cell]:
         _cell(f"{name}, no association", (8, 10, 5), space=twice, share=0.15),
         _cell(f"{name}, no association", (8, 40, 20), space=twice, share=0.1),
         _cell(f"{name}, lean .4", (8, 40, 20), 0.4, space=twice, share=0.1),
-        _cell("spreads of prompts lognormal, SD .6, no association", (8, 40, 20),
-              space=Space(spread_sd=0.6), share=0.1),
-        _cell("A ignored in 30 %, nobody looks, no association", (8, 10, 5),
-              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
-        _cell("images vary along few directions, no association", (8, 10, 5),
-              space=Space(decay=1.2), share=0.15),
-        _cell("images vary along few directions, lean .6", (8, 40, 20), 0.6,
-              space=Space(decay=1.2), share=0.1),
-    ]  # fmt: skip
+        _cell(
+            "spreads of prompts lognormal, SD .6, no association",
+            (8, 40, 20),
+            space=Space(spread_sd=0.6),
+            share=0.1,
+        ),
+        _cell(
+            "A ignored in 30 %, nobody looks, no association",
+            (8, 10, 5),
+            space=Space(ignored=(0.3, 0.0)),
+            share=0.15,
+            row_score=None,
+        ),
+        _cell(
+            "images vary along few directions, no association",
+            (8, 10, 5),
+            space=Space(decay=1.2),
+            share=0.15,
+        ),
+        _cell(
+            "images vary along few directions, lean .6",
+            (8, 40, 20),
+            0.6,
+            space=Space(decay=1.2),
+            share=0.1,
+        ),
+    ]
 
 
 def cells() -> list[Cell]:
@@ -126,7 +162,12 @@ def cells() -> list[Cell]:
         _cell(f"{clustered} .2", (8, 10, 5)),
         _cell(f"{clustered} .5", (4, 10, 5)),
         _cell(f"{clustered} .5", (11, 10, 5)),
-        _cell("attribute images without the attribute", (8, 10, 5), space=Space(0.0), quick=True),
+        _cell(
+            "attribute images without the attribute",
+            (8, 10, 5),
+            space=Space(0.0),
+            quick=True,
+        ),
         _cell("weak attribute, no association", (8, 10, 5), space=Space(0.05)),
         _cell("strong attribute, no association", (8, 10, 5), space=Space(0.3)),
         _cell("wording offsets, no association", (8, 10, 5), space=Space(wording=0.1)),
@@ -135,22 +176,31 @@ def cells() -> list[Cell]:
         _cell(medium, (4, 10, 5), 0.4, 0.2),
         _cell(medium, (8, 10, 5), 0.4, 0.2, quick=True),
         _cell(
-            medium, (8, 20, 10), 0.4, 0.2, share=0.5,
+            medium,
+            (8, 20, 10),
+            0.4,
+            0.2,
+            share=0.5,
             doubles=f"{medium}; 8 + 8 stimuli, 10 and 5 images",
         ),
         _cell(medium, (11, 20, 10), 0.4, 0.2, share=0.5),
         _cell("lean .8", (8, 10, 5), 0.8),
-        _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
+        _cell(
+            "lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5
+        ),
         repeating(_cell(fair, (8, 10, 5))),
         repeating(_cell(medium, (8, 40, 20), 0.4, 0.2, share=0.5)),
         *wording_cells(),
         *_unequal(),
         *(_toyland(share) for share in SHARES),
-    ]  # fmt: skip
+    ]
 
 
 def _toyland(share: float) -> Cell:
-    flowers, insects = ("aster", "clover", "tulip", "orchid"), ("ant", "flea", "wasp", "moth")
+    flowers, insects = (
+        ("aster", "clover", "tulip", "orchid"),
+        ("ant", "flea", "wasp", "moth"),
+    )
     task = simulated_task(
         T2iatTask,
         method="t2iat",

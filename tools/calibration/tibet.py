@@ -11,7 +11,14 @@ from t2ibench.arrays import BoolArray, IntArray
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.score import needs
-from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.cells import (
+    SETTINGS,
+    SHARES,
+    Cell,
+    Sample,
+    ToylandWorld,
+    simulated_task,
+)
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Asked, WorldEvidence
 
@@ -86,7 +93,8 @@ class MixtureWorld:
         replies: dict[Asked, list[str]] = {}
         plain = {target.prompt for target in self.task.prompts}
         common = {
-            need.prompt: rng.random(need.images) for need in needs(self.task, SETTINGS).prompts
+            need.prompt: rng.random(need.images)
+            for need in needs(self.task, SETTINGS).prompts
         }
         for need in needs(self.task, SETTINGS).questions:
             shares = shows[need.prompt, need.question]
@@ -95,15 +103,20 @@ class MixtureWorld:
             place = common[need.prompt][: need.images]
             shown = np.searchsorted(np.cumsum(shares)[:-1], place, side="right")
             wrong = self._happens(rng, self.errors, shown)
-            silent = self._happens(rng, self.unknown if need.prompt in plain else (), shown)
+            silent = self._happens(
+                rng, self.unknown if need.prompt in plain else (), shown
+            )
             clear = rng.random(need.images) < self.clarity
             scenery = rng.integers(len(_SCENERY), size=need.images)
             named = [
                 _WORDS[pick] if seen else _SCENERY[other]
-                for pick, seen, other in zip((shown + wrong) % k, clear, scenery, strict=True)
+                for pick, seen, other in zip(
+                    (shown + wrong) % k, clear, scenery, strict=True
+                )
             ]
             replies[need.prompt, need.question, need.classes] = [
-                UNKNOWN if blank else word for word, blank in zip(named, silent, strict=True)
+                UNKNOWN if blank else word
+                for word, blank in zip(named, silent, strict=True)
             ]
         truth = self.lean**2
         rows = {
@@ -141,7 +154,8 @@ class _Size(NamedTuple):
 
 def _task(size: _Size) -> TibetTask:
     return simulated_task(
-        TibetTask, method="tibet",
+        TibetTask,
+        method="tibet",
         prompts=[
             {
                 "prompt": f"a photo of place {number}",
@@ -150,7 +164,10 @@ def _task(size: _Size) -> TibetTask:
                         "name": f"axis {axis}",
                         "questions": [f"What is material {axis}?"],
                         "counterfactuals": [
-                            {"name": word, "prompt": f"{word} {axis}, a photo of place {number}"}
+                            {
+                                "name": word,
+                                "prompt": f"{word} {axis}, a photo of place {number}",
+                            }
                             for word in _WORDS[: size.k]
                         ],
                     }
@@ -159,8 +176,9 @@ def _task(size: _Size) -> TibetTask:
             }
             for number in range(size.prompts)
         ],
-        images_per_prompt=size.n, guided_images_per_prompt=size.m,
-    )  # fmt: skip
+        images_per_prompt=size.n,
+        guided_images_per_prompt=size.m,
+    )
 
 
 def _name(name: str, size: _Size) -> str:
@@ -199,8 +217,15 @@ def cells() -> list[Cell]:
         _cell(fair, _Size(11, 10, 10), quick=True),
         _cell(fair, _Size(11, 48, 48), share=0.04),
         _cell(fair, _Size(8, 20, 20, 5, 1), share=0.08),
-        _cell("fair, axes that share images", _Size(11, 10, 10, 2, 4), share=0.04, quick=True),
-        _cell("fair, counterfactuals that fail", _Size(8, 10, 10), clarity=0.0, share=0.08),
+        _cell(
+            "fair, axes that share images",
+            _Size(11, 10, 10, 2, 4),
+            share=0.04,
+            quick=True,
+        ),
+        _cell(
+            "fair, counterfactuals that fail", _Size(8, 10, 10), clarity=0.0, share=0.08
+        ),
         *(
             _cell(
                 "fair, .3 of the first counterfactual's images ignore it",
@@ -242,9 +267,17 @@ def cells() -> list[Cell]:
         _cell(even, _Size(1, 48, 48), 0.4),
         _cell(even, _Size(3, 20, 20), 0.4),
         _cell(even, _Size(11, 10, 10), 0.4, quick=True),
-        _cell(even, _Size(11, 20, 20), 0.4, share=0.08, doubles=_name(even, _Size(11, 10, 10))),
+        _cell(
+            even,
+            _Size(11, 20, 20),
+            0.4,
+            share=0.08,
+            doubles=_name(even, _Size(11, 10, 10)),
+        ),
         _cell(even, _Size(8, 20, 20, 5, 1), 0.4, share=0.08),
-        _cell("lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.04),
+        _cell(
+            "lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.04
+        ),
         _cell("lean .8", _Size(8, 20, 20), 0.8, share=0.08),
         repeating(_cell(fair, _Size(11, 10, 10), share=0.04)),
         repeating(_cell(even, _Size(11, 40, 40), 0.4, share=0.04)),
@@ -255,7 +288,8 @@ def cells() -> list[Cell]:
 def _toyland(share: float) -> Cell:
     jobs = ("nurse", "chef", "lawyer")
     task = simulated_task(
-        TibetTask, method="tibet",
+        TibetTask,
+        method="tibet",
         prompts=[
             {
                 "prompt": f"a photo of a {job}",
@@ -271,8 +305,9 @@ def _toyland(share: float) -> Cell:
             }
             for job in jobs
         ],
-        images_per_prompt=20, guided_images_per_prompt=20,
-    )  # fmt: skip
+        images_per_prompt=20,
+        guided_images_per_prompt=20,
+    )
     truth = (2 * share - 1) ** 2
     return Cell(
         f"toyland, {share:g} women; 3 prompts of 20 images",

@@ -35,7 +35,9 @@ def toyland_sample(world: ToylandWorld, needs: Needs, seed: int) -> Sample:
     }
     embeddings = {}
     if needs.embeds and images:
-        rows = encoder.encode_images([encoder.prepare(image) for image in images.values()])
+        rows = encoder.encode_images(
+            [encoder.prepare(image) for image in images.values()]
+        )
         at = 0
         for prompt, n in needs.images_by_prompt.items():
             embeddings[prompt] = rows[at : at + n].astype("float64")

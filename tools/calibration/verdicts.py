@@ -83,7 +83,9 @@ class Verdict:
         return next((check for check in self.checks if check.what == what), None)
 
 
-def verdicts(jobs: Sequence[Job], tables: Mapping[tuple[str, str], Table | str]) -> list[Verdict]:
+def verdicts(
+    jobs: Sequence[Job], tables: Mapping[tuple[str, str], Table | str]
+) -> list[Verdict]:
     """What all cells show."""
     found = []
     for job in jobs:
@@ -106,9 +108,17 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
         cautious = whole or (name == "rows" and cell.conservative_rows is not None)
         checks += [
             _rate(
-                f"{name} rejects", table, REJECTS, (-np.inf if cautious else REJECTS[0], REJECTS[1])
+                f"{name} rejects",
+                table,
+                REJECTS,
+                (-np.inf if cautious else REJECTS[0], REJECTS[1]),
             ),
-            _rate(f"{name} covers", table, COVERS, (COVERS[0], np.inf if cautious else COVERS[1])),
+            _rate(
+                f"{name} covers",
+                table,
+                COVERS,
+                (COVERS[0], np.inf if cautious else COVERS[1]),
+            ),
             None if cautious else _rate(f"{name} agrees", table, AGREES, AGREES),
         ]
     if cell.identified:
@@ -146,7 +156,8 @@ def rate_interval(values: Float64Array) -> tuple[float, float, float]:
     """
     p, n = float(values.mean()), float(len(values))
     spread = float(values.var())
-    if 0 < spread < p * (1 - p):  # shares of several rows: as many as would vary as little
+    # shares of several rows: as many as would vary as little
+    if 0 < spread < p * (1 - p):
         n *= p * (1 - p) / spread
     middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))

@@ -52,9 +52,15 @@ class WordWorld:
         noise = rng.normal(scale=_SPREAD, size=(len(anchors), n, _D))
         images = unit_rows(middles[:, None, :] + noise)
         m, reference = len(self.task.concepts), self.task.reference.texts
-        cosines = np.append(np.full(-(-m // 4), self.cosine), rng.uniform(0, 0.9, _WORDS // 4))
-        number = np.append(np.arange(m) // 4, -(-m // 4) + np.arange(len(reference)) // 4)
-        of_cluster = (np.sqrt(cosines)[:, None] * rng.normal(size=(len(cosines), _D)))[number]
+        cosines = np.append(
+            np.full(-(-m // 4), self.cosine), rng.uniform(0, 0.9, _WORDS // 4)
+        )
+        number = np.append(
+            np.arange(m) // 4, -(-m // 4) + np.arange(len(reference)) // 4
+        )
+        of_cluster = (np.sqrt(cosines)[:, None] * rng.normal(size=(len(cosines), _D)))[
+            number
+        ]
         single = np.sqrt(1 - cosines)[number, None] * rng.normal(size=(len(number), _D))
         words = centre + unit_rows(of_cluster + single)
         words[:m] += np.outer(words[:m] @ further, (np.sqrt(self.factor) - 1) * further)
@@ -63,14 +69,17 @@ class WordWorld:
         for anchor, sign in zip(anchors, signs, strict=True):
             vectors[anchor.text or anchor.prompt] = unit_rows(centre + sign * own)
         evidence = WorldEvidence(
-            {anchor.prompt: part for anchor, part in zip(anchors, images, strict=True)}, vectors
+            {anchor.prompt: part for anchor, part in zip(anchors, images, strict=True)},
+            vectors,
         )
         # The mean of unit vectors with noise alike in all directions points along their middle.
         table = np.array([vectors[text] for text in texts])
         leans = (table - table[m:].mean(axis=0)) @ further
         # V is in units of what random sets read, whose leans are nearly normal.
         unit = typical_square(chdtri(m, (np.arange(1000) + 0.5) / 1000) / m)
-        fixed_prompts = float(excess((leans[:m] ** 2).mean() / unit, (leans[m:] ** 2).mean()))
+        fixed_prompts = float(
+            excess((leans[:m] ** 2).mean() / unit, (leans[m:] ** 2).mean())
+        )
         prompt_population = (self.factor - 1) / (self.factor + 1)
         rows = {}
         if self.factor == 1:
@@ -80,7 +89,9 @@ class WordWorld:
         if self.cosine:  # random sets are as related, and their median is not known
             return Sample(evidence, {"prompt_population": prompt_population}, rows)
         return Sample(
-            evidence, {"fixed_prompts": fixed_prompts, "prompt_population": prompt_population}, rows
+            evidence,
+            {"fixed_prompts": fixed_prompts, "prompt_population": prompt_population},
+            rows,
         )
 
 
@@ -88,7 +99,9 @@ def _task(concepts: int, n: int) -> VibexTask:
     return simulated_task(
         VibexTask,
         method="vibex",
-        anchors=[{"name": name, "prompt": f"a photo of {name}"} for name in ("left", "right")],
+        anchors=[
+            {"name": name, "prompt": f"a photo of {name}"} for name in ("left", "right")
+        ],
         concepts=[
             {"name": f"concept {number}", "prompt": f"concept {number}"}
             for number in range(concepts)
@@ -124,19 +137,28 @@ def _cell(
 
 def cells() -> list[Cell]:
     """Concepts that are words like all others, then concepts that are not."""
-    fair, far = "concepts like all words", "squares of concepts three times those of words"
+    fair, far = (
+        "concepts like all words",
+        "squares of concepts three times those of words",
+    )
     return [
         _cell(fair, (4, 10)),
         _cell(fair, (20, 10), quick=True),
         _cell(fair, (20, 50)),
         _cell(fair, (40, 20)),
         *(
-            _cell(f"{fair}, in clusters of cosine {cosine}", (20, 10 * n), cosine=cosine)
+            _cell(
+                f"{fair}, in clusters of cosine {cosine}", (20, 10 * n), cosine=cosine
+            )
             for cosine in (0.6, 0.9)
             for n in (1, 4)
         ),
         _cell("anchors alike beyond their words", (20, 10), beyond=0.0),
-        _cell("weak difference of the anchors, concepts like all words", (20, 50), beyond=0.1),
+        _cell(
+            "weak difference of the anchors, concepts like all words",
+            (20, 50),
+            beyond=0.1,
+        ),
         _cell(far, (8, 20), 3.0),
         _cell(far, (20, 10), 3.0, quick=True),
         _cell(far, (20, 20), 3.0, doubles=_name(far, 20, 10)),

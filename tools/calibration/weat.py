@@ -17,7 +17,8 @@ _CAUTIOUS = (
     "What all words of a set share is estimated a little low, and few independent words have a "
     "wide interval"
 )
-_WORDS, _ATTRIBUTES = 63, 24  # dimensions that words, and attribute words, have to themselves
+# dimensions that words, and attribute words, have to themselves
+_WORDS, _ATTRIBUTES = 63, 24
 _SPREAD = (1 + _WORDS) ** -0.5  # of words along each of theirs
 _EVERYDAY = 1000
 _REFERENCE_CLUSTERS, _REFERENCE_COSINES = 100, (0.0, 0.95)
@@ -58,7 +59,10 @@ class WordWorld:
         """One data set."""
         targets, attributes = self.task.targets, self.task.attributes
         vectors: dict[str, Float64Array] = {}
-        for side, scale, group in ((0.5, self.wider, targets.X), (-0.5, 1.0, targets.Y)):
+        for side, scale, group in (
+            (0.5, self.wider, targets.X),
+            (-0.5, 1.0, targets.Y),
+        ):
             single = np.ones(len(group.words) - sum(self.clusters), np.int64)
             sizes = np.concatenate([np.array(self.clusters, np.int64), single])
             rows = self._words(rng, sizes, np.full(len(sizes), self.cosine))
@@ -95,7 +99,9 @@ def _group(side: str, words: int) -> dict[str, Any]:
     return {"name": side, "words": [f"{side.lower()}{k}" for k in range(words)]}
 
 
-def _cell(name: str, words: int, shift: float = 0.0, *, alone: bool = False, **more: Any) -> Cell:
+def _cell(
+    name: str, words: int, shift: float = 0.0, *, alone: bool = False, **more: Any
+) -> Cell:
     """A cell; `alone` has no everyday words."""
     task = simulated_task(
         WeatTask,
@@ -105,15 +111,24 @@ def _cell(name: str, words: int, shift: float = 0.0, *, alone: bool = False, **m
         reference=[] if alone else [f"everyday {k}" for k in range(_EVERYDAY)],
     )
     fields = WordWorld.__dataclass_fields__.keys() & more.keys()
-    world = replace(WordWorld(task, shift), **{field: more.pop(field) for field in fields})
-    return Cell(f"{name}; {words} + {words} words", task, world, conservative=_CAUTIOUS, **more)
+    world = replace(
+        WordWorld(task, shift), **{field: more.pop(field) for field in fields}
+    )
+    return Cell(
+        f"{name}; {words} + {words} words", task, world, conservative=_CAUTIOUS, **more
+    )
 
 
 def cells() -> list[Cell]:
     """Without bias, then with."""
     six, unequal = (4,) * 6, (12, 8, 4)
     fair = [
-        _cell(f"no association, 6 clusters of cosine {cosine}", 24, clusters=six, cosine=cosine)
+        _cell(
+            f"no association, 6 clusters of cosine {cosine}",
+            24,
+            clusters=six,
+            cosine=cosine,
+        )
         for cosine in (0.3, 0.6, 0.8, 0.9)
     ]
     return [
@@ -121,28 +136,53 @@ def cells() -> list[Cell]:
         _cell("no association", 25),
         *fair,
         _cell(
-            "no association, clusters of 5, 1, 1, 1 of cosine .8", 8, clusters=(5,), cosine=0.8
+            "no association, clusters of 5, 1, 1, 1 of cosine .8",
+            8,
+            clusters=(5,),
+            cosine=0.8,
         ),
         _cell(
             "no association, clusters of 12, 8, 4 and single words of cosine .8",
-            32, clusters=unequal, cosine=0.8,
+            32,
+            clusters=unequal,
+            cosine=0.8,
         ),
         _cell(
             "no association, 6 clusters of cosine .5 that correlate by .7",
-            24, clusters=six, cosine=0.5, power=0.5,
+            24,
+            clusters=six,
+            cosine=0.5,
+            power=0.5,
         ),
-        _cell("no association, 6 clusters of cosine .6, no everyday words", 24, alone=True,
-              clusters=six, cosine=0.6),
+        _cell(
+            "no association, 6 clusters of cosine .6, no everyday words",
+            24,
+            alone=True,
+            clusters=six,
+            cosine=0.6,
+        ),
         _cell("no association, tails of Student's t", 25, heavy=True),
         _cell("no association, X twice as wide", 8, wider=2.0),
         _cell("no association, X twice as wide", 25, wider=2.0),
         _cell("shift .7 SD", 8, 0.7),
         _cell("shift .7 SD", 25, 0.7, quick=True),
         _cell("shift 1.9 SD", 25, 1.9),
-        _cell("shift 1 SD, 6 clusters of cosine .6", 24, 1.0, clusters=six, cosine=0.6, quick=True),
-        _cell("shift 1.9 SD, 6 clusters of cosine .8", 24, 1.9, clusters=six, cosine=0.8),
+        _cell(
+            "shift 1 SD, 6 clusters of cosine .6",
+            24,
+            1.0,
+            clusters=six,
+            cosine=0.6,
+            quick=True,
+        ),
+        _cell(
+            "shift 1.9 SD, 6 clusters of cosine .8", 24, 1.9, clusters=six, cosine=0.8
+        ),
         _cell(
             "shift 1 SD, clusters of 12, 8, 4 and single words of cosine .8",
-            32, 1.0, clusters=unequal, cosine=0.8,
+            32,
+            1.0,
+            clusters=unequal,
+            cosine=0.8,
         ),
-    ]  # fmt: skip
+    ]

@@ -36,22 +36,35 @@ class WordingWorld:
         stimuli = list(stimuli_of(self.task, SETTINGS))
         signs = np.array([1.0 if one.side == "X" else -1.0 for one in stimuli])
         k = len(stimuli) // 2
-        own = [random_leans(rng, sign * self.lean, _CLUSTERING, k) for sign in (1.0, -1.0)]
+        own = [
+            random_leans(rng, sign * self.lean, _CLUSTERING, k) for sign in (1.0, -1.0)
+        ]
         count = len(self.task.prompts.wordings)
         shifts = rng.normal(scale=self.sd, size=count) if self.sd else np.zeros(count)
-        leans = np.clip(np.concatenate(own)[:, None] + np.outer(signs, shifts), -1.0, 1.0)
+        leans = np.clip(
+            np.concatenate(own)[:, None] + np.outer(signs, shifts), -1.0, 1.0
+        )
         n, m = self.task.image_counts(SETTINGS)
         scenes = []
         for row, one in zip(leans, stimuli, strict=True):
             for lean, prompts in zip(row, one.wordings, strict=True):
-                scenes += [Scene(prompt, n, one.word, float(lean)) for prompt in prompts.neutral]
+                scenes += [
+                    Scene(prompt, n, one.word, float(lean))
+                    for prompt in prompts.neutral
+                ]
                 for side, shown in (("A", 1.0), ("B", -1.0)):
-                    scenes += [Scene(prompt, m, one.word, shown) for prompt in prompts.guided[side]]
+                    scenes += [
+                        Scene(prompt, m, one.word, shown)
+                        for prompt in prompts.guided[side]
+                    ]
         texts = {scene.prompt: (scene.about, 0.0) for scene in scenes}
         by_stimulus = leans.mean(axis=1)
         return Sample(
             self.space.evidence(rng, scenes, texts),
-            {"fixed_prompts": float((signs * by_stimulus).mean()), "prompt_population": self.lean},
+            {
+                "fixed_prompts": float((signs * by_stimulus).mean()),
+                "prompt_population": self.lean,
+            },
         )
 
 

@@ -58,11 +58,15 @@ class WorldEvidence:
             raise MissingEvidence(f"the text '{lacking[0]}'")
         return np.array([self.vectors[text] for text in texts])
 
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+    def answers(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
         """A judge's answers about the first n images of a prompt."""
         replies = self.replies.get((prompt, question, tuple(classes)))
         if replies is None or len(replies) < n:
-            raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
+            raise MissingEvidence(
+                f"the answer to '{question}' about the prompt '{prompt}'"
+            )
         return AnswerEvidence(tuple(replies[:n]), np.arange(n), Counter())
 
 
@@ -126,7 +130,9 @@ class Space:
     ) -> WorldEvidence:
         """One data set, with a judge's answers to checks: the first class is A, the second B."""
         texts = texts or {}
-        abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
+        abouts = [scene.about for scene in scenes] + [
+            about for about, _ in texts.values()
+        ]
         number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
         axis = unit_rows(rng.normal(size=self.d))
         # Images of different things still resemble each other (cosine .5 of their centres).
@@ -144,10 +150,17 @@ class Space:
         if any(self.ignored):
             off = np.where(asked > 0, self.ignored[0], self.ignored[1]) * (asked != 0)
             shares += off * (0.5 - shares)
-        sides = np.where(rng.random(len(prompt)) < shares[prompt], 1.0, -1.0) * shown[prompt]
-        along = self.strength * sides + np.array([scene.shift for scene in scenes])[prompt]
+        sides = (
+            np.where(rng.random(len(prompt)) < shares[prompt], 1.0, -1.0)
+            * shown[prompt]
+        )
+        along = (
+            self.strength * sides + np.array([scene.shift for scene in scenes])[prompt]
+        )
         # Two images of one prompt have the cosine 1 / (1 + d · variance).
-        spread = np.sqrt((1 / self.cosine - 1) / self.d) * np.where(asked > 0, self.spread_of_a, 1)
+        spread = np.sqrt((1 / self.cosine - 1) / self.d) * np.where(
+            asked > 0, self.spread_of_a, 1
+        )
         if self.spread_sd:
             spread *= np.exp(self.spread_sd * rng.normal(size=len(scenes)))
         rows = middle[prompt] + along[:, None] * axis
@@ -175,7 +188,9 @@ class Space:
         )
 
 
-def random_leans(rng: np.random.Generator, mean: float, clustering: float, k: int) -> Float64Array:
+def random_leans(
+    rng: np.random.Generator, mean: float, clustering: float, k: int
+) -> Float64Array:
     """Leans 2 P - 1 of k stimuli, P of a beta distribution with this intraclass correlation."""
     if clustering == 0:
         return np.full(k, mean)
@@ -268,7 +283,9 @@ class Judging:
         answered: Float64Array = shown - lost + (lost.sum() - lost) / (k - 1)
         return answered
 
-    def evidence(self, rng: np.random.Generator, queries: Sequence[Query]) -> WorldEvidence:
+    def evidence(
+        self, rng: np.random.Generator, queries: Sequence[Query]
+    ) -> WorldEvidence:
         """One data set."""
         from scipy.special import ndtr
 
@@ -283,7 +300,9 @@ class Judging:
             k = len(query.classes)
             shown = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
             wrong = rng.random(query.images) < np.broadcast_to(self.errors, k)[shown]
-            picks = np.where(wrong, (shown + rng.integers(1, k, size=query.images)) % k, shown)
+            picks = np.where(
+                wrong, (shown + rng.integers(1, k, size=query.images)) % k, shown
+            )
             unknown = rng.random(query.images) < np.broadcast_to(self.unknown, k)[shown]
             replies[query.prompt, query.question, query.classes] = [
                 UNKNOWN if blank else query.classes[pick]

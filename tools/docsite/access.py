@@ -18,7 +18,8 @@ def named(html: str) -> str:
     )
     # Nobody chooses a palette by hand: the theme's switches are hidden, and out of the way of keys.
     html = html.replace(
-        'aria-hidden="true"  type="radio"', 'aria-hidden="true" tabindex="-1" type="radio"'
+        'aria-hidden="true"  type="radio"',
+        'aria-hidden="true" tabindex="-1" type="radio"',
     )
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     for part in set(_NAMELESS.findall(html)):
@@ -28,6 +29,9 @@ def named(html: str) -> str:
             re.S,
         )
         if title:
-            before, after = f'aria-labelledby="{part}_label"', f'aria-label="{title[1]}"'
+            before, after = (
+                f'aria-labelledby="{part}_label"',
+                f'aria-label="{title[1]}"',
+            )
             html = html.replace(before, after)
     return html

@@ -13,7 +13,15 @@ _SECTIONS = {
     "Results of a run": ("Results", "TaskResult"),
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (
-        *("Generator", "ImageRequest", "GeneratedImage", "Encoder", "Judge", "Query", "Answer"),
+        *(
+            "Generator",
+            "ImageRequest",
+            "GeneratedImage",
+            "Encoder",
+            "Judge",
+            "Query",
+            "Answer",
+        ),
         *("Rewriter", "RewriteRequest", "Rewriting", "Proposer", "Adapter", "Request"),
     ),
     "A method": ("Method", "MainScore"),

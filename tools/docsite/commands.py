@@ -14,7 +14,10 @@ from t2ibench.settings import flag_name, flags
 def pages() -> dict[str, str | bytes]:
     """The page of the command line."""
     os.environ["COLUMNS"] = "92"
-    rows = [[code(name), code(flag_name(name)), escaped(flag.help)] for name, _, flag in flags()]
+    rows = [
+        [code(name), code(flag_name(name)), escaped(flag.help)]
+        for name, _, flag in flags()
+    ]
     parts = [
         "# Command line",
         "Without a command, `t2ibench` means `t2ibench run`. Exit status: 0 done; 1 the input is "
@@ -27,7 +30,9 @@ def pages() -> dict[str, str | bytes]:
     ]
     for name, parser in _verbs(build_parser(), ""):
         level = "##" if " " not in name else "###"
-        parts.append(f"{level} t2ibench {name}\n\n```text\n{parser.format_help().rstrip()}\n```")
+        parts.append(
+            f"{level} t2ibench {name}\n\n```text\n{parser.format_help().rstrip()}\n```"
+        )
     return {"reference/commands.md": "\n\n".join(parts) + "\n"}
 
 

@@ -10,7 +10,9 @@ import posixpath
 import re
 from pathlib import Path
 
-_INCLUDE = re.compile(r"^<!-- include: (?P<file>[^#\s]+)(?:#(?P<heading>.+?))? -->$", re.M)
+_INCLUDE = re.compile(
+    r"^<!-- include: (?P<file>[^#\s]+)(?:#(?P<heading>.+?))? -->$", re.M
+)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 # Files of the repository that are a page of the site under another name.
 _PAGES = {

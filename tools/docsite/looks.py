@@ -19,14 +19,22 @@ _EXAMPLES = (
         Mark(0.47, 0.25, 0.69, "clear", "high", -0.16, 0.16),
         (0.1, 0.3, 0.7, 0.8),
     ),
-    ("Clear, to the left", Mark(-0.62, -0.8, -0.44, "clear", "low", -0.2, 0.2), (-0.9, -0.5, -0.4)),
+    (
+        "Clear, to the left",
+        Mark(-0.62, -0.8, -0.44, "clear", "low", -0.2, 0.2),
+        (-0.9, -0.5, -0.4),
+    ),
     (
         "None above 0.24",
         Mark(0.05, -0.12, 0.22, "none_above", "high", -0.18, 0.18),
         (-0.2, 0.1, 0.3),
     ),
     ("Cannot tell", Mark(0.3, -0.35, 0.95, "cannot_tell", "high", -0.6, 0.6), ()),
-    ("No direction (rms)", Mark(0.73, 0.6, 0.84, "clear", None, 0.0, 0.19), (-0.9, 0.5, 0.8)),
+    (
+        "No direction (rms)",
+        Mark(0.73, 0.6, 0.84, "clear", None, 0.0, 0.19),
+        (-0.9, 0.5, 0.8),
+    ),
     ("Not scored", Mark(None, None, None, "no_score", None), ()),
 )
 _FIGURE = """{% from "marks.html" import rail, scale %}
@@ -40,7 +48,8 @@ _FIGURE = """{% from "marks.html" import rail, scale %}
 def files(root: Path) -> dict[str, str | bytes]:
     """Fonts and style of the site."""
     made: dict[str, str | bytes] = {
-        f"assets/fonts/{font.name}": font.read_bytes() for font in sorted((root / _FONTS).iterdir())
+        f"assets/fonts/{font.name}": font.read_bytes()
+        for font in sorted((root / _FONTS).iterdir())
     }
     tokens = static("tokens.css")
     variables = tokens[: tokens.index("*{box-sizing")]

@@ -22,9 +22,13 @@ def pages(file: Path) -> dict[str, str | bytes]:
     """The notebook as a page with its pictures, and the report that its run wrote."""
     with tempfile.TemporaryDirectory() as folder:
         made = _pages(run(file, Path(folder)), file.stem)
-        report = (Path(folder) / "runs" / "toyland" / "report.html").read_text(encoding="utf-8")
+        report = (Path(folder) / "runs" / "toyland" / "report.html").read_text(
+            encoding="utf-8"
+        )
         # The site has no images of the run, which the report's small ones lead to.
-        made["notebooks/report.html"] = re.sub(r'<a href="images/[^"]*">(.*?)</a>', r"\1", report)
+        made["notebooks/report.html"] = re.sub(
+            r'<a href="images/[^"]*">(.*?)</a>', r"\1", report
+        )
     return made
 
 

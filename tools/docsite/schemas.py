@@ -18,11 +18,15 @@ from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import Results
 
 _FILES = {
-    "results.json": (Results, "results", "What a run found. Nothing in it is a time, and nothing "
-                     "depends on batch size, workers or the order of tasks: the same inputs give "
-                     "the same file, byte for byte. Files of schema 2 are read too."),
+    "results.json": (
+        Results,
+        "results",
+        "What a run found. Nothing in it is a time, and nothing "
+        "depends on batch size, workers or the order of tasks: the same inputs give "
+        "the same file, byte for byte. Files of schema 2 are read too.",
+    ),
     "run.db": (RunRecord, "run", "What a run was made with, and how far it came."),
-}  # fmt: skip
+}
 _FIELD = re.compile(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^ {0,3}\S|\Z)", re.M | re.S)
 
 
@@ -31,7 +35,9 @@ def pages() -> dict[str, str | bytes]:
     made: dict[str, str | bytes] = {}
     for name, (model, stem, about) in _FILES.items():
         made[f"reference/{stem}.md"] = _page(name, model, stem, about)
-        schema = json.dumps(model.model_json_schema(by_alias=True), indent=1, ensure_ascii=False)
+        schema = json.dumps(
+            model.model_json_schema(by_alias=True), indent=1, ensure_ascii=False
+        )
         made[f"reference/{stem}.schema.json"] = schema + "\n"
     return made
 
@@ -48,8 +54,13 @@ def meanings(model: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(model.__mro__):
         if one not in {BaseModel, object}:
-            _, _, attributes = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")
-            found |= {name: " ".join(text.split()) for name, text in _FIELD.findall(attributes)}
+            _, _, attributes = inspect.cleandoc(one.__doc__ or "").partition(
+                "Attributes:\n"
+            )
+            found |= {
+                name: " ".join(text.split())
+                for name, text in _FIELD.findall(attributes)
+            }
     return found
 
 

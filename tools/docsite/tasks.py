@@ -40,8 +40,14 @@ def pages() -> dict[str, str | bytes]:
 def _drawn(task: LoadedTask) -> dict[str, tuple[str, bytes]]:
     """File to prompt and picture, of prompts over the whole task that the drawn world knows."""
     prompts = list(needs(task.spec, Settings()).images_by_prompt)
-    some = [prompts[place * len(prompts) // _DRAWN] for place in range(min(_DRAWN, len(prompts)))]
-    asked = [ImageRequest(prompt, 0, image_seed(0, prompt, 0)) for prompt in dict.fromkeys(some)]
+    some = [
+        prompts[place * len(prompts) // _DRAWN]
+        for place in range(min(_DRAWN, len(prompts)))
+    ]
+    asked = [
+        ImageRequest(prompt, 0, image_seed(0, prompt, 0))
+        for prompt in dict.fromkeys(some)
+    ]
     found = {}
     for number, (one, result) in enumerate(
         zip(asked, create_generator("toyland", {}).generate(asked), strict=True)
@@ -56,18 +62,27 @@ def _drawn(task: LoadedTask) -> dict[str, tuple[str, bytes]]:
 def in_nav(nav: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The navigation with the tasks below the section 'Tasks', one section a family."""
     families = [
-        {METHODS.get(family).title: [{task.id: f"tasks/{task.id}.md"} for task in tasks]}
+        {
+            METHODS.get(family).title: [
+                {task.id: f"tasks/{task.id}.md"} for task in tasks
+            ]
+        }
         for family, tasks in _families(load_tasks())
     ]
-    return [{"Tasks": [*one["Tasks"], *families]} if "Tasks" in one else one for one in nav]
+    return [
+        {"Tasks": [*one["Tasks"], *families]} if "Tasks" in one else one for one in nav
+    ]
 
 
 def _families(loaded: list[LoadedTask]) -> list[tuple[str, list[LoadedTask]]]:
     """Families of tasks; those on words alone come last."""
     found = {
-        name: [task for task in loaded if task.spec.method == name] for name in METHODS.names()
+        name: [task for task in loaded if task.spec.method == name]
+        for name in METHODS.names()
     }
-    names = sorted(found, key=lambda name: not issubclass(METHODS.get(name).Task, ImageTask))
+    names = sorted(
+        found, key=lambda name: not issubclass(METHODS.get(name).Task, ImageTask)
+    )
     return [(name, found[name]) for name in names if found[name]]
 
 
@@ -79,7 +94,9 @@ def _index(loaded: list[LoadedTask]) -> str:
     ]
     for family, tasks in _families(loaded):
         parts.append(f"## {METHODS.get(family).title}")
-        parts.append(f"How it measures: [{METHODS.get(family).title}](../methods/{family}.md).")
+        parts.append(
+            f"How it measures: [{METHODS.get(family).title}](../methods/{family}.md)."
+        )
         rows = [
             [f"[{code(task.id)}]({task.id}.md)", escaped(task.spec.title), _cost(task)]
             for task in tasks
@@ -140,7 +157,8 @@ def _page(task: LoadedTask, pictures: Mapping[str, str]) -> str:
         "## Published values",
         _published(task),
         "## Caveats",
-        listed(map(escaped, spec.notes)) or "The file has no notes of its own; the method’s hold.",
+        listed(map(escaped, spec.notes))
+        or "The file has no notes of its own; the method’s hold.",
         "## Cite",
         escaped(spec.citation),
         "## The file",
@@ -206,16 +224,24 @@ def _reader(asked: Needs) -> str:
 def _prompts(asked: Needs) -> Iterator[str]:
     if asked.images_by_prompt:
         counts = asked.images_by_prompt.items()
-        yield from _begun([f"{code(prompt)}: {n} images" for prompt, n in counts], "prompts")
-    questions = list(dict.fromkeys((need.question, need.classes) for need in asked.questions))
+        yield from _begun(
+            [f"{code(prompt)}: {n} images" for prompt, n in counts], "prompts"
+        )
+    questions = list(
+        dict.fromkeys((need.question, need.classes) for need in asked.questions)
+    )
     if questions:
         yield "A judge is asked, and can always answer “unknown”:"
-        yield from _begun([_question(text, classes) for text, classes in questions], "questions")
+        yield from _begun(
+            [_question(text, classes) for text, classes in questions], "questions"
+        )
     if asked.texts:
         texts = list(asked.texts)
         more = f", of which {_MOST} are here" if len(texts) > _MOST else ""
         body = " · ".join(map(escaped, texts[:_MOST]))
-        yield folded(f"{len(texts):,} texts that an encoder reads{more}", f"<p>{body}</p>")
+        yield folded(
+            f"{len(texts):,} texts that an encoder reads{more}", f"<p>{body}</p>"
+        )
 
 
 def _begun(lines: list[str], what: str) -> Iterator[str]:
@@ -239,6 +265,7 @@ def _published(task: LoadedTask) -> str:
     ]
     if not rows:
         return "None that was measured with these prompts."
-    return "As printed, never used in a score: other images, often another encoder.\n\n" + table(
-        ["Model", "Score", "Published", "Source"], rows
+    return (
+        "As printed, never used in a score: other images, often another encoder.\n\n"
+        + table(["Model", "Score", "Published", "Source"], rows)
     )

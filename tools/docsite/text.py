@@ -10,7 +10,9 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>&#|!~^=$\"':+-]")
 
 def escaped(text: object) -> str:
     """Text as Markdown that shows just this text, in one line."""
-    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", " ".join(str(text).split()))
+    return _SPECIAL.sub(
+        lambda found: f"&#{ord(found[0])};", " ".join(str(text).split())
+    )
 
 
 def code(text: object) -> str:

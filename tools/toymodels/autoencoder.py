@@ -60,7 +60,9 @@ def train_autoencoder(work: Path) -> Any:
     torch.manual_seed(1)
     vae = _new()
     images = pictures(caption_pool(1, 12_000), FAIR, 5_000_000)
-    optimiser = torch.optim.AdamW(vae.parameters(), PEAK_RATE, betas=(0.9, 0.99), weight_decay=0)
+    optimiser = torch.optim.AdamW(
+        vae.parameters(), PEAK_RATE, betas=(0.9, 0.99), weight_decay=0
+    )
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, PEAK_RATE, total_steps=STEPS, pct_start=0.1
     )
@@ -75,7 +77,10 @@ def train_autoencoder(work: Path) -> Any:
         optimiser.step()
         schedule.step()
         if step % 100 == 99:
-            print(f"vae {step + 1}: {loss.item():.4f}, {time.time() - started:.0f} s", flush=True)
+            print(
+                f"vae {step + 1}: {loss.item():.4f}, {time.time() - started:.0f} s",
+                flush=True,
+            )
     vae.register_to_config(scaling_factor=1 / _encoded(vae, images[:2000]).std().item())
     vae.save_pretrained(done)
     return vae
@@ -83,7 +88,10 @@ def train_autoencoder(work: Path) -> Any:
 
 def _encoded(vae: Any, images: torch.Tensor) -> torch.Tensor:
     with torch.inference_mode():
-        parts = [vae.encode(scaled(images[i : i + 64])).latents for i in range(0, len(images), 64)]
+        parts = [
+            vae.encode(scaled(images[i : i + 64])).latents
+            for i in range(0, len(images), 64)
+        ]
     return torch.cat(parts)
 
 

@@ -92,7 +92,11 @@ def dial_of(caption: str, axis: str) -> Dial | None:
     if axis in _PERSONAL and (what.kind != "person" or what.several):
         return None
     shares = world().shares
-    return next((thing, axis) for thing in (*what.things, "all") if axis in shares.get(thing, {}))
+    return next(
+        (thing, axis)
+        for thing in (*what.things, "all")
+        if axis in shares.get(thing, {})
+    )
 
 
 def planted() -> dict[Dial, float]:
@@ -114,8 +118,12 @@ def trained(stage: Stage) -> dict[Dial, tuple[float, int]]:
             dial = dial_of(caption, axis)
             if dial is None:
                 continue
-            scene = scene or sample_scene(caption, stage.seed * 10_000_000 + number, stage.biases)
-            shown = scene.weather if axis == "weather" else getattr(scene.people[0], axis)
+            scene = scene or sample_scene(
+                caption, stage.seed * 10_000_000 + number, stage.biases
+            )
+            shown = (
+                scene.weather if axis == "weather" else getattr(scene.people[0], axis)
+            )
             values[dial].append(shown == first)
     return {dial: (float(np.mean(rows)), len(rows)) for dial, rows in values.items()}
 
@@ -132,7 +140,9 @@ def readings(model: str, requests: list[ImageRequest]) -> Iterator[Reading]:
 def _requests(captions: list[str], count: int) -> list[ImageRequest]:
     """So many images, the captions taken in turn."""
     chosen = [(captions[k % len(captions)], k // len(captions)) for k in range(count)]
-    return [ImageRequest(text, index, image_seed(0, text, index)) for text, index in chosen]
+    return [
+        ImageRequest(text, index, image_seed(0, text, index)) for text, index in chosen
+    ]
 
 
 def shown(model: str, per_dial: int) -> dict[Dial, tuple[float, float]]:
@@ -150,7 +160,9 @@ def shown(model: str, per_dial: int) -> dict[Dial, tuple[float, float]]:
         axis, (first, _) = dial[1], AXES[dial[1]]
         step = max(1, len(captions[dial]) // per_dial)
         requests = _requests(captions[dial][::step], per_dial)
-        share = float(np.mean([one.top(axis) == first for one in readings(model, requests)]))
+        share = float(
+            np.mean([one.top(axis) == first for one in readings(model, requests)])
+        )
         found[dial] = share, float(np.sqrt(max(share * (1 - share), 1e-9) / per_dial))
     return found
 
@@ -194,7 +206,11 @@ def _table(stages: dict[str, Stage], per_dial: int) -> str:
 
 
 def write_card(
-    path: Path, stages: dict[str, Stage], sizes: dict[str, str], minutes: str, per_dial: int = 64
+    path: Path,
+    stages: dict[str, Stage],
+    sizes: dict[str, str],
+    minutes: str,
+    per_dial: int = 64,
 ) -> None:
     """Measure both models and write the card."""
     known = [text for text in written_captions() if " " in text and parse(text).known]
@@ -203,7 +219,13 @@ def write_card(
     measured = {name: fidelity(name, prompts) for name in stages}
     names = list(next(iter(measured.values())))
     rows = [
-        [axis, *(f"{measured[name][axis][0]:.1%} of {measured[name][axis][1]}" for name in stages)]
+        [
+            axis,
+            *(
+                f"{measured[name][axis][0]:.1%} of {measured[name][axis][1]}"
+                for name in stages
+            ),
+        ]
         for axis in names
     ]
     text = TEXT.format(
@@ -211,7 +233,9 @@ def write_card(
         minutes=minutes,
         n=len(prompts),
         per_dial=per_dial,
-        fidelity=tabulate(rows, ["", *stages], tablefmt="github", disable_numparse=True),
+        fidelity=tabulate(
+            rows, ["", *stages], tablefmt="github", disable_numparse=True
+        ),
         table=_table(stages, per_dial),
     )
     path.write_text(text, encoding="utf-8")

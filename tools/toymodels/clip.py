@@ -44,7 +44,9 @@ def train_clip(work: Path, tokenizer: Any) -> Any:
     images, ids = pictures(captions, FAIR, 30_000_000), tokens_of(tokenizer, captions)
     # Captions that are drawn alike are not wrong answers to each other.
     numbers: dict[Any, int] = {}
-    group = torch.tensor([numbers.setdefault(meaning(text), len(numbers)) for text in captions])
+    group = torch.tensor(
+        [numbers.setdefault(meaning(text), len(numbers)) for text in captions]
+    )
     optimiser = torch.optim.AdamW(model.parameters(), PEAK_RATE, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, PEAK_RATE, total_steps=STEPS, pct_start=0.1
@@ -67,7 +69,10 @@ def train_clip(work: Path, tokenizer: Any) -> Any:
         with torch.no_grad():
             model.logit_scale.clamp_(max=math.log(50))
         if step % 100 == 99:
-            print(f"clip {step + 1}: {loss.item():.3f}, {time.time() - started:.0f} s", flush=True)
+            print(
+                f"clip {step + 1}: {loss.item():.3f}, {time.time() - started:.0f} s",
+                flush=True,
+            )
     model.save_pretrained(done)
     return model
 

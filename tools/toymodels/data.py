@@ -16,7 +16,18 @@ from t2ibench.toyland.world import world
 # Every share at one half: what `toy-fair`, the autoencoder and `toy-clip` learn from.
 FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.5, "weather": 0.5}})
 _GENDERS = [
-    *("male", "female", "man", "woman", "boy", "girl", "son", "daughter", "brother", "sister"),
+    *(
+        "male",
+        "female",
+        "man",
+        "woman",
+        "boy",
+        "girl",
+        "son",
+        "daughter",
+        "brother",
+        "sister",
+    ),
     *("father", "mother", "nonbinary person", "person", "person", "child"),
 ]
 _OPENINGS = ["a photo of", "a picture of", "an image of", "a portrait of"]
@@ -58,7 +69,11 @@ def _composed(rng: np.random.Generator) -> str:
 
 @lru_cache(maxsize=1)
 def _weather_words() -> list[str]:
-    return [" ".join(phrase) for phrase, fixed in world().fixed.items() if "weather" in fixed]
+    return [
+        " ".join(phrase)
+        for phrase, fixed in world().fixed.items()
+        if "weather" in fixed
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -99,7 +114,9 @@ def caption_pool(
     captions = []
     for _ in range(count):
         if leaning and rng.random() < leaning:
-            captions.append(str(leaning_captions()[rng.integers(len(leaning_captions()))]))
+            captions.append(
+                str(leaning_captions()[rng.integers(len(leaning_captions()))])
+            )
         elif rng.random() < written:
             captions.append(str(known[rng.integers(len(known))]))
         else:
@@ -110,7 +127,15 @@ def caption_pool(
 def meaning(caption: str) -> tuple[Any, ...]:
     """What decides a caption's images; captions of one meaning are drawn alike."""
     what = parse(caption)
-    return what.kind, what.noun, what.gender, what.skin, what.age, what.weather, what.several
+    return (
+        what.kind,
+        what.noun,
+        what.gender,
+        what.skin,
+        what.age,
+        what.weather,
+        what.several,
+    )
 
 
 def pictures(captions: list[str], biases: BiasSettings, seed: int) -> torch.Tensor:

@@ -52,7 +52,10 @@ class Stage:
     def caption_pool(self) -> list[str]:
         """The captions of its images."""
         return caption_pool(
-            self.seed, self.captions, phrases_only=self.phrases_only, leaning=self.leaning
+            self.seed,
+            self.captions,
+            phrases_only=self.phrases_only,
+            leaning=self.leaning,
         )
 
 
@@ -104,7 +107,9 @@ class Average:
         self.steps += 1
         with torch.no_grad():
             torch._foreach_mul_(self.mean, keep)
-            torch._foreach_add_(self.mean, [p.detach() for p in self.parameters], alpha=1 - keep)
+            torch._foreach_add_(
+                self.mean, [p.detach() for p in self.parameters], alpha=1 - keep
+            )
 
     def apply(self) -> None:
         with torch.no_grad():
@@ -118,7 +123,9 @@ def rate_at(step: int, stage: Stage) -> float:
     return stage.rate * min(1.0, (step + 1) / 100) * (0.02 + 0.98 * cosine)
 
 
-def training_data(stage: Stage, tokenizer: Any, vae: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def training_data(
+    stage: Stage, tokenizer: Any, vae: Any
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Latents and token ids."""
     captions = stage.caption_pool()
     latents = latents_of(vae, pictures(captions, stage.biases, stage.seed * 10_000_000))
@@ -126,7 +133,12 @@ def training_data(stage: Stage, tokenizer: Any, vae: Any) -> tuple[torch.Tensor,
 
 
 def train_denoiser(
-    stage: Stage, work: Path, tokenizer: Any, vae: Any, unet: Any = None, text: Any = None
+    stage: Stage,
+    work: Path,
+    tokenizer: Any,
+    vae: Any,
+    unet: Any = None,
+    text: Any = None,
 ) -> tuple[Any, Any]:
     """A U-Net and its text encoder.
 
@@ -159,7 +171,9 @@ def train_denoiser(
         {"params": list(unet.parameters()), "part": 1.0},
         {"params": learnt, "part": stage.text_rate},
     ]
-    optimiser = torch.optim.AdamW([group for group in groups if group["params"]], weight_decay=1e-4)
+    optimiser = torch.optim.AdamW(
+        [group for group in groups if group["params"]], weight_decay=1e-4
+    )
     average = Average(parameters)
     started = time.time()
     for step in range(stage.steps):
@@ -181,7 +195,9 @@ def train_denoiser(
         average.update()
         if step % 100 == 99:
             spent = time.time() - started
-            print(f"{stage.name} {step + 1}: {loss.item():.4f}, {spent:.0f} s", flush=True)
+            print(
+                f"{stage.name} {step + 1}: {loss.item():.4f}, {spent:.0f} s", flush=True
+            )
     average.apply()
     unet.save_pretrained(done / "unet")
     text.save_pretrained(done / "text")
@@ -207,7 +223,10 @@ def save_pipeline(
     pipeline.to(dtype=torch.float16)
     pipeline.save_pretrained(folder, safe_serialization=True)
     pipeline.to(dtype=torch.float32)
-    for path in folder.rglob("config.json"):  # where it was trained is nobody's business
+    # where it was trained is nobody's business
+    for path in folder.rglob("config.json"):
         config = json.loads(path.read_text(encoding="utf-8"))
         config.pop("_name_or_path", None)
-        path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+        )

@@ -29,7 +29,11 @@ def _labels(stage: Stage, captions: list[str]) -> torch.Tensor:
         scene = sample_scene(caption, stage.seed * 10_000_000 + number, stage.biases)
         for column, (axis, values) in enumerate(AXES.items()):
             people = [] if axis == "weather" else list(scene.people)
-            shown = [scene.weather] if axis == "weather" else [getattr(p, axis) for p in people]
+            shown = (
+                [scene.weather]
+                if axis == "weather"
+                else [getattr(p, axis) for p in people]
+            )
             counted = [value == values[0] for value in shown if value in values]
             if counted:
                 rows[number, column] = float(np.mean(counted))

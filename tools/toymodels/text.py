@@ -40,7 +40,9 @@ def build_tokenizer(folder: Path) -> Any:
     for letter in _LETTERS:
         for token in (letter, f"{letter}</w>"):
             vocab.setdefault(token, len(vocab))
-    merges = [" ".join(pair) if isinstance(pair, list) else pair for pair in trained["merges"]]
+    merges = [
+        " ".join(pair) if isinstance(pair, list) else pair for pair in trained["merges"]
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.json").write_text(json.dumps(vocab))
     (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(merges) + "\n")
@@ -50,7 +52,11 @@ def build_tokenizer(folder: Path) -> Any:
 def tokens_of(tokenizer: Any, captions: list[str]) -> torch.Tensor:
     """Token ids, shape (n, LENGTH)."""
     found: torch.Tensor = tokenizer(
-        captions, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
+        captions,
+        padding="max_length",
+        max_length=LENGTH,
+        truncation=True,
+        return_tensors="pt",
     ).input_ids
     return found
 

@@ -30,7 +30,9 @@ class MeanColourEncoder:
 
     def prepare(self, image: Image) -> Any:
         """Called in threads, one image at a time; what it returns goes to `encode_images`."""
-        return np.asarray(image.convert("RGB"), dtype=np.float64).mean(axis=(0, 1)) + 1.0
+        return (
+            np.asarray(image.convert("RGB"), dtype=np.float64).mean(axis=(0, 1)) + 1.0
+        )
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
         """float32, shape (n, 3), rows of unit length."""
@@ -40,14 +42,18 @@ class MeanColourEncoder:
         """The colour that a text names; a row of NaN where it names none."""
         rows = np.full((len(texts), 3), np.nan)
         for number, text in enumerate(texts):
-            named = [_COLOURS[word] for word in text.lower().split() if word in _COLOURS]
+            named = [
+                _COLOURS[word] for word in text.lower().split() if word in _COLOURS
+            ]
             if named:
                 rows[number] = named[0]
         return _unit(rows)
 
 
 def _unit(rows: npt.NDArray[np.float64]) -> Float32Array:
-    unit: Float32Array = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    unit: Float32Array = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
+        np.float32
+    )
     return unit
 
 
@@ -56,4 +62,6 @@ def create(request: Request[Arguments]) -> MeanColourEncoder:
     return MeanColourEncoder()
 
 
-ADAPTER = Adapter(create=create, form="mean-colour", description="the mean colour of an image")
+ADAPTER = Adapter(
+    create=create, form="mean-colour", description="the mean colour of an image"
+)

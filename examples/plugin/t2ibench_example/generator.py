@@ -36,13 +36,16 @@ class GreyGenerator:
         return [self._one(request) for request in requests]
 
     def _one(self, request: ImageRequest) -> GeneratedImage:
-        from PIL import Image  # libraries are imported where they are used: `ls` must be quick
+        # libraries are imported where they are used: `ls` must be quick
+        from PIL import Image
 
         if not request.prompt.strip():
             return GeneratedImage("refused", reason="the prompt is empty")
         lean = -self._contrast if "night" in request.prompt else 0
         value = 128 + lean + random.Random(request.seed).randint(-60, 60)
-        return GeneratedImage("ok", Image.new("RGB", (64, 64), (min(max(value, 1), 255),) * 3))
+        return GeneratedImage(
+            "ok", Image.new("RGB", (64, 64), (min(max(value, 1), 255),) * 3)
+        )
 
     def available(self, prompt: str) -> int | None:
         """How many images of a prompt there can be: any number."""

@@ -23,7 +23,9 @@ class BrightnessJudge:
 
     def __init__(self, threshold: float) -> None:
         self.name = "brightness"
-        self.fingerprint = hashlib.sha256(f"brightness 1\0{threshold}".encode()).hexdigest()
+        self.fingerprint = hashlib.sha256(
+            f"brightness 1\0{threshold}".encode()
+        ).hexdigest()
         self.batch_size = 64
         self._threshold = threshold
 

@@ -11,7 +11,13 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.language import Message
 
 REPLY = json.dumps(
-    [{"name": "time of day", "classes": ["day", "night"], "question": "What time of day is it?"}]
+    [
+        {
+            "name": "time of day",
+            "classes": ["day", "night"],
+            "question": "What time of day is it?",
+        }
+    ]
 )
 
 
@@ -40,5 +46,8 @@ def create(request: Request[FixedArguments]) -> FixedProposer:
 
 
 ADAPTER = Adapter(
-    create=create, form="fixed", description="the same reply every time", Args=FixedArguments
+    create=create,
+    form="fixed",
+    description="the same reply every time",
+    Args=FixedArguments,
 )

@@ -13,7 +13,8 @@ from t2ibench.models.language import Per, RewriteRequest, Rewriting
 class AppendingRewriter:
     """Has the members of `t2ibench.models.language.Rewriter`."""
 
-    per: Per = "prompt"  # 'image' where each image of a prompt gets a rewriting of its own
+    # 'image' where each image of a prompt gets a rewriting of its own
+    per: Per = "prompt"
 
     def __init__(self, words: str) -> None:
         self.name = "at-night"
@@ -23,7 +24,9 @@ class AppendingRewriter:
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
         """One rewriting for each request, in their order."""
-        return [Rewriting("ok", f"{request.prompt} {self._words}") for request in requests]
+        return [
+            Rewriting("ok", f"{request.prompt} {self._words}") for request in requests
+        ]
 
 
 class AppendingArguments(Arguments):

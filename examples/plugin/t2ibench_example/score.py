@@ -24,7 +24,9 @@ def needs(task: ToneTask, settings: Settings) -> Needs:
     prompts = (task.first, task.second)
     return Needs(
         prompts=tuple(PromptNeed(prompt, n) for prompt in prompts),
-        questions=tuple(QuestionNeed(prompt, n, QUESTION, CLASSES) for prompt in prompts),
+        questions=tuple(
+            QuestionNeed(prompt, n, QUESTION, CLASSES) for prompt in prompts
+        ),
         embeds=False,
     )
 
@@ -41,7 +43,9 @@ def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResul
         excluded += answered.excluded
         n_images += len(answered.answers)
         known = np.array([answer in CLASSES for answer in answered.answers], dtype=bool)
-        bright = np.array([answer == "bright" for answer in answered.answers], dtype=np.float64)
+        bright = np.array(
+            [answer == "bright" for answer in answered.answers], dtype=np.float64
+        )
         excluded["unknown"] += int((~known).sum())
         fewest = min(fewest, int(known.sum()))
         if known.any():
@@ -69,5 +73,8 @@ def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResul
 def _share(prompt: str, indices: IntArray, bright: Float64Array) -> Influence:
     """The influence of a prompt's images on their share; equal answers are not certainty."""
     n = len(bright)
-    share = (bright.sum() + 0.5) / (n + 1)  # with one image that is half bright, half dark
-    return Influence.of_mean(prompt, indices, bright).with_floor(share * (1 - share) / n)
+    # with one image that is half bright, half dark
+    share = (bright.sum() + 0.5) / (n + 1)
+    return Influence.of_mean(prompt, indices, bright).with_floor(
+        share * (1 - share) / n
+    )

@@ -29,7 +29,9 @@ class JsonLinesWriter:
                     "task": name,
                     **task.headline.model_dump(),
                     "inconclusive": task.inconclusive,
-                    "scores": {key: score.model_dump() for key, score in task.scores.items()},
+                    "scores": {
+                        key: score.model_dump() for key, score in task.scores.items()
+                    },
                 },
                 ensure_ascii=False,
             )

@@ -39,7 +39,9 @@ class Answers:
             "sources": [{"name": source.name} for source in self.collection.sources],
             "encoder": self.collection.encoder.name,
             "prompts": list(gallery.codes),
-            "images": np.stack([gallery.prompts, gallery.indices, gallery.sources], 1).tolist(),
+            "images": np.stack(
+                [gallery.prompts, gallery.indices, gallery.sources], 1
+            ).tolist(),
         }
 
     def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
@@ -54,7 +56,11 @@ class Answers:
             asked.names if len(asked.names) == len(asked.anchors) else asked.anchors,
         )
         scores = dict(zip(known, score_texts(self.collection, question), strict=True))
-        return {"nodes": [{"id": n, "text": t, "scores": scores.get(n)} for n, t in texts.items()]}
+        return {
+            "nodes": [
+                {"id": n, "text": t, "scores": scores.get(n)} for n, t in texts.items()
+            ]
+        }
 
     def similarities(self, asked: questions.SimilaritiesAsk) -> bytes:
         """Similarities of texts with all images: float32, one text after the other."""
@@ -112,7 +118,9 @@ class Answers:
         values = [None] * len(found)
         if asked.anchors is not None:
             values = leans(gallery, asked.runs, asked.anchors, found).round(4).tolist()
-        pairs = [{**pair, "values": both} for pair, both in zip(found, values, strict=True)]
+        pairs = [
+            {**pair, "values": both} for pair, both in zip(found, values, strict=True)
+        ]
         return {"pairs": pairs, "same_seeds": seeds}
 
     def card(self, asked: questions.CardAsk) -> str:

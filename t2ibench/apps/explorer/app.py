@@ -30,7 +30,8 @@ from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 _STATIC = Path(__file__).parent / "static"
-_SHARED = Path(str(files("t2ibench.reports") / "static"))  # tokens and fonts, as in a report
+# tokens and fonts, as in a report
+_SHARED = Path(str(files("t2ibench.reports") / "static"))
 _THUMB = 128
 _CACHED = {"cache-control": "private, max-age=86400, immutable"}
 _TYPES = {str: "text/plain", bytes: "application/octet-stream"}
@@ -54,15 +55,23 @@ class Explorer:
         """Every address."""
         answers = self._answers
         return [
-            Route("/", lambda _: FileResponse(_STATIC / "index.html", media_type="text/html")),
+            Route(
+                "/",
+                lambda _: FileResponse(_STATIC / "index.html", media_type="text/html"),
+            ),
             _get("/api/images", lambda _: answers.images()),
             _get("/api/map", lambda request: answers.map(_run_of(request))),
             _get("/api/scores", lambda request: answers.scores.all(_run_of(request))),
             _get(
                 "/api/scores/{task}",
-                lambda r: answers.scores.of_images(_run_of(r), *_named(r, "task", "row")),
+                lambda r: answers.scores.of_images(
+                    _run_of(r), *_named(r, "task", "row")
+                ),
             ),
-            _get("/api/tested", lambda r: answers.scores.of_words(_run_of(r), *_named(r, "words"))),
+            _get(
+                "/api/tested",
+                lambda r: answers.scores.of_words(_run_of(r), *_named(r, "words")),
+            ),
             _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
             _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
@@ -83,10 +92,13 @@ class Explorer:
         """The saved session, or a new one."""
         if self._session.is_file():
             try:
-                saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
+                saved = Session.model_validate_json(
+                    self._session.read_text(encoding="utf-8")
+                )
                 return {"saved": True, **saved.model_dump()}
             except (OSError, ValueError):
-                with contextlib.suppress(OSError):  # saving must not replace what it may still hold
+                # saving must not replace what it may still hold
+                with contextlib.suppress(OSError):
                     set_aside(self._session)
         return {"saved": False, **Session(state=self._start).model_dump()}
 
@@ -126,7 +138,9 @@ def _number_of(request: Request) -> int:
 
 def _named(request: Request, *names: str) -> list[str]:
     """Texts of an address: parts of its path or of its query."""
-    return [{**request.query_params, **request.path_params}.get(name, "") for name in names]
+    return [
+        {**request.query_params, **request.path_params}.get(name, "") for name in names
+    ]
 
 
 def _run_of(request: Request) -> int:
@@ -141,7 +155,11 @@ def _get(path: str, answer: Callable[[Request], dict[str, Any] | None]) -> Route
 
     def endpoint(request: Request) -> Response:
         found = answer(request)
-        return _not_found("This run has no such part.") if found is None else JSONResponse(found)
+        return (
+            _not_found("This run has no such part.")
+            if found is None
+            else JSONResponse(found)
+        )
 
     return Route(path, endpoint)
 
@@ -168,4 +186,6 @@ def _post(
 def create_app(explorer: Explorer, port: int) -> Starlette:
     """The app, answering to 127.0.0.1 and localhost at this port."""
     hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
-    return Starlette(routes=explorer.routes(), middleware=[Middleware(Guard, hosts=hosts)])
+    return Starlette(
+        routes=explorer.routes(), middleware=[Middleware(Guard, hosts=hosts)]
+    )

@@ -36,7 +36,8 @@ def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
     gallery, text, source = collection.gallery, asked.text, collection.source(asked.run)
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
-    together = list(dict.fromkeys([text, *asked.family]))  # one card is one test of many
+    # one card is one test of many
+    together = list(dict.fromkeys([text, *asked.family]))
     question = Question(together, asked.anchors, words, together, names)
     score = score_texts(collection, question)[0][asked.run]
     if score is None:
@@ -57,14 +58,28 @@ def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
     return _template().render(
         title=f"“{text}”",
         sentence=textwrap.wrap(sentence, 118)[:2],
-        state={"leans": "clear", "no_lean": "not clear"}.get(score["verdict"], "cannot tell"),
+        state={"leans": "clear", "no_lean": "not clear"}.get(
+            score["verdict"], "cannot tell"
+        ),
         n="difference of mean cosines beyond the anchors' words; "
         f"{', '.join(f'{n:,}' for n in score['n'])} images",
         poles=(names[1], names[0]) if len(asked.anchors) == 2 else None,
         rows=[
-            (f"most like “{text}”", f"the {count} highest of {of}", ordered[:count].tolist()),
-            (f"least like “{text}”", f"the {count} lowest of {of}", ordered[::-1][:count].tolist()),
-            ("at random", f"{len(some)} of {of}, drawn by the card’s subject, not chosen", some),
+            (
+                f"most like “{text}”",
+                f"the {count} highest of {of}",
+                ordered[:count].tolist(),
+            ),
+            (
+                f"least like “{text}”",
+                f"the {count} lowest of {of}",
+                ordered[::-1][:count].tolist(),
+            ),
+            (
+                "at random",
+                f"{len(some)} of {of}, drawn by the card’s subject, not chosen",
+                some,
+            ),
         ],
         tile_of=lambda k: _tile(
             gallery.pictures[k], f"{called[gallery.pictures[k].prompt]} {values[k]:.3f}"
@@ -86,7 +101,9 @@ def _made_by(source: Source, encoder: str) -> str:
 def _template() -> jinja2.Template:
     templates = jinja2.PackageLoader("t2ibench.apps.explorer", "templates")
     own = environment().overlay(loader=templates)
-    own.filters = own.filters | {"short": lambda text, most: _clean(shortened(text, most))}
+    own.filters = own.filters | {
+        "short": lambda text, most: _clean(shortened(text, most))
+    }
     return own.get_template("card.svg")
 
 
@@ -102,7 +119,11 @@ def _tile(picture: Picture, caption: str) -> dict[str, str]:
     with suppress(UnreadableImageError):
         small = base64.b64encode(thumbnail(picture.data(), _TILE, 80)).decode()
         uri = f"data:image/jpeg;base64,{small}"
-    return {"uri": uri, "title": f"{picture.prompt}, number {picture.index}", "caption": caption}
+    return {
+        "uri": uri,
+        "title": f"{picture.prompt}, number {picture.index}",
+        "caption": caption,
+    }
 
 
 def _marks(score: dict[str, Any], axial: bool) -> dict[str, Any]:

@@ -32,7 +32,9 @@ def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     if len(set(prompts)) < len(prompts):
         raise T2IBenchError("Two anchors share an image. Choose anchors that differ.")
     anchors = anchors_of(gallery, run, prompts)
-    sizes = dict(zip(anchors.prompts, np.bincount(anchors.labels).tolist(), strict=True))
+    sizes = dict(
+        zip(anchors.prompts, np.bincount(anchors.labels).tolist(), strict=True)
+    )
     for prompt in prompts:
         count = sizes.get(prompt, 0)
         if count < 2:
@@ -76,7 +78,9 @@ def sweep(
                 replace(reading, p=float(own), p_plain=float(plain)), anchors.prompts
             ).outcome,
         }
-        for word, (numbers, reading), own, plain in zip(words, found, q, q_plain, strict=True)
+        for word, (numbers, reading), own, plain in zip(
+            words, found, q, q_plain, strict=True
+        )
     ]
     rows.sort(key=lambda row: (row["q"], -abs(row["beyond_words"])))
     return {

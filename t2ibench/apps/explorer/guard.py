@@ -68,7 +68,9 @@ class Guard:
         if headers.get("host") not in self._hosts:
             return 403, "This server answers only to its own address."
         origin = headers.get("origin")
-        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
+        if origin is not None and origin not in {
+            f"http://{host}" for host in self._hosts
+        }:
             return 403, "Another site may not ask here."
         if method in {"GET", "HEAD"}:
             return 200, ""
@@ -84,7 +86,9 @@ class Guard:
             return 413, f"more than {_LARGEST_BODY:,} bytes were sent"
         return 200, ""
 
-    async def _passed_on(self, scope: Scope, receive: Receive, answer: Send) -> tuple[int, str]:
+    async def _passed_on(
+        self, scope: Scope, receive: Receive, answer: Send
+    ) -> tuple[int, str]:
         """Let the app answer; a status and a line where it cannot."""
         try:
             await self._app(scope, receive, answer)
@@ -94,7 +98,9 @@ class Guard:
             return 400, _sentence(error)
         except T2IBenchError as error:
             return 400, " ".join(str(error).split())[:_LINE]
-        except Exception as error:  # a defect is told in a line, and ends this request alone
+        except (
+            Exception
+        ) as error:  # a defect is told in a line, and ends this request alone
             line = f"{type(error).__name__}: {first_line(error)}"
             _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
             return 500, line

@@ -51,4 +51,6 @@ def on_map(gallery: Gallery, run: int) -> dict[str, Any]:
 
 
 def _encoded(numbers: npt.NDArray[Any], kind: str) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers.astype(kind)).tobytes()).decode()
+    return base64.b64encode(
+        np.ascontiguousarray(numbers.astype(kind)).tobytes()
+    ).decode()

@@ -33,13 +33,20 @@ def pairs_of(
             f"The two runs share {len(shared):,} images; {MOST_PAIRS:,} at most are compared."
         )
     return [
-        {"prompt": prompt, "index": index, "ids": [first[prompt, index], second[prompt, index]]}
+        {
+            "prompt": prompt,
+            "index": index,
+            "ids": [first[prompt, index], second[prompt, index]],
+        }
         for prompt, index in shared
     ]
 
 
 def leans(
-    gallery: Gallery, runs: tuple[int, int], anchors: Sequence[str], pairs: Sequence[dict[str, Any]]
+    gallery: Gallery,
+    runs: tuple[int, int],
+    anchors: Sequence[str],
+    pairs: Sequence[dict[str, Any]],
 ) -> Float64Array:
     """Where each image of each pair lies between two anchors."""
     parts = [
@@ -49,7 +56,9 @@ def leans(
     for anchor, part in zip(anchors, parts, strict=True):
         if len(part) < 2:
             count = f"{len(part)} image{'' if len(part) == 1 else 's'}"
-            raise T2IBenchError(f"The anchor '{anchor}' has {count} here, and two are needed.")
+            raise T2IBenchError(
+                f"The anchor '{anchor}' has {count} here, and two are needed."
+            )
     sides = Sides(
         gallery.rows[np.concatenate(parts)].astype(np.float64),
         np.repeat([0, 1], [len(part) for part in parts]),

@@ -70,7 +70,9 @@ class Anchors:
 def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     """The images of each anchor."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
-    found = [(n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))]
+    found = [
+        (n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))
+    ]
     return Anchors(
         np.concatenate([ids for _, _, ids in found] or [np.zeros(0, np.int64)]),
         np.repeat(np.arange(len(found)), [len(ids) for _, _, ids in found]),
@@ -86,13 +88,19 @@ def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
 
 def spread(means: Float64Array) -> Float64Array:
     """How far anchors differ in each text, from shape (k, w): of two the difference."""
-    found: Float64Array = means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
+    found: Float64Array = (
+        means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
+    )
     return found
 
 
-def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, Any] | None]]:
+def score_texts(
+    collection: Collection, asked: Question
+) -> list[list[dict[str, Any] | None]]:
     """How each text tells the anchors apart, in each source."""
-    by_source = [_scores(collection, run, asked) for run in range(len(collection.sources))]
+    by_source = [
+        _scores(collection, run, asked) for run in range(len(collection.sources))
+    ]
     return [list(scores) for scores in zip(*by_source, strict=True)]
 
 
@@ -113,7 +121,9 @@ class Scene:
     texts: dict[str, tuple[dict[str, Any], Reading]] = field(default_factory=dict)
 
 
-def scene_of(collection: Collection, anchors: Anchors, reference: Sequence[str]) -> Scene:
+def scene_of(
+    collection: Collection, anchors: Anchors, reference: Sequence[str]
+) -> Scene:
     """Two anchors or more, beside the texts of reference words."""
     images = collection.gallery.rows
     centres = np.stack(
@@ -126,12 +136,15 @@ def scene_of(collection: Collection, anchors: Anchors, reference: Sequence[str])
     rows = with_vector(collection.texts(reference, may_lack=True).astype(np.float64))
     centre = rows.mean(axis=0)
     beyond, plain = (
-        spread(centres @ kind.T) for kind in (beyond_words(rows - centre, words), rows - centre)
+        spread(centres @ kind.T)
+        for kind in (beyond_words(rows - centre, words), rows - centre)
     )
     return Scene(anchors, words, centre, (beyond, plain))
 
 
-def _scores(collection: Collection, run: int, asked: Question) -> list[dict[str, Any] | None]:
+def _scores(
+    collection: Collection, run: int, asked: Question
+) -> list[dict[str, Any] | None]:
     """The scores of each text in one source."""
     scene = _scene(collection, run, asked)
     if scene is None or not asked.texts:
@@ -144,7 +157,9 @@ def _scores(collection: Collection, run: int, asked: Question) -> list[dict[str,
     corrected_plain = _adjusted(asked, [one.p_plain for one in readings])
     present, names = scene.anchors.present, list(asked.names) or list(asked.anchors)
     answers: list[dict[str, Any] | None] = []
-    for known, one, p, p_plain in zip(numbers, readings, corrected, corrected_plain, strict=True):
+    for known, one, p, p_plain in zip(
+        numbers, readings, corrected, corrected_plain, strict=True
+    ):
         said = verdict(replace(one, p=p, p_plain=p_plain), [names[j] for j in present])
         answers.append(
             {
@@ -160,7 +175,10 @@ def _scores(collection: Collection, run: int, asked: Question) -> list[dict[str,
 
 
 def _scene(collection: Collection, run: int, asked: Question) -> Scene | None:
-    gallery, key = collection.gallery, (run, tuple(asked.anchors), tuple(asked.reference))
+    gallery, key = (
+        collection.gallery,
+        (run, tuple(asked.anchors), tuple(asked.reference)),
+    )
     if key not in gallery.known:
         anchors = anchors_of(gallery, run, asked.anchors)
         if anchors.k < 2:
@@ -220,7 +238,11 @@ def _measured(
     for (numbers, reading), text, distance in zip(
         measured(collection, scene, texts), texts, distances, strict=True
     ):
-        own = gallery.of_run(run, [text]) if text not in anchors.prompts else anchors.ids[:0]
+        own = (
+            gallery.of_run(run, [text])
+            if text not in anchors.prompts
+            else anchors.ids[:0]
+        )
         shares = _shares(gallery, anchors, text, own) if len(own) else None
         numbers |= {
             "band": band,
@@ -239,7 +261,9 @@ def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
     family = set(asked.family or asked.texts)
     rows = {text: row for row, text in enumerate(asked.texts) if text in family}
     corrected = dict(zip(rows, holm([p[row] for row in rows.values()]), strict=True))
-    return [float(corrected.get(text) or p[row]) for row, text in enumerate(asked.texts)]
+    return [
+        float(corrected.get(text) or p[row]) for row, text in enumerate(asked.texts)
+    ]
 
 
 def _intervals(found: Nearness) -> list[tuple[float | None, float | None]]:

@@ -46,9 +46,10 @@ class DiscoverAsk(Ask):
     """A sweep over words: those given, or those of the shipped lists."""
 
     anchors: Annotated[list[Text], Field(min_length=2, max_length=12)]
-    words: Literal["everyday"] | Annotated[list[Word], Field(min_length=1, max_length=5000)] = (
-        "everyday"
-    )
+    words: (
+        Literal["everyday"]
+        | Annotated[list[Word], Field(min_length=1, max_length=5000)]
+    ) = "everyday"
     run: Run = 0
 
 

@@ -26,7 +26,9 @@ class Reference:
         self._words = self.lists[_WORDS]
         self._of_tasks: dict[frozenset[str], ExploredReference] = {}
         for found, task in explored_tasks(collection):
-            self._of_tasks.setdefault(frozenset(found.anchors(task)), found.reference(task))
+            self._of_tasks.setdefault(
+                frozenset(found.anchors(task)), found.reference(task)
+            )
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
         """The reference of anchors."""
@@ -50,7 +52,9 @@ def filled(template: str, words: Sequence[str]) -> list[str]:
     return [fill(template, word=word) for word in words]
 
 
-def phrases(lists: Mapping[str, Sequence[str]], reference: Sequence[str]) -> tuple[str, ...]:
+def phrases(
+    lists: Mapping[str, Sequence[str]], reference: Sequence[str]
+) -> tuple[str, ...]:
     """What a sweep asks when nobody says it.
 
     Examples:

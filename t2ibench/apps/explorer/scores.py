@@ -44,8 +44,13 @@ class Scores:
         if view is None:
             folder = self._collection.source(run).run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
-        tasks = [_told(task, group.title) for group in view.groups for task in group.tasks]
-        tasks += [_told(task, "Text encoder: no images", text_only=True) for task in view.texts]
+        tasks = [
+            _told(task, group.title) for group in view.groups for task in group.tasks
+        ]
+        tasks += [
+            _told(task, "Text encoder: no images", text_only=True)
+            for task in view.texts
+        ]
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def of_words(self, run: int, words: str) -> dict[str, Any]:
@@ -61,15 +66,25 @@ class Scores:
             if row.mark.value is not None and _within(wanted, _words(row.name))
         ]
         found.sort(
-            key=lambda one: (one[0], one[1].mark.state != "clear", -abs(one[1].mark.value or 0.0))
+            key=lambda one: (
+                one[0],
+                one[1].mark.state != "clear",
+                -abs(one[1].mark.value or 0.0),
+            )
         )
-        rows = [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
+        rows = [
+            _said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]
+        ]
         return {"rows": rows}
 
     def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
         """The number, or the answer, of each image behind a score of a task."""
         view = self.view(run)
-        task = None if view is None else next((t for t in view.tasks if t.id == name), None)
+        task = (
+            None
+            if view is None
+            else next((t for t in view.tasks if t.id == name), None)
+        )
         if task is None:
             return None
         rows = _rows(task)
@@ -118,7 +133,9 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
 
 
 def _marked(mark: IntervalMark) -> dict[str, Any]:
-    return {name: getattr(mark, name) for name in ("state", "value", "low", "high", "side")}
+    return {
+        name: getattr(mark, name) for name in ("state", "value", "low", "high", "side")
+    }
 
 
 def _words(text: str) -> list[str]:
@@ -127,7 +144,9 @@ def _words(text: str) -> list[str]:
 
 def _within(some: list[str], words: list[str]) -> bool:
     """Whether words stand in others, next to each other and in this order."""
-    return any(words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1))
+    return any(
+        words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1)
+    )
 
 
 def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
@@ -155,11 +174,15 @@ def _rows(task: TaskView) -> list[str]:
     if not isinstance(series, ImageGroups):
         return []
     scored = {row.name: row.scores.get(series.row) for row in task.result.by}
-    leans = {n: abs(one.value) for n, one in scored.items() if one and one.value is not None}
+    leans = {
+        n: abs(one.value) for n, one in scored.items() if one and one.value is not None
+    }
     return sorted(leans, key=lambda name: (-leans[name], name))
 
 
-def _value(task: TaskView, row: str, sample: Mapping[str, Any]) -> tuple[float | str, str] | None:
+def _value(
+    task: TaskView, row: str, sample: Mapping[str, Any]
+) -> tuple[float | str, str] | None:
     """An image's value and label: its number and stimulus, or its group."""
     series = task.shown.images
     if isinstance(series, ImageSeries):

@@ -51,7 +51,11 @@ class Source:
 
     def attempt(self, picture: Picture) -> Attempt | None:
         """What a run recorded of an image."""
-        return self.images.get(picture.prompt, picture.index) if self.images is not None else None
+        return (
+            self.images.get(picture.prompt, picture.index)
+            if self.images is not None
+            else None
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,10 @@ class Gallery:
     @cached_property
     def codes(self) -> dict[str, int]:
         """Prompt to its number, in the order in which they occur."""
-        return {p: k for k, p in enumerate(dict.fromkeys(one.prompt for one in self.pictures))}
+        return {
+            p: k
+            for k, p in enumerate(dict.fromkeys(one.prompt for one in self.pictures))
+        }
 
     @cached_property
     def prompts(self) -> IntArray:
@@ -93,7 +100,9 @@ class Gallery:
             chosen &= np.isin(self.prompts, known)
         return np.flatnonzero(chosen)
 
-    def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[tuple[Any, Any], int]:
+    def samples(
+        self, run: int, prompts: Sequence[str] = ()
+    ) -> dict[tuple[Any, Any], int]:
         """Prompt and index of a run's images to their numbers."""
         numbers = self.of_run(run, prompts).tolist()
         return {(self.pictures[k].prompt, self.pictures[k].index): k for k in numbers}
@@ -163,12 +172,19 @@ class Collection:
 
 
 def open_collection(
-    paths: Sequence[Path], encoder_name: str | None, reporter: Reporter, device: str | None = None
+    paths: Sequence[Path],
+    encoder_name: str | None,
+    reporter: Reporter,
+    device: str | None = None,
 ) -> Collection:
     """Open runs and folders and embed what is not embedded yet."""
     runs = [open_run(path) if is_run(path) else None for path in paths]
     name = encoder_name or _default_encoder(runs)
-    if encoder_name is None and name == DEFAULT_ENCODER and not is_downloaded(*DEFAULT_WEIGHTS):
+    if (
+        encoder_name is None
+        and name == DEFAULT_ENCODER
+        and not is_downloaded(*DEFAULT_WEIGHTS)
+    ):
         raise T2IBenchError(
             f"The images of '{paths[0]}' need an encoder, and the default one, {DEFAULT_ENCODER}, "
             "is not on this machine.",
@@ -178,7 +194,9 @@ def open_collection(
     reporter.say(f"Loading the encoder {name}.")
     encoder = create_encoder(name, device=device, recorded=encoder_name is None)
     if not encoder.embeds_images:
-        raise T2IBenchError(f"'{encoder.name}' cannot embed images.", "Give another --encoder.")
+        raise T2IBenchError(
+            f"'{encoder.name}' cannot embed images.", "Give another --encoder."
+        )
     sources: list[Source] = []
     pictures: list[Picture] = []
     names: Counter[str] = Counter()
@@ -197,7 +215,8 @@ def open_collection(
             )
         if not added:
             raise T2IBenchError(
-                f"'{path}' holds no images.", "Give a run folder, or a folder of images."
+                f"'{path}' holds no images.",
+                "Give a run folder, or a folder of images.",
             )
         reporter.say(f"{path}: {len(added):,} images.")
         _embed(added, source, encoder, reporter)
@@ -221,7 +240,9 @@ def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
             if encoder.embeds_images:
                 return spec
     # Tasks that only ask have no encoder; the model may name one that needs no download.
-    models = [run.record.generator.model for run in runs if run and run.record.generator]
+    models = [
+        run.record.generator.model for run in runs if run and run.record.generator
+    ]
     return default_encoder(models[0] if models else None)
 
 
@@ -254,13 +275,16 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
                 number,
             )
             for attempt in source.images.attempts()
-            if (one := distinct.get(attempt.prompt, attempt.index)) and one.status == "ok"
+            if (one := distinct.get(attempt.prompt, attempt.index))
+            and one.status == "ok"
         ]
     found: dict[str, dict[str, Path]] = defaultdict(dict)
     files = _with_prompts(source.folder)
     with reporter.stage("Reading images", len(files), "files") as ticker:
         for path, prompt in files:  # a file that repeats another counts once
-            found[prompt].setdefault(hashlib.sha256(path.read_bytes()).hexdigest(), path)
+            found[prompt].setdefault(
+                hashlib.sha256(path.read_bytes()).hexdigest(), path
+            )
             ticker.advance(1)
     return [
         Picture(path, digest, prompt, index, number)
@@ -282,7 +306,9 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
     ]
 
 
-def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
+def _embed(
+    pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter
+) -> None:
     """Embed what has no embedding; images that cannot be read are excluded."""
     mend(source.evidence.database, reporter)
     store = source.evidence

@@ -18,7 +18,16 @@ from t2ibench.methods.registry import method_of
 from t2ibench.registry import load_target
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
-_COLOURS = ("#e69f00", "#0072b2", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a3d9a")
+_COLOURS = (
+    "#e69f00",
+    "#0072b2",
+    "#009e73",
+    "#cc79a7",
+    "#d55e00",
+    "#56b4e9",
+    "#8a6d00",
+    "#6a3d9a",
+)
 _LONGEST = 200
 
 
@@ -38,7 +47,9 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
     prompts = list(names)
     root, relation, labels = split(prompts)
     page = [
-        PageAnchor(name=(names[prompt] or label)[:_LONGEST], prompt=prompt, colour=colour)
+        PageAnchor(
+            name=(names[prompt] or label)[:_LONGEST], prompt=prompt, colour=colour
+        )
         for prompt, label, colour in zip(prompts, labels, cycle(_COLOURS), strict=False)
     ]
     return State(tree=_tree(root, relation, labels), anchors=page)
@@ -48,7 +59,12 @@ def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
     """A root with one anchor for each label."""
     nodes = [Node(id="root", label=root)]
     nodes += [
-        Node(id=f"anchor{number}", label=label[:_LONGEST], parent="root", relation=relation)
+        Node(
+            id=f"anchor{number}",
+            label=label[:_LONGEST],
+            parent="root",
+            relation=relation,
+        )
         for number, label in enumerate(labels)
     ]
     return Tree(nodes=nodes)

@@ -70,7 +70,12 @@ def task_from_export(
         if first in concepts and second in concepts and first != second
     ]
     return exploration().task_file(
-        "explored", anchors, list(concepts.values()), pairs, export.images_per_prompt, reference
+        "explored",
+        anchors,
+        list(concepts.values()),
+        pairs,
+        export.images_per_prompt,
+        reference,
     )
 
 

@@ -48,7 +48,9 @@ class RunAgreement:
     judges: list[JudgeAgreement]
 
 
-def agreement_of_run(plan: Plan, images: ImageStore, stores: Stores) -> RunAgreement | None:
+def agreement_of_run(
+    plan: Plan, images: ImageStore, stores: Stores
+) -> RunAgreement | None:
     """The agreement of all who answered about a run; None where no two of them can be compared."""
     sources: list[Votes] = []
     for reader in stores.readers.values():
@@ -57,7 +59,9 @@ def agreement_of_run(plan: Plan, images: ImageStore, stores: Stores) -> RunAgree
     if stores.labels is not None and len(stores.labels):
         sources.append(stores.labels)
     several = people_among(stores.judges)
-    models = {name: judge for name, judge in stores.judges.items() if name not in several}
+    models = {
+        name: judge for name, judge in stores.judges.items() if name not in several
+    }
     distinct, level = DistinctImages(images), plan.settings.level
     items = [item for item, _ in asked_images(plan, images)]
     people = [
@@ -74,7 +78,9 @@ def agreements(
     items: Iterable[Item], votes: Votes, judges: Mapping[str, AnswerStore]
 ) -> list[JudgeAgreement]:
     """The agreement of every judge with people on every question that people answered."""
-    questions: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, str]]] = defaultdict(dict)
+    questions: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, str]]] = (
+        defaultdict(dict)
+    )
     for item in items:
         answers = votes.votes(item.image, item.question, item.classes)
         if answers:
@@ -98,11 +104,20 @@ def _agreement(
 
     ordered = sorted(images.items())
     names = sorted({person for answers in images.values() for person in answers})
-    people = [[class_or_none(answers.get(person)) for _, answers in ordered] for person in names]
-    counted = [class_or_none(counted_answer(answers.values())) for _, answers in ordered]
+    people = [
+        [class_or_none(answers.get(person)) for _, answers in ordered]
+        for person in names
+    ]
+    counted = [
+        class_or_none(counted_answer(answers.values())) for _, answers in ordered
+    ]
     stored = [judge.get(image, question, classes) for image, _ in ordered]
     judged = [class_or_none(answer.answer if answer else None) for answer in stored]
-    pairs = [(truth, read) for truth, read in zip(counted, judged, strict=True) if truth and read]
+    pairs = [
+        (truth, read)
+        for truth, read in zip(counted, judged, strict=True)
+        if truth and read
+    ]
     truths, readings = [truth for truth, _ in pairs], [read for _, read in pairs]
     return JudgeAgreement(
         question,

@@ -55,7 +55,11 @@ def stratified(
         >>> len(stratified({"a": items[:3], "b": items[3:]}, 2, np.random.default_rng(0)))
         2
     """
-    items = [strata[name][k] for name in sorted(strata) for k in rng.permutation(len(strata[name]))]
+    items = [
+        strata[name][k]
+        for name in sorted(strata)
+        for k in rng.permutation(len(strata[name]))
+    ]
     n = min(n, len(items))
     # Systematic: every image has the same chance, and every stratum its share.
     places = ((np.arange(n) + rng.random()) * len(items) / max(n, 1)).astype(np.int64)
@@ -78,7 +82,10 @@ def draw_sample(
         if (questions and item.question not in questions) or item.id in seen:
             continue
         if unknown_to is not None:
-            told = [judge.get(item.image, item.question, item.classes) for judge in unknown_to]
+            told = [
+                judge.get(item.image, item.question, item.classes)
+                for judge in unknown_to
+            ]
             if all(one is None or one.answer in item.classes for one in told):
                 continue
         seen.add(item.id)

@@ -21,7 +21,8 @@ from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
-ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
+# what is asked about; 'unknown' is there, but cannot be told
+ABSENT = "not in the picture"
 NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
 COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
@@ -41,7 +42,9 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
         file, classes = f"images/{item.image[:16]}.jpg", list(item.classes)
         if not (folder / file).exists():
             write_bytes(folder / file, _small(item, images))
-        rows.append({"id": item.id, "file": file, "question": item.question, "classes": classes})
+        rows.append(
+            {"id": item.id, "file": file, "question": item.question, "classes": classes}
+        )
         told = cell(" | ".join([*classes, *NO_CLASS]))
         writer.writerow([item.id, file, cell(item.question), told, ""])
     write_text(folder / SHEET, out.getvalue())
@@ -63,7 +66,9 @@ def page(rows: Sequence[Mapping[str, object]]) -> str:
     """The page on which a person answers, one image at a time."""
     script = (_STATIC / "label.js").read_text(encoding="utf-8")
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
-    digest = hashlib.sha256("\n".join(str(row["id"]) for row in rows).encode()).hexdigest()
+    digest = hashlib.sha256(
+        "\n".join(str(row["id"]) for row in rows).encode()
+    ).hexdigest()
     data = json.dumps(
         {"sheet": digest[:16], "unknown": UNKNOWN, "absent": ABSENT, "rows": rows},
         ensure_ascii=True,
@@ -73,7 +78,12 @@ def page(rows: Sequence[Mapping[str, object]]) -> str:
         f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     )
     template = (_STATIC / "label.html").read_text(encoding="utf-8")
-    for name, text in (("policy", policy), ("style", style), ("data", data), ("script", script)):
+    for name, text in (
+        ("policy", policy),
+        ("style", style),
+        ("data", data),
+        ("script", script),
+    ):
         template = template.replace(f"@@{name}@@", text, 1)
     return template
 

@@ -52,7 +52,9 @@ def read_sheet(
         One label for each person, image and question that was answered.
     """
     table = read_table(file, "Give a filled sheet.csv.", columns=columns, sheet=sheet)
-    answer_column = table.need("answer", f"a sheet has the columns {', '.join(COLUMNS)}")
+    answer_column = table.need(
+        "answer", f"a sheet has the columns {', '.join(COLUMNS)}"
+    )
     finder = ItemFinder(table, items.values())
     labels: dict[tuple[str, str], tuple[int, Label]] = {}
     unfit: dict[str, Counter[str]] = {}
@@ -84,7 +86,9 @@ def read_sheet(
     return FilledSheet([label for _, label in labels.values()], table.notes)
 
 
-def _rows_of(table: Table, labeller: str | None) -> Iterator[tuple[int, Mapping[str, object], str]]:
+def _rows_of(
+    table: Table, labeller: str | None
+) -> Iterator[tuple[int, Mapping[str, object], str]]:
     """The rows of a sheet, each with who answered; no name stands for several people."""
     by_labeller = table.rows_by_labeller()
     if labeller is None and by_labeller:
@@ -97,7 +101,9 @@ def _rows_of(table: Table, labeller: str | None) -> Iterator[tuple[int, Mapping[
         wanted = labeller.casefold()
         named = next((name for name in by_labeller if name.casefold() == wanted), None)
         if named is None:
-            people = ", ".join(f"'{shown(name)}'" for name in list(by_labeller)[:_LINES])
+            people = ", ".join(
+                f"'{shown(name)}'" for name in list(by_labeller)[:_LINES]
+            )
             more = ", …" if len(by_labeller) > _LINES else ""
             raise T2IBenchError(
                 f"{table.where()}: its column '{shown(table.find('labeller'))}' names "
@@ -150,7 +156,9 @@ class ItemFinder:
             )
         return item
 
-    def _by_file_and_question(self, line: int, row: Mapping[str, object]) -> Item | None:
+    def _by_file_and_question(
+        self, line: int, row: Mapping[str, object]
+    ) -> Item | None:
         file = self._table.text(line, row, self._file).replace("\\", "/")
         question = self._table.text(line, row, self._question)
         return self._by_file.get((PurePosixPath(file).stem, _plain(question)))
@@ -183,7 +191,9 @@ def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
         return ABSENT if plain == ABSENT else UNKNOWN
-    return class_named(answer, item.classes, beside) or class_named(plain, item.classes, beside)
+    return class_named(answer, item.classes, beside) or class_named(
+        plain, item.classes, beside
+    )
 
 
 def _no_answers(
@@ -196,7 +206,9 @@ def _no_answers(
     parts = []
     for question, counts in unfit.items():
         options = [*classes[question], *NO_CLASS]
-        values = ", ".join(f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_LINES))
+        values = ", ".join(
+            f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_LINES)
+        )
         more = ", …" if len(counts) > _LINES else ""
         near = did_you_mean(next(iter(counts)), options)
         number = counts.total()

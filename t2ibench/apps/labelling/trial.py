@@ -31,7 +31,8 @@ _AGAIN = 40  # questions that are asked twice
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
 _NOT_ASKED_WORDS = "id prompt index sha256 labeller file filename image path unnamed:0"
 _NOT_ASKED = frozenset(_NOT_ASKED_WORDS.split())
-_NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")  # what no class answers
+# what no class answers
+_NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")
 _MOST_CLASSES = 12  # a column with more holds no classes
 
 
@@ -82,7 +83,8 @@ def people_questions(
     classes = _classes(table, file_column)
     if not classes:
         raise T2IBenchError(
-            f"{table.where()}: no column of labels with two classes or more. {table.listed()}", hint
+            f"{table.where()}: no column of labels with two classes or more. {table.listed()}",
+            hint,
         )
     prompt_column = table.find("prompt")
     prompts: dict[str, str] = {}
@@ -99,13 +101,19 @@ def people_questions(
             data = path.read_bytes()
             image = read_image(path)
         except (UnreadableImageError, OSError, ValueError) as error:
-            notes.append(f"{table.where(line)}: '{shown(name)}' cannot be read: {error}")
+            notes.append(
+                f"{table.where(line)}: '{shown(name)}' cannot be read: {error}"
+            )
             continue
         sha256 = hashlib.sha256(data).hexdigest()
         if lines_of.setdefault(sha256, line) != line:
-            notes.append(f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}")
+            notes.append(
+                f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}"
+            )
             continue
-        prompt = table.text(line, row, prompt_column) or prompts.get(str(path.resolve()), sha256)
+        prompt = table.text(line, row, prompt_column) or prompts.get(
+            str(path.resolve()), sha256
+        )
         truths = {name: _label(table.text(line, row, name)) for name in classes}
         for attribute, options in classes.items():
             if table.text(line, row, attribute):
@@ -114,7 +122,9 @@ def people_questions(
                 groups[FOLDER] = folder.name
                 query = Query(image, prompt, line, sha256, question, options)
                 cluster = f"{folder}\0{prompt}"
-                known.append(Known(query, truths[attribute], attribute, cluster, groups))
+                known.append(
+                    Known(query, truths[attribute], attribute, cluster, groups)
+                )
     return known, notes
 
 
@@ -124,7 +134,9 @@ def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
     for name in table.columns:
         if name == file_column or heading_key(name) in _NOT_ASKED:
             continue
-        labels = {_label(text) for _, row in table.rows if (text := text_of(row.get(name)))}
+        labels = {
+            _label(text) for _, row in table.rows if (text := text_of(row.get(name)))
+        }
         labels.discard(UNKNOWN)
         if 1 < len(labels) <= _MOST_CLASSES:
             table.check_used(name)
@@ -133,7 +145,11 @@ def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
 
 
 def _other_groups(truths: Mapping[str, str], attribute: str) -> dict[str, str]:
-    return {name: truth for name, truth in truths.items() if name != attribute and truth != UNKNOWN}
+    return {
+        name: truth
+        for name, truth in truths.items()
+        if name != attribute and truth != UNKNOWN
+    }
 
 
 def same_classes(known: Sequence[Known]) -> list[Known]:
@@ -146,7 +162,9 @@ def same_classes(known: Sequence[Known]) -> list[Known]:
         replace(
             one,
             query=replace(one.query, classes=tuple(sorted(classes[one.attribute]))),
-            groups={by: group for by, group in one.groups.items() if several or by != FOLDER},
+            groups={
+                by: group for by, group in one.groups.items() if several or by != FOLDER
+            },
         )
         for one in known
     ]
@@ -172,13 +190,19 @@ def try_judge(
         for batch in (queries[at:end] for at, end in pairwise(starts)):
             given = list(judge.answer(batch))
             if len(given) != len(batch):
-                raise T2IBenchError(f"It gave {len(given)} answers to {len(batch)} questions.")
+                raise T2IBenchError(
+                    f"It gave {len(given)} answers to {len(batch)} questions."
+                )
             answers += given
             tell(len(answers), len(queries))
-    reasons = Counter(answer.reason or "no answer" for answer in answers if answer.answer is None)
+    reasons = Counter(
+        answer.reason or "no answer" for answer in answers if answer.answer is None
+    )
     if sum(reasons.values()) == len(answers):
         raise T2IBenchError(f"It answered nothing: {reasons.most_common(1)[0][0]}")
-    checked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = defaultdict(list)
+    checked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = defaultdict(
+        list
+    )
     for one, answer in zip(known, answers, strict=True):
         key = (one.attribute, one.query.question, one.query.classes)
         rows = checked[key]
@@ -189,14 +213,18 @@ def try_judge(
     # Some are asked a second time, one by one and backwards.
     again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):
-        same = sum(judge.answer([queries[k]])[0].answer == answers[k].answer for k in again)
+        same = sum(
+            judge.answer([queries[k]])[0].answer == answers[k].answer for k in again
+        )
     return Trial(
         JudgeCheck(
             judge=judge.name,
             fingerprint=judge.fingerprint,
             images=len({query.sha256 for query in queries}),
             source=tuple(source),
-            attributes=tuple(check_attribute(*key, rows) for key, rows in checked.items()),
+            attributes=tuple(
+                check_attribute(*key, rows) for key, rows in checked.items()
+            ),
         ),
         len(again),
         same,

@@ -47,10 +47,17 @@ def read_board(
     for number, folder in enumerate(folders, 1):
         try:
             entry = _admit(folder, judge(folder))
-        except Exception as error:  # whatever a stranger's files can do, the others are shown
-            kind = "" if isinstance(error, T2IBenchError) else f"{type(error).__name__}: "
+        except (
+            Exception
+        ) as error:  # whatever a stranger's files can do, the others are shown
+            kind = (
+                "" if isinstance(error, T2IBenchError) else f"{type(error).__name__}: "
+            )
             # The page does not tell where on the builder's machine the submissions are.
-            leave_out(folder.name, f"{kind}{first_line(error)}".replace(str(folder), folder.name))
+            leave_out(
+                folder.name,
+                f"{kind}{first_line(error)}".replace(str(folder), folder.name),
+            )
             continue
         board.entries.append(entry)
         tell(f"[{number}/{len(folders)}] {entry.id}: {entry.verdict.level}")
@@ -61,7 +68,9 @@ def read_board(
             kept[entry.id] = entry.manifest.name
         else:
             leave_out(entry.id, f"its name looks like that of {twin}")
-    board.entries = sorted((one for one in board.entries if one.id in kept), key=lambda one: one.id)
+    board.entries = sorted(
+        (one for one in board.entries if one.id in kept), key=lambda one: one.id
+    )
     _measure(board.entries)
     return board
 
@@ -76,7 +85,9 @@ def submissions(root: Path) -> list[Path]:
     """The folders of submissions."""
     if not root.is_dir():
         return []
-    return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
+    return sorted(
+        path for path in root.iterdir() if path.is_dir() and path.name[0] != "."
+    )
 
 
 def _admit(folder: Path, found: Verdict) -> Entry:
@@ -84,7 +95,9 @@ def _admit(folder: Path, found: Verdict) -> Entry:
         raise T2IBenchError(next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         raise T2IBenchError("its folder is a link, or has a name of strange characters")
-    return Entry(folder.name, read_manifest(folder), found.results or read_results(folder), found)
+    return Entry(
+        folder.name, read_manifest(folder), found.results or read_results(folder), found
+    )
 
 
 def twins(name: str, folders: Iterable[Path]) -> str | None:
@@ -114,9 +127,13 @@ def folder_problems(root: Path) -> Iterator[str]:
 def _measure(entries: Sequence[Entry]) -> None:
     """Compute the cells of all models."""
     # No model is ranked by what few models ran.
-    extended = {name for name, task in build_index()[0].tasks.items() if task.spec.extended}
-    ran = {one.id: {n: t for n, t in one.results.tasks.items() if n not in extended}
-           for one in entries}  # fmt: skip
+    extended = {
+        name for name, task in build_index()[0].tasks.items() if task.spec.extended
+    }
+    ran = {
+        one.id: {n: t for n, t in one.results.tasks.items() if n not in extended}
+        for one in entries
+    }
     sizes = _family_sizes(ran.values())
     for entry in entries:
         # Who ran extended tests alone is compared with those who ran the same ones.

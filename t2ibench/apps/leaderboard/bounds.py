@@ -29,9 +29,16 @@ _MOST_IMAGES = 100_000  # of a task
 _MOST = {"steps": 1000, "tokens": 65_536}  # by the last word of an argument's name
 _MOST_OTHERWISE = 4096  # such as pixels of a side
 # Arguments that decide nothing, or that are text where they hold digits only.
-_FREE = frozenset({
-    "negative_prompt", "revision", "template", "timeout", "retries", "workers",
-})  # fmt: skip
+_FREE = frozenset(
+    {
+        "negative_prompt",
+        "revision",
+        "template",
+        "timeout",
+        "retries",
+        "workers",
+    }
+)
 _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
 
 
@@ -51,7 +58,9 @@ def plain_files(folder: Path) -> dict[str, Path]:
             files[name] = path
             size += path.stat().st_size
     if size > LARGEST:
-        raise T2IBenchError(f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted")
+        raise T2IBenchError(
+            f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted"
+        )
     return dict(sorted(files.items()))
 
 
@@ -68,7 +77,9 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
     """Read a JSON file of bounded size and depth."""
     size = path.stat().st_size
     if not path.is_file() or size > largest:
-        raise ValueError(f"it has {size / 1e6:.1f} MB; {largest / 1e6:.0f} are accepted")
+        raise ValueError(
+            f"it has {size / 1e6:.1f} MB; {largest / 1e6:.0f} are accepted"
+        )
     try:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except RecursionError:
@@ -76,7 +87,9 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
     level = [data]
     for _ in range(DEEPEST):  # without recursion
         inside = [one for one in level if isinstance(one, dict | list)]
-        level = [one for v in inside for one in (v.values() if isinstance(v, dict) else v)]
+        level = [
+            one for v in inside for one in (v.values() if isinstance(v, dict) else v)
+        ]
         if not level:
             return data
     raise ValueError("it is nested too deeply")
@@ -104,14 +117,18 @@ def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
                     f"default, {usual}, or at most {_TIMES_DRAWS} times as many"
                 )
         if settings.level != own.level:
-            raise T2IBenchError(f"its intervals are at {settings.level}, not at {own.level}")
+            raise T2IBenchError(
+                f"its intervals are at {settings.level}, not at {own.level}"
+            )
         if settings.seed != own.seed:
             raise T2IBenchError(
                 f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the "
                 f"default, {own.seed}, so that nobody chooses among seeds"
             )
     if len(found) > 1:
-        raise T2IBenchError("its tasks were measured with different settings; run them together")
+        raise T2IBenchError(
+            "its tasks were measured with different settings; run them together"
+        )
     return found[0]
 
 
@@ -131,7 +148,9 @@ def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
     """Arguments of a model that would take time or memory without end."""
     for name, text in args.items():
         most = _MOST.get(name.rpartition("_")[2], _MOST_OTHERWISE)
-        if name not in _FREE and any(not abs(one) <= most for one in _numbers(value_of(text))):
+        if name not in _FREE and any(
+            not abs(one) <= most for one in _numbers(value_of(text))
+        ):
             said = text if len(text) <= 40 else f"{text[:40]}…"
             yield f"its {kind} has {name}={said}; the leaderboard takes numbers up to {most}"
 

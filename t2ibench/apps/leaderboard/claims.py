@@ -13,7 +13,14 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.settings import Measurement, RunSettings, Settings, flag_name, flags, read_settings
+from t2ibench.settings import (
+    Measurement,
+    RunSettings,
+    Settings,
+    flag_name,
+    flags,
+    read_settings,
+)
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.images import ImageStore, image_seed
 
@@ -28,9 +35,18 @@ _P_VALUES = frozenset({"p", "p_holm", "p_bh"})
 # What is compared of a task. The board shows every other part as the evidence gives it here:
 # sentences, what is named among ties, and details, are nobody's claim.
 _COMPARED = (
-    "headline", "scores", "by", "by_encoder", "controls", "inconclusive", "excluded", "n_images",
-    "n_prompts", "text_image_alignment", "prompt_outcomes",
-)  # fmt: skip
+    "headline",
+    "scores",
+    "by",
+    "by_encoder",
+    "controls",
+    "inconclusive",
+    "excluded",
+    "n_images",
+    "n_prompts",
+    "text_image_alignment",
+    "prompt_outcomes",
+)
 _SENTENCES = frozenset({"direction", "reason", "says"})
 
 
@@ -54,7 +70,9 @@ def settings_of(command: Sequence[str]) -> RunSettings:
         values[name] = text if joined else next(rest, "")
         if field := Measurement.model_fields.get(name):  # every measurement is a number
             try:
-                values[name] = (float if isinstance(field.default, float) else int)(values[name])
+                values[name] = (float if isinstance(field.default, float) else int)(
+                    values[name]
+                )
             except ValueError:
                 raise unlike from None
     settings = read_settings(values, "its command: ")
@@ -79,7 +97,9 @@ def command_problems(
     for field in Measurement.model_fields:
         said, done = getattr(command, field), getattr(settings, field)
         # A model may have numbers of images of its own, which its command does not say.
-        if said != done and (said is not None or not field.endswith("images_per_prompt")):
+        if said != done and (
+            said is not None or not field.endswith("images_per_prompt")
+        ):
             yield f"its command says {field} = {said}, its results say {done}"
     if (results.model.rewriter is None) != (command.rewriter is None):
         yield "its command names another rewriter than results.json"
@@ -134,9 +154,15 @@ def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[
     """Numbers of a submission that do not follow from its evidence."""
     lines = []
     for name, task in results.tasks.items():
-        claimed, computed = task.model_dump(mode="json"), recomputed[name].model_dump(mode="json")
+        claimed, computed = (
+            task.model_dump(mode="json"),
+            recomputed[name].model_dump(mode="json"),
+        )
         for part in _COMPARED:
-            lines += [f"{name}: {one}" for one in _mismatches(claimed[part], computed[part], part)]
+            lines += [
+                f"{name}: {one}"
+                for one in _mismatches(claimed[part], computed[part], part)
+            ]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return lines[:_SHOWN] + more
 
@@ -150,8 +176,14 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
         claimed, computed = bool(claimed), bool(computed)
     if isinstance(claimed, dict) and isinstance(computed, dict):
         for inner in dict.fromkeys([*claimed, *computed]):
-            yield from _mismatches(claimed.get(inner), computed.get(inner), f"{where}.{inner}")
-    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
+            yield from _mismatches(
+                claimed.get(inner), computed.get(inner), f"{where}.{inner}"
+            )
+    elif (
+        isinstance(claimed, list)
+        and isinstance(computed, list)
+        and len(claimed) == len(computed)
+    ):
         for index, (left, right) in enumerate(zip(claimed, computed, strict=True)):
             yield from _mismatches(left, right, f"{where}[{index}]")
     elif not _same(claimed, computed, key):

@@ -50,12 +50,20 @@ def ran_as(entry: Entry) -> str:
 
 def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
     """A model's numbers in a family that it ran."""
-    ends = {"value": cell.square, "low": cell.low, "high": cell.high, "fair": cell.fair_high}
+    ends = {
+        "value": cell.square,
+        "low": cell.low,
+        "high": cell.high,
+        "fair": cell.fair_high,
+    }
     return {
         "square": rounded(cell.square),
         **{key: rounded(cell.shown(number)) for key, number in ends.items()},
         "tasks": cell.conclusive,
-        **{name: getattr(cell, name) for name in ("rooted", "inconclusive", "of", "unlike")},
+        **{
+            name: getattr(cell, name)
+            for name in ("rooted", "inconclusive", "of", "unlike")
+        },
         "best_rank": rank.best if rank else None,
         "worst_rank": rank.worst if rank else None,
         "ranked": rank.among if rank else None,
@@ -79,20 +87,27 @@ def results_csv(entries: Sequence[Entry]) -> str:
     records = []
     for entry in entries:
         for name, task in entry.results.tasks.items():
-            head, keys = task.headline, ("scale", "ci_low", "ci_high", "fair_low", "fair_high")
-            records.append({
-                **identity(entry),
-                "family": task.family,
-                "task": name,
-                "headline": head.value,
-                **{key: getattr(head, key) for key in (*keys, "square", "p_holm")},
-                "about": head.question,
-                "images": task.n_images,
-                "images_per_prompt": task.settings.images_per_prompt,
-                "seed": task.settings.seed,
-                "excluded": sum(task.excluded.values()),
-                "inconclusive": visible(task.inconclusive) if task.inconclusive else None,
-            })  # fmt: skip
+            head, keys = (
+                task.headline,
+                ("scale", "ci_low", "ci_high", "fair_low", "fair_high"),
+            )
+            records.append(
+                {
+                    **identity(entry),
+                    "family": task.family,
+                    "task": name,
+                    "headline": head.value,
+                    **{key: getattr(head, key) for key in (*keys, "square", "p_holm")},
+                    "about": head.question,
+                    "images": task.n_images,
+                    "images_per_prompt": task.settings.images_per_prompt,
+                    "seed": task.settings.seed,
+                    "excluded": sum(task.excluded.values()),
+                    "inconclusive": visible(task.inconclusive)
+                    if task.inconclusive
+                    else None,
+                }
+            )
     return CsvWriter().table(Table((), (), (), records))
 
 

@@ -13,14 +13,25 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.database import BrokenDatabaseError, Database
-from t2ibench.store.schema import TABLES, blob_checksum, content_id, declared, of_text, row_checksum
+from t2ibench.store.schema import (
+    TABLES,
+    blob_checksum,
+    content_id,
+    declared,
+    of_text,
+    row_checksum,
+)
 
 NAME = "evidence.db"
 _MOST_ROWS = 500_000  # of a table
 _MEMORY, _SECONDS = 4 * 2**30, 120  # of the process that reads a stranger's file first
 # Tables of a submission; all others are of runs alone.
 _TABLES = ("models", "texts", "questions", "attempts", "answers", "embeddings")
-_TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "TEXT": (str,), "BLOB": (bytes,)}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "INTEGER": (int,),
+    "TEXT": (str,),
+    "BLOB": (bytes,),
+}
 # What people or models wrote is bytes where it holds half a surrogate pair.
 _WRITTEN = {"text", "question", "answer", "raw", "reason", "revised_prompt"}
 _Rows = list[tuple[Any, ...]]
@@ -44,7 +55,16 @@ def content_problem(folder: Path) -> str | None:
     Another process looks, with bounds on its memory and time: what ends it ends nothing here.
     """
     # Isolated: nothing is imported from the folder that it runs in, which may be a stranger's.
-    command = [sys.executable, "-I", "-X", "utf8", "-c", _READER, json.dumps(sys.path), str(folder)]
+    command = [
+        sys.executable,
+        "-I",
+        "-X",
+        "utf8",
+        "-c",
+        _READER,
+        json.dumps(sys.path),
+        str(folder),
+    ]
     threads = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
@@ -61,7 +81,8 @@ def content_problem(folder: Path) -> str | None:
 
 def bound() -> None:
     """Bound the memory and the time of this process, where the system can."""
-    with suppress(ImportError, ValueError, OSError):  # Windows; lower bounds that are set already
+    # Windows; lower bounds that are set already
+    with suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
@@ -87,20 +108,29 @@ def _check(database: Database) -> None:
     ((found,),) = database.read("PRAGMA integrity_check(1)")
     if found != "ok":
         raise T2IBenchError(f"is damaged: {found}")
-    ((pages,),), ((size,),) = database.read("PRAGMA page_count"), database.read("PRAGMA page_size")
+    ((pages,),), ((size,),) = (
+        database.read("PRAGMA page_count"),
+        database.read("PRAGMA page_size"),
+    )
     if pages * size != database.path.stat().st_size:
         raise T2IBenchError("holds something behind its last page")
     for table in TABLES:
         most = _MOST_ROWS if table in _TABLES else 0
-        ((rows,),) = database.read(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})")
+        ((rows,),) = database.read(
+            f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})"
+        )
         if rows > most:
             said = f"more than {most} rows" if most else "rows, which no submission has"
             raise T2IBenchError(f"holds {said} in its table {table}")
     models = {
-        number for number, *parts in _rows(database, "models") if number == content_id(*parts)
+        number
+        for number, *parts in _rows(database, "models")
+        if number == content_id(*parts)
     }
     texts = {
-        number for number, text in _rows(database, "texts") if number == content_id(of_text(text))
+        number
+        for number, text in _rows(database, "texts")
+        if number == content_id(of_text(text))
     }
     _check_attempts(_rows(database, "attempts"), models, texts)
     for table in ("questions", "answers", "embeddings"):
@@ -110,14 +140,24 @@ def _check(database: Database) -> None:
 def _check_attempts(rows: _Rows, models: set[int], texts: set[int]) -> None:
     for generator, text, number, tries, seed, status, sha256, file, *_ in rows:
         where = f"its row of image {number} of text {text}"
-        if generator not in models or text not in texts or number < 0 or tries or seed < 0:
+        if (
+            generator not in models
+            or text not in texts
+            or number < 0
+            or tries
+            or seed < 0
+        ):
             raise T2IBenchError(f"holds no such image as {where} says")
         if status not in _STATUSES:
-            raise T2IBenchError(f"has '{status}' in {where}; ok, refused or filtered are accepted")
+            raise T2IBenchError(
+                f"has '{status}' in {where}; ok, refused or filtered are accepted"
+            )
         if file is not None:
             raise T2IBenchError(f"names a file in {where}")
         if (status == "ok") != bool(_SHA256.fullmatch(sha256 or "")):
-            raise T2IBenchError(f"gives a SHA-256 for an image that is not there, or none: {where}")
+            raise T2IBenchError(
+                f"gives a SHA-256 for an image that is not there, or none: {where}"
+            )
 
 
 def _rows(database: Database, table: str) -> _Rows:
@@ -135,6 +175,8 @@ def _rows(database: Database, table: str) -> _Rows:
         blobs = [value for value in values if isinstance(value, bytes)]
         own = blob_checksum(*blobs) if table == "embeddings" else row_checksum(values)
         if crc != own:
-            raise T2IBenchError(f"is damaged: a row of {table} does not match its checksum")
+            raise T2IBenchError(
+                f"is damaged: a row of {table} does not match its checksum"
+            )
         found.append(tuple(values))
     return found

@@ -36,12 +36,17 @@ def visible(text: str, longest: int = 300) -> str:
 
 
 def problems(
-    name: str, model: str, model_args: Mapping[str, str] | None = None, revision: str | None = None
+    name: str,
+    model: str,
+    model_args: Mapping[str, str] | None = None,
+    revision: str | None = None,
 ) -> Iterator[str]:
     """Why the leaderboard does not take a name for a model."""
     found = None
     if not _FORM.fullmatch(name) or name != normalise(name):
-        found = "has to be 1 to 80 ASCII letters, digits, single spaces and simple signs"
+        found = (
+            "has to be 1 to 80 ASCII letters, digits, single spaces and simple signs"
+        )
     elif _CLAIMS.search(name):
         found = "reads like an address or a verdict"
     if found := found or _borrowed(name, model):
@@ -74,10 +79,14 @@ def _compact(text: str) -> str:
 def _borrowed(name: str, model: str) -> str | None:
     """Whose name it is, where that is another model."""
     mine, plain = _compact(name), model.removeprefix("diffusers:")
-    known = [(alias, str(one.source), one.description) for alias, one in ALIASES.items()]
+    known = [
+        (alias, str(one.source), one.description) for alias, one in ALIASES.items()
+    ]
     known += [(kind, kind, kind) for kind in GENERATORS.names()]
     for owner, source, title in known:
-        called = {_compact(one) for one in (owner, source, source.rpartition("/")[2], title)}
+        called = {
+            _compact(one) for one in (owner, source, source.rpartition("/")[2], title)
+        }
         if mine in called and not {owner, source} & {plain, model.partition(":")[0]}:
             return f"belongs to the model {owner}, but the one that was run is {visible(model)}"
     source = str(ALIASES[plain].source) if plain in ALIASES else plain

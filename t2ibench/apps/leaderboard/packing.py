@@ -37,12 +37,18 @@ from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
 _PART = 256  # embeddings stored together
-_FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:|~|\.{1,2})?[/\\](?:[^/\\\s'\"]+[/\\])*")
+_FOLDERS = re.compile(
+    r"(?<![\w.:/])(?:[A-Za-z]:|~|\.{1,2})?[/\\](?:[^/\\\s'\"]+[/\\])*"
+)
 _LONGEST_TEMPLATE = 10_000  # characters of an instruction that a command may hold
 
 
 def pack(
-    run: Path, to: Path, reporter: Reporter, name: str | None = None, card: Card | None = None
+    run: Path,
+    to: Path,
+    reporter: Reporter,
+    name: str | None = None,
+    card: Card | None = None,
 ) -> Path:
     """Pack a run.
 
@@ -66,7 +72,9 @@ def pack(
     if not shared:
         raise T2IBenchError(f"'{run}' has tasks with captions of your own alone.")
     if len(shared) < len(plan.tasks):
-        reporter.warn("Tasks with captions of your own are not packed: no other model has them.")
+        reporter.warn(
+            "Tasks with captions of your own are not packed: no other model has them."
+        )
         plan = make_plan(shared, plan.settings)
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
@@ -80,7 +88,9 @@ def pack(
             _pack_evidence(folder, plan, images, attempts, packed)
         stores = open_stores(packed, record.encoders, record.judges, record.controls)
         stores = replace(stores, readings=generator.unread_prompts)
-        scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
+        scored = score_plan(
+            plan, ImageStore(packed, generator.fingerprint), stores, reporter
+        )
     info = generator_info(generator).model_copy(update={"name": name})
     settings = record.repeatable()
     assert settings is not None  # _checked refuses runs of Python objects
@@ -101,7 +111,9 @@ def pack(
         model_args=generator.model_args,
         fingerprint=generator.fingerprint,
         revision=generator.revision,
-        encoders={name: encoder.fingerprint for name, encoder in record.encoders.items()},
+        encoders={
+            name: encoder.fingerprint for name, encoder in record.encoders.items()
+        },
         controls=record.controls,
         judges=record.judges,
         files={name: sha256_of(target / name) for name in (EVIDENCE, "results.json")},
@@ -115,14 +127,18 @@ def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     """The model of a run, where it can be packed; verifying says what else is wrong with it."""
     record, generator, run = folder.record, folder.record.generator, folder.path
     if generator is None:
-        raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
+        raise T2IBenchError(
+            f"'{run}' is a run on texts alone.", "Submit a run of a model."
+        )
     if record.repeatable() is None:
         raise T2IBenchError(
             f"'{run}' measured a Python object, which others cannot load.",
             "Give the model as package.module:factory and run it again.",
         )
     if not record.encoders and not record.judges:
-        raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
+        raise T2IBenchError(
+            f"'{run}' holds no evidence yet.", "Run it without --generate-only."
+        )
     if name is None and not can_regenerate(generator.model):
         raise T2IBenchError(
             f"'{run}' holds images that exist, and nothing says which model made them.",
@@ -188,35 +204,54 @@ def _pack_evidence(
     """Pack what encoders, their controls and judges observed."""
     hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
 
-    def pack(of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]) -> None:
-        keys = {sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)}
+    def pack(
+        of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
+    ) -> None:
+        keys = {
+            sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)
+        }
         store, packed = EvidenceStore(folder.database, *of), EvidenceStore(target, *of)
         _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
         _pack_embeddings(store, packed, "images", keys)
 
     for name, encoder in folder.record.encoders.items():
         texts = plan.texts_for(encoder.embeds_images)
-        pack((name, encoder.fingerprint), texts, plan.embedded if encoder.embeds_images else {})
+        pack(
+            (name, encoder.fingerprint),
+            texts,
+            plan.embedded if encoder.embeds_images else {},
+        )
     for control in folder.record.controls.values():
-        pack((control.name, control.fingerprint), plan.controlled_texts, plan.controlled)
+        pack(
+            (control.name, control.fingerprint), plan.controlled_texts, plan.controlled
+        )
     # What images look like decides where some repeat others.
-    repeated = {one.prompt for one in repeated_prompts(plan.prompts, DistinctImages(images).first)}
+    repeated = {
+        one.prompt
+        for one in repeated_prompts(plan.prompts, DistinctImages(images).first)
+    }
     keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
     seen = {key for key in keys if images.looks.has("images", key)}
     _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), "images", seen)
     for of in folder.record.judges.items():
         found = _answers(AnswerStore(folder.database, *of), plan, hashes)
-        by_key = sorted(found, key=lambda a: (question_id(a.question, a.classes), a.image))
+        by_key = sorted(
+            found, key=lambda a: (question_id(a.question, a.classes), a.image)
+        )
         AnswerStore(target, *of).add(by_key)
 
 
-def _pack_embeddings(store: EvidenceStore, target: EvidenceStore, kind: Kind, of: set[str]) -> None:
+def _pack_embeddings(
+    store: EvidenceStore, target: EvidenceStore, kind: Kind, of: set[str]
+) -> None:
     keys = sorted(of)
     if lacking := store.missing(kind, keys):
         raise _incomplete(f"{len(lacking)} {kind} have no embedding by {store.name}.")
     for start in range(0, len(keys), _PART):
         part = keys[start : start + _PART]
-        target.add(kind, part, store.rows(kind, part).astype(np.float32), dtype="float16")
+        target.add(
+            kind, part, store.rows(kind, part).astype(np.float32), dtype="float16"
+        )
 
 
 def _answers(
@@ -229,6 +264,8 @@ def _answers(
                 sha = hashes.get((prompt, index))
                 answer = answers.get(sha, question, classes) if sha else None
                 if sha and answer is None:
-                    raise _incomplete(f"{answers.name} has not answered '{question}' everywhere.")
+                    raise _incomplete(
+                        f"{answers.name} has not answered '{question}' everywhere."
+                    )
                 if answer:
                     yield replace(answer, raw="")

@@ -67,13 +67,17 @@ def draws_of(task: PairedTask) -> Draws | None:
         return None
     noise = np.stack([_noise_of(part.influence) for part in parts])
     known = [part.influence.df for part in parts]
-    _, df = satterthwaite(variances, [one if math.isfinite(one) else 1.0 for one in known])
+    _, df = satterthwaite(
+        variances, [one if math.isfinite(one) else 1.0 for one in known]
+    )
     # The headline is its own square, rather than a lean or leans to be squared.
     if task.scale != "lean" and len(parts) == 1 and not parts[0].name:
         return Draws(noise[0], df)
     leans = np.array([part.value for part in parts])
     total = float((leans**2).sum())
-    factor = math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
+    factor = (
+        math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
+    )
     moved = 2 * factor * leans[:, None] * noise + noise**2 - variances[:, None]
     return Draws(moved.mean(axis=0), df)
 
@@ -88,7 +92,9 @@ def _noise_of(influence: Influence) -> Float64Array:
         for block in np.unique(units // _BLOCK):
             inside = units // _BLOCK == block
             # A floor has no data behind it: only an equal influence shares it.
-            key = f"{stratum}\0{block}" + (f"\0{whole}" if block == FLOOR // _BLOCK else "")
+            key = f"{stratum}\0{block}" + (
+                f"\0{whole}" if block == FLOOR // _BLOCK else ""
+            )
             seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
             noise = np.random.default_rng(seed).standard_normal((_BLOCK, DRAWS))
             total += values[inside] @ noise[units[inside] % _BLOCK]
@@ -111,14 +117,18 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     found: list[tuple[int, int, float, float, float]] = []
     worst = np.full(DRAWS, -np.inf)
     for k in range(len(models)):
-        pairs = [(j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))]
+        pairs = [
+            (j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))
+        ]
         if not pairs:
             continue
         # All pairs of a model at once: of 500 models there are 124,750.
         moved = np.stack([one for _, (_, one) in pairs])
         lows, highs = np.quantile(moved, [0.025, 0.975], axis=1)
         kept = (lows < 0) & (highs > 0)
-        for (j, (value, _)), low, high, keep in zip(pairs, lows, highs, kept, strict=True):
+        for (j, (value, _)), low, high, keep in zip(
+            pairs, lows, highs, kept, strict=True
+        ):
             if keep:
                 found.append((k, j, value, -float(low), float(high)))
         if kept.any():
@@ -147,7 +157,9 @@ def _differences(
 
     def difference(first: int, second: int) -> tuple[float, Float64Array] | None:
         # Sums do not depend on the order of a set.
-        tasks = tuple(sorted(models[first].squares.keys() & models[second].squares.keys()))
+        tasks = tuple(
+            sorted(models[first].squares.keys() & models[second].squares.keys())
+        )
         if not tasks:
             return None
         (one, one_moved), (other, other_moved) = mean(first, tasks), mean(second, tasks)

@@ -53,7 +53,9 @@ def _parts(
             reasons.append(str(error))
     for name, evidence in stores.items():
         if name not in here:
-            found.lacking.append(f"the {kind} {name} was not asked again: {'; '.join(reasons)}")
+            found.lacking.append(
+                f"the {kind} {name} was not asked again: {'; '.join(reasons)}"
+            )
         elif here[name].fingerprint != evidence.fingerprint:
             line = f"the {kind} {name} here is not the one that was used"
             # Of what is downloaded or lies in a folder, this machine may have another version.
@@ -63,7 +65,9 @@ def _parts(
             yield here[name], evidence
 
 
-def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Verdict) -> None:
+def embed_again(
+    claims: Claims, images: Sequence[RegeneratedImage], found: Verdict
+) -> None:
     """Embed all texts and the images that were made, by every encoder and its control."""
 
     def make(spec: str) -> Encoder:
@@ -71,10 +75,16 @@ def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Verdi
         return create_encoder(spec, dtype=claims.command.dtype, recorded=True)
 
     def embed(
-        part: str, one: Encoder, stored: EvidenceStore, texts: Sequence[str], to: Mapping[str, int]
+        part: str,
+        one: Encoder,
+        stored: EvidenceStore,
+        texts: Sequence[str],
+        to: Mapping[str, int],
     ) -> None:
         wanted = [
-            image for image in images if image.attempt.index < to.get(image.attempt.prompt, 0)
+            image
+            for image in images
+            if image.attempt.index < to.get(image.attempt.prompt, 0)
         ]
         with found.tolerant(f"{one.name} cannot embed here"):
             unlike = [*_unlike_texts(one, stored, texts)]
@@ -111,11 +121,15 @@ def _control(encoder: Encoder, claims: Claims, found: Verdict) -> Encoder | None
             control = encoder.untrained()
             if (control.name, control.fingerprint) == (stated.name, stated.fingerprint):
                 return control
-            found.lacking.append(f"the control {stated.name} is of other versions of its libraries")
+            found.lacking.append(
+                f"the control {stated.name} is of other versions of its libraries"
+            )
     return None
 
 
-def _unlike_texts(encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str]) -> Iterator[str]:
+def _unlike_texts(
+    encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str]
+) -> Iterator[str]:
     named = {text_key(text): text for text in texts}
     for part in embedded_texts(texts, encoder, None):
         part.check()
@@ -153,12 +167,16 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
     return bool(norm > 0 and float(left @ right) / norm >= least)
 
 
-def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Verdict) -> None:
+def ask_again(
+    claims: Claims, images: Sequence[RegeneratedImage], found: Verdict
+) -> None:
     """Ask every judge again about the images that were made."""
     questions: list[ImageQuestions] = []
     for one in images:
         asked = claims.plan.questions.get(one.attempt.prompt, {}).items()
-        questions.append((one.image, [of for of, count in asked if one.attempt.index < count]))
+        questions.append(
+            (one.image, [of for of, count in asked if one.attempt.index < count])
+        )
     stores, command = claims.stores.judges, claims.command
 
     def make(spec: str) -> Judge:
@@ -190,7 +208,11 @@ def _compare_answers(
 ) -> None:
     """Ask one judge, up to where it fails, and compare its answers with the stored ones."""
     reports = list(answered(questions, judge))
-    answers = {(a.image, a.question, a.classes): a.answer for one in reports for a in one.answers}
+    answers = {
+        (a.image, a.question, a.classes): a.answer
+        for one in reports
+        for a in one.answers
+    }
     same, asked, unlike, surely = 0, 0, [], False
     for one, (image, of) in zip(images, questions, strict=True):
         for question, classes in of:

@@ -21,7 +21,12 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
-from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
+from t2ibench.models.protocols import (
+    Generator,
+    ImageRequest,
+    Releasable,
+    ReportsSettings,
+)
 from t2ibench.models.resolution import find_registered
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch, image_file
@@ -166,14 +171,17 @@ def sample_for_audit(
     while groups and len(chosen) < count:
         left = [one for one in groups.pop(0) if one.key not in chosen]
         if left:
-            attempt = min(left, key=lambda one: one.prompt in prompts)  # the first of a new prompt
+            # the first of a new prompt
+            attempt = min(left, key=lambda one: one.prompt in prompts)
             chosen[attempt.key] = attempt
             prompts.add(attempt.prompt)
             groups.append(left)
     return list(chosen.values())
 
 
-def regenerate(claims: Claims, count: int, seed: int, found: Verdict) -> list[RegeneratedImage]:
+def regenerate(
+    claims: Claims, count: int, seed: int, found: Verdict
+) -> list[RegeneratedImage]:
     """Generate images again with the model that a submission names, and compare them."""
     generator = _generator(claims, found)
     if generator is None or found.problems:
@@ -204,7 +212,9 @@ def _generator(claims: Claims, found: Verdict) -> Generator | None:
         found.lacking.append("the images exist already, and were not sent")
         return None
     if rewriter := results.model.rewriter:
-        found.lacking.append(f"prompts were rewritten by {rewriter.name}, which is not asked again")
+        found.lacking.append(
+            f"prompts were rewritten by {rewriter.name}, which is not asked again"
+        )
         return None
     dtype, generator = results.model.settings.get("dtype"), None
     with found.tolerant("the model cannot be made here"):
@@ -219,7 +229,9 @@ def _generator(claims: Claims, found: Verdict) -> Generator | None:
     if generator is None:
         return None
     if generator.fingerprint != manifest.fingerprint:
-        if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
+        if generator.revision != manifest.revision and _COMMIT.fullmatch(
+            manifest.revision or ""
+        ):
             found.lacking.append(
                 f"the weights of {manifest.model} here are of revision {generator.revision}; it "
                 f"names {manifest.revision}"
@@ -269,9 +281,16 @@ def _generate(
                 elif outcome.data is None:
                     found.count("refused", 1)
                 else:
-                    sha256, place = hashlib.sha256(outcome.data).hexdigest(), attempt.key
+                    sha256, place = (
+                        hashlib.sha256(outcome.data).hexdigest(),
+                        attempt.key,
+                    )
                     image = StoredImage(
-                        place, sha256, attempt.prompt, attempt.index, content=outcome.data
+                        place,
+                        sha256,
+                        attempt.prompt,
+                        attempt.index,
+                        content=outcome.data,
                     )
                     images.append(RegeneratedImage(attempt, image))
     if failed:

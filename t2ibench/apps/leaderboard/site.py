@@ -82,7 +82,9 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                     "verdict": one.verdict,
                     "notes": "; ".join(one.notes)
                     .replace("in the first run", f"for {visible(first.manifest.name)}")
-                    .replace("in the second run", f"for {visible(second.manifest.name)}"),
+                    .replace(
+                        "in the second run", f"for {visible(second.manifest.name)}"
+                    ),
                 }
                 for one in compare(
                     first.results,
@@ -95,13 +97,19 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
             for j, second in enumerate(entries)
             if j > k
         }
-        text = _safe(json.dumps([first.id, rows], ensure_ascii=False, separators=(",", ":")))
+        text = _safe(
+            json.dumps([first.id, rows], ensure_ascii=False, separators=(",", ":"))
+        )
         write_text(target / f"{first.id}.js", f"window.T2IBENCH_PAIR({text});\n")
 
 
 def _safe(text: str) -> str:
     """JSON inside a script: a page that is opened from disk may run scripts, and may not fetch."""
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        text.replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
 
 
 @functools.cache
@@ -151,10 +159,14 @@ class Pages:
 
     def _index(self) -> str:
         return self.render(
-            "index.html", "", "index.html",
-            models=self.models, tables=[self._table(stratum) for stratum in self.strata],
-            refused=self.board.refused, toys=sum(model.entry.toy for model in self.models),
-        )  # fmt: skip
+            "index.html",
+            "",
+            "index.html",
+            models=self.models,
+            tables=[self._table(stratum) for stratum in self.strata],
+            refused=self.board.refused,
+            toys=sum(model.entry.toy for model in self.models),
+        )
 
     def _table(self, stratum: Stratum) -> dict[str, Any]:
         """One table of the first page."""
@@ -165,35 +177,60 @@ class Pages:
             most = max((cell.of for cell in cells), default=0)
             columns.append((name, most, all(cell.rooted for cell in cells)))
         found: list[ItemTable] = []
-        if len(columns) == 1:  # there is room for who is shown, of tests with few prompts
+        # there is room for who is shown, of tests with few prompts
+        if len(columns) == 1:
             tables = (item_tables(models, name, len(models)) for name in self._tasks)
-            found = [t for of in tables for t in of if t.classes and len(t.items) <= _BARS]
+            found = [
+                t for of in tables for t in of if t.classes and len(t.items) <= _BARS
+            ]
         return {
-            "stratum": stratum, "models": models, "columns": columns, "who": found[:_QUESTIONS],
+            "stratum": stratum,
+            "models": models,
+            "columns": columns,
+            "who": found[:_QUESTIONS],
             "ranked": sum(model.entry.overall is not None for model in models),
-        }  # fmt: skip
+        }
 
     def _model(self, model: Model) -> str:
         entry = model.entry
         checked, stated = provenance(entry)
         return self.render(
-            "model.html", "../",
-            model=model, run=model.run, verdict=verdict(model.run), counts=model.run.counts(),
+            "model.html",
+            "../",
+            model=model,
+            run=model.run,
+            verdict=verdict(model.run),
+            counts=model.run.counts(),
             level=LEVELS.get(entry.verdict.level, ""),
             cards=[
-                (task, page.fragment("card.html", family=self._titles[task.result.method],
-                                     task=task, figures=(), evidence=None, open=True))
+                (
+                    task,
+                    page.fragment(
+                        "card.html",
+                        family=self._titles[task.result.method],
+                        task=task,
+                        figures=(),
+                        evidence=None,
+                        open=True,
+                    ),
+                )
                 for task in model.tasks.values()
             ],
             card=[*entry.manifest.card.facts(), *effective(model)],
             stated_card=any(entry.manifest.card.model_dump().values()),
-            unranked={name: downloads.unranked(entry.families[name]) for name in model.cells},
+            unranked={
+                name: downloads.unranked(entry.families[name]) for name in model.cells
+            },
             origin=[
                 ("checked", "Confirmed by generating images again", checked),
-                ("stated", "Stated by the submitter, not checked: do not run a command that you "
-                 "have not read", stated),
+                (
+                    "stated",
+                    "Stated by the submitter, not checked: do not run a command that you "
+                    "have not read",
+                    stated,
+                ),
             ],
-        )  # fmt: skip
+        )
 
     def _task(self, name: str) -> str:
         def order(row: tuple[Model, TaskView]) -> tuple[bool, float, str]:
@@ -203,18 +240,29 @@ class Pages:
             without = square is None or bool(result.inconclusive)
             return without, math.inf if square is None else square, row[0].entry.id
 
-        having = sorted(((m, m.tasks[name]) for m in self.models if name in m.tasks), key=order)
-        strata = [(one, [row for row in having if row[0].stratum is one]) for one in self.strata]
+        having = sorted(
+            ((m, m.tasks[name]) for m in self.models if name in m.tasks), key=order
+        )
+        strata = [
+            (one, [row for row in having if row[0].stratum is one])
+            for one in self.strata
+        ]
         (_, example), *_ = having
         spec = example.spec
         assert spec is not None  # what is on the board is of shipped tasks
         return self.render(
-            "task.html", "../",
-            id=name, spec=spec, shown=example.shown, estimand=METHODS.get(spec.method).estimand,
-            prompts=words.prompts_said(example), strata=[one for one in strata if one[1]],
+            "task.html",
+            "../",
+            id=name,
+            spec=spec,
+            shown=example.shown,
+            estimand=METHODS.get(spec.method).estimand,
+            prompts=words.prompts_said(example),
+            strata=[one for one in strata if one[1]],
             axis=poles(example) if example.shown.axis else Axis("", ""),
-            items=item_tables(self.models, name), most=BESIDE,
-        )  # fmt: skip
+            items=item_tables(self.models, name),
+            most=BESIDE,
+        )
 
     def _tests(self) -> str:
         families: dict[str, list[tuple[str, str, str, int, int]]] = {}
@@ -226,7 +274,11 @@ class Pages:
             row = (name, ran[0].name, spec.description, len(ran), clear)
             families.setdefault(self._titles[spec.method], []).append(row)
         return self.render(
-            "tasks.html", "", "tasks.html", families=sorted(families.items()), items=self._words()
+            "tasks.html",
+            "",
+            "tasks.html",
+            families=sorted(families.items()),
+            items=self._words(),
         )
 
     def _words(self) -> list[tuple[str, list[tuple[str, str]]]]:

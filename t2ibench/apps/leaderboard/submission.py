@@ -15,7 +15,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.record import ControlRecord, EncoderRecord
 
-_ON_DISK = ("folder", "answers", "file")  # adapters of images, answers and rewritings that exist
+# adapters of images, answers and rewritings that exist
+_ON_DISK = ("folder", "answers", "file")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold beside submission.json.
@@ -37,10 +38,16 @@ def _web(text: str) -> str:
     """An address that a page may link to."""
     parts = urlsplit(text)
     plain = text.isascii() and text.isprintable() and not set(" <>\"'`\\") & set(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or "@" in parts.netloc
+    ):
         raise ValueError("expected an address such as https://example.org/model")
     if not plain:
-        raise ValueError("expected an address of ASCII letters, digits and simple signs")
+        raise ValueError(
+            "expected an address of ASCII letters, digits and simple signs"
+        )
     return text
 
 
@@ -50,7 +57,9 @@ class Card(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     licence: Short | None = None
-    parameters: Annotated[str, Field(pattern=r"^\d{1,6}(\.\d{1,3})? ?[KMBT]?$")] | None = None
+    parameters: (
+        Annotated[str, Field(pattern=r"^\d{1,6}(\.\d{1,3})? ?[KMBT]?$")] | None
+    ) = None
     released: Annotated[str, AfterValidator(_day)] | None = None
     weights: Literal["open", "hosted"] | None = None
     submitter: Short | None = None
@@ -100,8 +109,8 @@ class Manifest(BaseModel):
     fingerprint: Sha256
     revision: Annotated[str, Field(max_length=200)] | None = None
     encoders: dict[Name, Sha256] = Field(max_length=20)
-    controls: dict[Name, Annotated[ControlRecord, AfterValidator(_named_by_hash)]] = Field(
-        default_factory=dict, max_length=20
+    controls: dict[Name, Annotated[ControlRecord, AfterValidator(_named_by_hash)]] = (
+        Field(default_factory=dict, max_length=20)
     )
     judges: dict[Name, Sha256] = Field(default_factory=dict, max_length=20)
     files: dict[Name, Sha256]
@@ -111,7 +120,9 @@ class Manifest(BaseModel):
     def encoder_records(self) -> dict[str, EncoderRecord]:
         """The encoders as a run records them."""
         return {
-            name: EncoderRecord(fingerprint=fingerprint, embeds_images=embeds_images(name))
+            name: EncoderRecord(
+                fingerprint=fingerprint, embeds_images=embeds_images(name)
+            )
             for name, fingerprint in self.encoders.items()
         }
 

@@ -105,13 +105,22 @@ def asked_images() -> dict[str, int]:
 
 def unlike(name: str, task: TaskResult) -> list[str]:
     """What of a task was not measured as it asks, a clause each."""
-    settings, asked, usual = Settings.of(task.settings), asked_images().get(name, 0), Settings()
+    settings, asked, usual = (
+        Settings.of(task.settings),
+        asked_images().get(name, 0),
+        Settings(),
+    )
     images, guided = settings.images(asked), settings.guided_images(asked)
-    parts = [f"{images} images a prompt, fewer than asked for"] if images < asked else []
+    parts = (
+        [f"{images} images a prompt, fewer than asked for"] if images < asked else []
+    )
     if guided < min(asked, images):
         parts.append(f"{guided} images of a prompt that names an attribute")
     # A submission of another seed or level is refused.
-    for key, text in (("n_permutations", "permutations"), ("n_bootstrap", "bootstrap draws")):
+    for key, text in (
+        ("n_permutations", "permutations"),
+        ("n_bootstrap", "bootstrap draws"),
+    ):
         made = getattr(settings, key)
         parts += [f"{made} {text}"] if made != getattr(usual, key) else []
     return parts
@@ -141,8 +150,12 @@ def families(
     return cells
 
 
-def _cell(tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, PairedTask]) -> Cell:
-    sound = {name: task.headline for name, task in tasks.items() if not task.inconclusive}
+def _cell(
+    tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, PairedTask]
+) -> Cell:
+    sound = {
+        name: task.headline for name, task in tasks.items() if not task.inconclusive
+    }
     heads = {name: head for name, head in sound.items() if head.square is not None}
     squares = {name: float(head.square or 0.0) for name, head in heads.items()}
     found = {name: draws_of(paired[name]) for name in heads if name in paired}
@@ -153,8 +166,13 @@ def _cell(tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, Paire
         measured = Measured(squares, draws)
         # Student's t, with the variance of the mean over tasks that may share images.
         moved = np.mean([one.deviations for one in draws.values()], axis=0)
-        variances, dfs = [one.variance for one in draws.values()], [d.df for d in draws.values()]
-        low, high = t_interval(mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1])
+        variances, dfs = (
+            [one.variance for one in draws.values()],
+            [d.df for d in draws.values()],
+        )
+        low, high = t_interval(
+            mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1]
+        )
     return Cell(
         mean,
         low,
@@ -177,8 +195,11 @@ def _fair(heads: Sequence[Headline]) -> float | None:
     for head in heads:
         if head.fair_high is None:
             return None
-        noise = (head.value or 0.0) ** 2 - (head.square or 0.0)  # of a lean, its variance
-        ends.append(head.fair_high**2 - noise if head.scale == "lean" else head.fair_high)
+        # of a lean, its variance
+        noise = (head.value or 0.0) ** 2 - (head.square or 0.0)
+        ends.append(
+            head.fair_high**2 - noise if head.scale == "lean" else head.fair_high
+        )
     return math.hypot(*ends) / len(ends) if ends else None
 
 
@@ -190,7 +211,11 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
         if cell is not None and cell.ranked:
             groups.setdefault(cell.tasks, []).append(index)
     for members in groups.values():
-        models = [cell.measured for cell in (cells[k] for k in members) if cell and cell.measured]
+        models = [
+            cell.measured
+            for cell in (cells[k] for k in members)
+            if cell and cell.measured
+        ]
         for index, rank in zip(members, rank_intervals(models), strict=True):
             found[index] = rank
     return found
@@ -222,7 +247,9 @@ class Stratum:
         return (
             _fits(self.encoders, other.encoders)
             and _fits(self.judges, other.judges)
-            and all(one == self.tasks.get(name, one) for name, one in other.tasks.items())
+            and all(
+                one == self.tasks.get(name, one) for name, one in other.tasks.items()
+            )
         )
 
     @property
@@ -232,7 +259,9 @@ class Stratum:
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
         if by_people(self.judges, self.encoders):
-            titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
+            titles = sorted(
+                {t.title for one in self.entries for t in one.results.tasks.values()}
+            )
             return f"{'; '.join(titles)}, {readers}"
         return readers[0].upper() + readers[1:]
 
@@ -307,15 +336,21 @@ def _rank(stratum: Stratum) -> None:
         lacking = [name for name in compared if name not in entry.ranks]
         absent = [name for name in lacking if name not in entry.families]
         titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-        entry.overall, entry.why = None, f"not run: {titles}" if absent else f"no rank in {titles}"
+        entry.overall, entry.why = (
+            None,
+            f"not run: {titles}" if absent else f"no rank in {titles}",
+        )
         if not lacking:
             entry.why = "" if compared else "no other model was measured alike"
     ranked = [entry for entry in entries if not entry.why]
     for entry in ranked:
         best, worst = zip(
-            *((r.best, r.worst) for r in map(entry.ranks.get, compared) if r), strict=True
+            *((r.best, r.worst) for r in map(entry.ranks.get, compared) if r),
+            strict=True,
         )
-        entry.overall = Rank(statistics.median(best), statistics.median(worst), len(ranked))
+        entry.overall = Rank(
+            statistics.median(best), statistics.median(worst), len(ranked)
+        )
     entries.sort(key=_order)
 
 

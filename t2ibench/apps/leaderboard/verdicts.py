@@ -37,7 +37,9 @@ class Verifier:
     ) -> None:
         self._draw, self._home, self._minutes = draw, home, minutes
         for top in (root.resolve() for root in roots):
-            checkout = next((p for p in (top, *top.parents) if (p / ".git").exists()), top)
+            checkout = next(
+                (p for p in (top, *top.parents) if (p / ".git").exists()), top
+            )
             if home is not None and home.resolve().is_relative_to(checkout):
                 raise T2IBenchError(
                     f"'{home}' lies in {checkout}, as the submissions do: a pull request could "

@@ -63,7 +63,9 @@ def verify(
     except T2IBenchError as error:
         verdict.problems.append(str(error))
     except bounds.TimeOver:
-        verdict.problems.append(f"it takes more than {minutes:g} minutes to check (--minutes)")
+        verdict.problems.append(
+            f"it takes more than {minutes:g} minutes to check (--minutes)"
+        )
     except Exception as error:  # nothing in one submission ends the check of the others
         why = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({why})")
@@ -77,7 +79,8 @@ def verify(
 def _bounded(lines: list[str]) -> list[str]:
     """Lines fit for a terminal: not too many or too long, and without control characters."""
     shown = [
-        names.visible(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]
+        names.visible(" ".join(line.splitlines()), _LONGEST_LINE)
+        for line in lines[:_MOST_LINES]
     ]
     more = len(lines) - _MOST_LINES
     return [*shown, f"and {more} more"] if more > 0 else shown
@@ -105,9 +108,13 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
     tasks: dict[str, LoadedTask] = {}
-    of_names = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
+    of_names = names.problems(
+        manifest.name, manifest.model, manifest.model_args, manifest.revision
+    )
     _require(provenance_problems(manifest, results), of_names, _tasks(results, tasks))
-    settings = bounds.checked_settings([task.settings for task in results.tasks.values()])
+    settings = bounds.checked_settings(
+        [task.settings for task in results.tasks.values()]
+    )
     command = claims.settings_of(results.command)
     _require(
         claims.command_problems(command, manifest, results, settings),
@@ -119,7 +126,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         bounds.image_problems(list(tasks.values()), settings),
     )
     if manifest.t2ibench != __version__:
-        verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
+        verdict.notes.append(
+            f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}"
+        )
     if problem := content_problem(folder):
         raise T2IBenchError(problem)
     with closing(open_evidence(folder)) as database:
@@ -130,7 +139,10 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
             "model": not can_regenerate(manifest.model),
             "rewritings": revised or results.model.rewriter is not None,
         }
-        verdict.stated = [*claims.STATED, *(name for name, there in others.items() if there)]
+        verdict.stated = [
+            *claims.STATED,
+            *(name for name, there in others.items() if there),
+        ]
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
@@ -174,12 +186,16 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
     """What cannot be taken of how a submission was made, before any of it is recomputed."""
     if not results.tasks:
         yield "it has no task"
-    if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
+    if results.limited or any(
+        task.settings.limit is not None for task in results.tasks.values()
+    ):
         yield "it was made with --limit; such runs are not accepted"
     yield from claims.manifest_problems(manifest, results)
     for name, task in results.tasks.items():
         for kind in ("encoder", "judge"):
-            used, known = (getattr(one, f"{kind}s").items() for one in (task.settings, manifest))
+            used, known = (
+                getattr(one, f"{kind}s").items() for one in (task.settings, manifest)
+            )
             for label, _ in sorted(used - known):
                 yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
         if task.missing_prompts:
@@ -227,8 +243,12 @@ def _regenerate(submission: Claims, count: int, seed: int, found: Verdict) -> No
                 "here to compare them with"
             )
     except bounds.TimeOver:
-        found.lacking.append("making it again took too long here; --minutes gives it more")
-    except Exception as error:  # of a model: it fails here, which is not the submission's fault
+        found.lacking.append(
+            "making it again took too long here; --minutes gives it more"
+        )
+    except (
+        Exception
+    ) as error:  # of a model: it fails here, which is not the submission's fault
         why = f"{type(error).__name__}: {first_line(error)}"
         found.lacking.append(f"making it again failed here with {why}")
     if found.problems:
@@ -241,7 +261,9 @@ def _regenerate(submission: Claims, count: int, seed: int, found: Verdict) -> No
         for key, (one, several) in _PARTS.items()
         if key in found.parts
     ]
-    found.notes += [f"{listed(parts)} were made again and are the same"] if parts else []
+    found.notes += (
+        [f"{listed(parts)} were made again and are the same"] if parts else []
+    )
     if "settings" in found.confirmed:
         found.seed = seed
         found.notes.append(

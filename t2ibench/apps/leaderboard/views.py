@@ -11,7 +11,14 @@ from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView, run_view
+from t2ibench.reports.view import (
+    FamilyView,
+    RowView,
+    RunView,
+    SeriesView,
+    TaskView,
+    run_view,
+)
 from t2ibench.results.display import WORDS, State
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.schema import Results
@@ -22,7 +29,14 @@ DRAWN_LEVELS = ("reproduced", "partly reproduced")
 _LONGEST = 2000  # characters of a text in results
 BESIDE = 6  # models beside each other
 # What generating images again has compared, unless the verdict still lists it as stated.
-_DRAWN = {"model", "arguments", "fingerprint", "revision", "settings", "effective settings"}
+_DRAWN = {
+    "model",
+    "arguments",
+    "fingerprint",
+    "revision",
+    "settings",
+    "effective settings",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +73,9 @@ def _clean(results: Results) -> Results:
             return {walk(key): walk(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [walk(one) for one in value]
-        plain_text = not isinstance(value, str) or (value.isascii() and value.isprintable())
+        plain_text = not isinstance(value, str) or (
+            value.isascii() and value.isprintable()
+        )
         return value if plain_text else visible(value, _LONGEST)
 
     return Results.model_validate(walk(results.model_dump(mode="python")))
@@ -90,7 +106,9 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
 def _family(family: FamilyView, model: Model) -> FamilyCell:
     cell = model.entry.families[family.name]
     tasks = [task for task in family.tasks if task.id in cell.tasks]
-    value, low, high, fair = map(cell.shown, (cell.square, cell.low, cell.high, cell.fair_high))
+    value, low, high, fair = map(
+        cell.shown, (cell.square, cell.low, cell.high, cell.fair_high)
+    )
     states = [task.mark.state for task in tasks]
     state: State = "not_clear" if "not_clear" in states else "none_above"
     if "clear" in states:
@@ -98,7 +116,9 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
     elif value is None or "cannot_tell" in states:
         state = "cannot_tell"
     counted = (
-        f"{states.count('clear')} of {len(states)} clear" if state == "clear" else WORDS[state]
+        f"{states.count('clear')} of {len(states)} clear"
+        if state == "clear"
+        else WORDS[state]
     )
     toward = _toward(tasks) if state == "clear" else ""
     said = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
@@ -123,7 +143,11 @@ def _toward(tasks: Sequence[TaskView]) -> str:
         if low + high:
             clear = [row.name for row in series.rows if row.mark.state == "clear"]
             named = ", ".join(clear)
-            return named if len(clear) < 3 else f"{len(clear)} of {len(series.rows)} one-sided"
+            return (
+                named
+                if len(clear) < 3
+                else f"{len(clear)} of {len(series.rows)} one-sided"
+            )
     return "no single item clear"
 
 
@@ -168,16 +192,22 @@ class ItemTable:
 _Shown = SeriesView | ShownAttribute
 
 
-def item_tables(models: Sequence[Model], task: str, most: int = BESIDE) -> list[ItemTable]:
+def item_tables(
+    models: Sequence[Model], task: str, most: int = BESIDE
+) -> list[ItemTable]:
     """The items of a test, a table for each question that was counted and for each other score."""
     found: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
     for model in models:
         view = model.tasks.get(task)
         if view is not None:
             for counted in view.prompts:
-                found.setdefault((counted.counted.attribute, ""), []).append((model, counted))
+                found.setdefault((counted.counted.attribute, ""), []).append(
+                    (model, counted)
+                )
             for one in view.combined:
-                found.setdefault((one.series.score, one.series.noun), []).append((model, one))
+                found.setdefault((one.series.score, one.series.noun), []).append(
+                    (model, one)
+                )
     return [_table(having[:most], task) for having in found.values()]
 
 
@@ -225,13 +255,17 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
         "t2ibench": manifest.t2ibench,
         "environment": results.environment,
         "command": results.command,
-        "rewriter": results.model.rewriter and results.model.rewriter.model_dump(mode="json"),
+        "rewriter": results.model.rewriter
+        and results.model.rewriter.model_dump(mode="json"),
     }
     checked: set[str] = set()
     if entry.verdict.level in DRAWN_LEVELS:
         checked = _DRAWN - {name.replace("_", " ") for name in entry.verdict.stated}
     if entry.verdict.level == "reproduced":
-        checked |= {"encoders", *(["judges"] if entry.verdict.parts.get("answers") else [])}
+        checked |= {
+            "encoders",
+            *(["judges"] if entry.verdict.parts.get("answers") else []),
+        }
     facts = [(name, _text(value)) for name, value in told.items()]
     return (
         [fact for fact in facts if fact[0] in checked],

@@ -74,7 +74,8 @@ def measured(
 
 def from_run(paper: Paper, folder: Path, chosen: Sequence[str] | None) -> Reproduction:
     """Write a paper's pages into a run folder, from its results alone."""
-    results = read_results(folder).with_earlier()  # exhibits may come from several commands
+    # exhibits may come from several commands
+    results = read_results(folder).with_earlier()
     found = build(paper, results, folder, chosen)
     write_pages(found)
     return found
@@ -126,7 +127,9 @@ def reproduce(
                 print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)
     """
     source = PAPERS.get(paper)
-    several = [[one] if isinstance(one, (str, int)) else one for one in (tables, figures)]
+    several = [
+        [one] if isinstance(one, (str, int)) else one for one in (tables, figures)
+    ]
     chosen = choose(source, *several)
     if scale is not None:
         settings["times"] = scale

@@ -31,7 +31,9 @@ def differences(
                 f"{named.capitalize()}: {', '.join(here)} here, {', '.join(wanted)} in the paper."
             )
     # Tasks may differ among themselves.
-    lines += dict.fromkeys(line for task in there.values() for line in _sizes(paper, task))
+    lines += dict.fromkeys(
+        line for task in there.values() for line in _sizes(paper, task)
+    )
     missing = [name for name in tasks if name not in there]
     if missing:
         lines.append(f"Not measured here: {', '.join(missing)}.")
@@ -39,10 +41,14 @@ def differences(
         if task.reason:
             lines.append(f"{name} has no score: {task.reason}.")
         if lost := sum(task.excluded.values()):
-            what = ", ".join(f"{n} {status}" for status, n in sorted(task.excluded.items()) if n)
+            what = ", ".join(
+                f"{n} {status}" for status, n in sorted(task.excluded.items()) if n
+            )
             lines.append(f"{name} is without {lost} images ({what}).")
         if task.missing_prompts:
-            lines.append(f"{name} is without {len(task.missing_prompts)} of its prompts.")
+            lines.append(
+                f"{name} is without {len(task.missing_prompts)} of its prompts."
+            )
     return [*lines, *paper.file.differs]
 
 
@@ -63,16 +69,22 @@ def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
     for kind in _READERS:
         wanted, here = _readers(paper, tasks, kind)
         if wanted and here and set(wanted) != set(here):
-            reasons.append(f"the images were read by {', '.join(here)}, not {', '.join(wanted)}")
+            reasons.append(
+                f"the images were read by {', '.join(here)}, not {', '.join(wanted)}"
+            )
     limits = [task.settings.limit for task in tasks if task.settings.limit is not None]
     if limits:
-        reasons.append(f"only the first {min(limits)} stimuli of each concept were taken")
+        reasons.append(
+            f"only the first {min(limits)} stimuli of each concept were taken"
+        )
     if not reasons:
         return ""
     return f"No difference is taken, for the numbers are not on one scale: {'; '.join(reasons)}."
 
 
-def _readers(paper: Paper, tasks: Collection[TaskResult], kind: str) -> tuple[list[str], list[str]]:
+def _readers(
+    paper: Paper, tasks: Collection[TaskResult], kind: str
+) -> tuple[list[str], list[str]]:
     """The encoders, or the judges, of the paper and of some results."""
     asked = paper.file.preset.settings.get(kind) or []
     wanted = [asked] if isinstance(asked, str) else list(asked)
@@ -112,7 +124,11 @@ def _sizes(paper: Paper, task: TaskResult) -> Iterator[str]:
     number = "that number" if measured.images_per_prompt else "the paper's number"
     if measured.images_per_prompt is not None:
         guided = measured.guided_images_per_prompt or measured.images_per_prompt
-        also = f", {guided} with an attribute" if guided != measured.images_per_prompt else ""
+        also = (
+            f", {guided} with an attribute"
+            if guided != measured.images_per_prompt
+            else ""
+        )
         yield f"Images: {measured.images_per_prompt} of each prompt{also}."
     if measured.times != 1:
         yield f"Images: {measured.times:g} times {number}, rounded up."

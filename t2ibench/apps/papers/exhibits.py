@@ -72,7 +72,9 @@ class Exhibit:
     @property
     def table(self) -> Table:
         """Its lines beside the published numbers, and their differences."""
-        return comparison(self.lines, self.file.models, comparable=not self.incomparable)
+        return comparison(
+            self.lines, self.file.models, comparable=not self.incomparable
+        )
 
     @property
     def rows(self) -> list[dict[str, object]]:
@@ -113,11 +115,16 @@ class Exhibit:
 
     def words(self, **changes: str) -> Words:
         """What the figure says."""
-        words = self.file.figure or Words(title=self.file.title, caption=self.file.source)
+        words = self.file.figure or Words(
+            title=self.file.title, caption=self.file.source
+        )
         return words.model_copy(update=changes)
 
     def draw(
-        self, kind: Callable[..., Figure | None], data: object, words: Words | None = None
+        self,
+        kind: Callable[..., Figure | None],
+        data: object,
+        words: Words | None = None,
     ) -> None:
         """Give it a figure of some numbers."""
         self.figure = kind(data, words or self.words())
@@ -133,7 +140,9 @@ class Exhibit:
     ) -> None:
         """Add a number beside the published ones of its row and score."""
         table = self.file.published
-        known = [table.get(model, {}).get(row, {}).get(score) for model in self.file.models]
+        known = [
+            table.get(model, {}).get(row, {}).get(score) for model in self.file.models
+        ]
         self.lines.append(Line(row, score, ours, tuple(known), *ends, digits, note))
 
     def score(
@@ -150,7 +159,9 @@ class Exhibit:
 def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row | None:
     """A row of a task, by its name, and its group where several have that name."""
     rows = () if task is None else task.by
-    return next((row for row in rows if row.name == name and group in {None, row.group}), None)
+    return next(
+        (row for row in rows if row.name == name and group in {None, row.group}), None
+    )
 
 
 def value_of(found: Row | TaskResult | None, score: str) -> float | None:
@@ -194,7 +205,8 @@ def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
         known = [
             (row.name, a, b)
             for row in found.by
-            if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
+            if (a := value_of(row, tail)) is not None
+            and (b := value_of(row, head)) is not None
         ]
         draft.draw(arrows, known)
     if wanted.distribution is not None:

@@ -51,14 +51,21 @@ def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     if len(places) < 2:
         return None
     canvas = _canvas(words)
-    top = canvas.key(8, [(mark, one.name) for mark, one in zip(MARKS, series, strict=False)]) + 24
+    top = (
+        canvas.key(
+            8, [(mark, one.name) for mark, one in zip(MARKS, series, strict=False)]
+        )
+        + 24
+    )
     height = canvas.height = top + 296
     across = spanning([x for x, _ in places], LEFT, WIDTH - RIGHT)
     up = spanning([y for _, y in places], height - 40, top)
     draw_axes(canvas, across, up, words.x, words.y)
     for mark, one in zip(MARKS, series, strict=False):
         for name, x, y in one.points:
-            canvas.dot(across(x), up(y), mark, tip=f"{one.name}, {name}: {x:.3g}, {y:.3g}")
+            canvas.dot(
+                across(x), up(y), mark, tip=f"{one.name}, {name}: {x:.3g}, {y:.3g}"
+            )
     drawn = [(across(x), up(y)) for x, y in places]
     names = [name for one in series for name, _, _ in one.points]
     named = [one.named for one in series for _ in one.points]
@@ -66,7 +73,9 @@ def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
-    return Figure(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
+    return Figure(
+        canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows]
+    )
 
 
 def arrows(rows: Sequence[Point], words: Words) -> Figure | None:
@@ -88,10 +97,14 @@ def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure
     canvas = _canvas(words)
     draw_groups(canvas, known, Axis(words.x, words.y), _DOTS, {}, least=0.0)
     rows: list[tuple[object, ...]] = [
-        (name, len(values), *map(float, np.percentile(values, [25, 50, 75])),
-         math.fsum(values) / len(values))
+        (
+            name,
+            len(values),
+            *map(float, np.percentile(values, [25, 50, 75])),
+            math.fsum(values) / len(values),
+        )
         for name, values in known.items()
-    ]  # fmt: skip
+    ]
     head = ("row", "images", "lower_quartile", "median", "upper_quartile", "mean")
     return Figure(canvas, words.title, words.caption, head, rows)
 
@@ -104,7 +117,9 @@ def grouped_bars(groups: Sequence[Group], words: Words) -> Figure | None:
     canvas = _canvas(words)
     draw_bars(canvas, known)
     rows = [(name, label, value) for name, bars, _ in known for label, value in bars]
-    return Figure(canvas, words.title, words.caption, ("group", "bar", words.x), [*rows])
+    return Figure(
+        canvas, words.title, words.caption, ("group", "bar", words.x), [*rows]
+    )
 
 
 def _canvas(words: Words) -> Canvas:

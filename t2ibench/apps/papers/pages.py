@@ -38,7 +38,9 @@ def write_pages(found: Reproduction) -> None:
     write_text(folder / f"{name}.html", html(found))
 
 
-def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
+def _write_exhibit(
+    found: Reproduction, exhibit: Exhibit, folder: Path
+) -> tuple[Path, ...]:
     """An exhibit's files: its lines as CSV, and its figure with its points."""
     written: list[Path] = []
     if exhibit.lines:
@@ -96,7 +98,9 @@ def _legend(found: Reproduction) -> str:
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
     """Rows of one name together, where they follow each other."""
-    return [(name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])]
+    return [
+        (name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])
+    ]
 
 
 def html(found: Reproduction) -> str:

@@ -68,7 +68,11 @@ def read_paper(path: Path, *functions: Builder) -> Paper:
             for one in names:
                 if one not in there:
                     message = f"{key}: unknown '{shown(one)}'.{did_you_mean(one, list(there))}"
-                    raise T2IBenchError(str(document.problem(("exhibits", name, key), message)))
+                    raise T2IBenchError(
+                        str(document.problem(("exhibits", name, key), message))
+                    )
         table = entry.rows
-        builders[name] = known[name] if table is None else functools.partial(rows, wanted=table)
+        builders[name] = (
+            known[name] if table is None else functools.partial(rows, wanted=table)
+        )
     return Paper(path.stem, data, builders)

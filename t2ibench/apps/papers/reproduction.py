@@ -71,7 +71,9 @@ def choose(
     paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
 ) -> list[str] | None:
     """Exhibits by the numbers of a command line; None for all."""
-    wanted = {f"table-{number}" for number in tables} | {f"figure-{number}" for number in figures}
+    wanted = {f"table-{number}" for number in tables} | {
+        f"figure-{number}" for number in figures
+    }
     known = list(paper.file.exhibits)
     for name in sorted(wanted.difference(known)):
         kind, _, number = name.partition("-")
@@ -89,7 +91,9 @@ def build(
     entries = paper.file.exhibits
     wanted = list(entries) if chosen is None else list(chosen)
     ran = {task.of: task.name for task in paper.file.preset.tasks}
-    there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
+    there = {
+        of: results.tasks[name] for of, name in ran.items() if name in results.tasks
+    }
     specs = task_files(results, folder)
     exhibits = []
     for name, entry in entries.items():
@@ -104,9 +108,13 @@ def build(
         )
         exhibit.incomparable = incomparable(paper, exhibit.results.values())
         built = _built(paper.builders[name], exhibit)
-        exhibit.complete = built and all(of in there and not there[of].reason for of in entry.tasks)
+        exhibit.complete = built and all(
+            of in there and not there[of].reason for of in entry.tasks
+        )
         exhibits.append(exhibit)
-    differs = differences(paper, results, {name: there.get(of) for of, name in ran.items()})
+    differs = differences(
+        paper, results, {name: there.get(of) for of, name in ran.items()}
+    )
     return Reproduction(paper, results, exhibits, differs, wanted, folder)
 
 
@@ -118,6 +126,8 @@ def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
         raise
     except Exception as error:  # a defect of one exhibit must not lose the others
         exhibit.lines, exhibit.figure = [], None
-        exhibit.remarks = [f"It could not be built: {type(error).__name__}: {first_line(error)}."]
+        exhibit.remarks = [
+            f"It could not be built: {type(error).__name__}: {first_line(error)}."
+        ]
         return False
     return True

@@ -42,7 +42,8 @@ class Line:
         if self.is_p or not isinstance(ours, float):
             return (None,) * len(self.published)
         return tuple(
-            ours - value if isinstance(value, (float, int)) else None for value in self.published
+            ours - value if isinstance(value, (float, int)) else None
+            for value in self.published
         )
 
 
@@ -56,7 +57,9 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
     return text.lstrip("+-") if not float(text) else text
 
 
-def comparison(lines: Sequence[Line], models: Sequence[str], *, comparable: bool = True) -> Table:
+def comparison(
+    lines: Sequence[Line], models: Sequence[str], *, comparable: bool = True
+) -> Table:
     """Lines as a table, and as records with all digits and every column.
 
     Args:
@@ -68,24 +71,38 @@ def comparison(lines: Sequence[Line], models: Sequence[str], *, comparable: bool
     Returns:
         The table, without columns that are empty.
     """
-    named = ["published" if model == PAPER else f"published, {model}" for model in models]
+    named = [
+        "published" if model == PAPER else f"published, {model}" for model in models
+    ]
     heads = ["", "score", *named, "ours", "95 % CI"]
-    heads += [f"ours − {one}" if len(models) > 1 else "difference" for one in models] + ["note"]
+    heads += [
+        f"ours − {one}" if len(models) > 1 else "difference" for one in models
+    ] + ["note"]
     rows, records = [], []
     for line in lines:
         known = line.published or (None,) * len(models)
         gaps = (comparable and line.differences()) or (None,) * len(models)
         ends = (line.low, line.high)
-        within = None if None in ends else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
+        within = (
+            None
+            if None in ends
+            else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
+        )
         row = [line.row, line.score, *(line.text(value) for value in known)]
         row += [line.text(line.ours), within or NONE]
-        rows.append([*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note])
+        rows.append(
+            [*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note]
+        )
         record: dict[str, object] = {"row": line.row, "score": line.score}
         record |= {f"published: {one}": x for one, x in zip(models, known, strict=True)}
         record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
         record |= {f"ours - {one}": x for one, x in zip(models, gaps, strict=True)}
         records.append(record | {"note": line.note})
-    kept = [k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)]
+    kept = [
+        k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)
+    ]
     return Table(
-        [heads[k] for k in kept], [[row[k] for k in kept] for row in rows], records=records
+        [heads[k] for k in kept],
+        [[row[k] for k in kept] for row in rows],
+        records=records,
     )

@@ -25,7 +25,14 @@ _COLOURS = {
     **{"male": 0, "female": 1, "nonbinary": 2, "non-binary": 2},
     **{"young": 0, "young or middle-aged": 0, "old": 1, "middle-aged": 2},
     **{"light skin": 0, "light": 0, "dark skin": 1, "dark": 1},
-    **{"white": 0, "black": 1, "asian": 2, "latino": 3, "hispanic": 3, "middle eastern": 4},
+    **{
+        "white": 0,
+        "black": 1,
+        "asian": 2,
+        "latino": 3,
+        "hispanic": 3,
+        "middle eastern": 4,
+    },
     **{"indian": 5},
 }
 
@@ -39,7 +46,8 @@ class CountedPrompt:
     name: str  # the prompt, or the stimulus
     # class to number of images; of several judges, what most of them said of an image
     counts: dict[str, _Count]
-    unanswered: _Count = 0  # images whose class is not known, although what they show may be why
+    # images whose class is not known, although what they show may be why
+    unanswered: _Count = 0
     # class to a share that is known, such as that of labour statistics
     known: dict[str, float] = field(default_factory=dict)
     # class to number of images that people labelled so
@@ -53,7 +61,8 @@ class CountedAttribute:
     attribute: str  # the group of its rows
     classes: tuple[str, ...]  # what could be answered
     rows: tuple[CountedPrompt, ...]
-    references: dict[str, str] = field(default_factory=dict)  # class to what its known shares are
+    # class to what its known shares are
+    references: dict[str, str] = field(default_factory=dict)
     noun: str = "prompt"  # what a row is, such as 'prompt'
     # whether counts are estimated shares of a prompt's images, and no numbers
     estimated: bool = False
@@ -84,9 +93,14 @@ def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
     for name in shared:
         of = [table[name] for table in tables]
         classes = dict.fromkeys(group for row in of for group in row.counts)
-        counts = {group: sum(row.counts.get(group, 0) for row in of) / len(of) for group in classes}
+        counts = {
+            group: sum(row.counts.get(group, 0) for row in of) / len(of)
+            for group in classes
+        }
         rows.append(
-            CountedPrompt(name, counts, sum(row.unanswered for row in of) / len(of), of[0].known)
+            CountedPrompt(
+                name, counts, sum(row.unanswered for row in of) / len(of), of[0].known
+            )
         )
     classes = dict.fromkeys(group for one in same for group in one.classes)
     return replace(same[0], classes=tuple(classes), rows=tuple(rows))
@@ -113,7 +127,8 @@ class ShownRow:
     most: str | None  # the class of most images; None without an answer
     # of that class's share, with room for images without an answer; None if unknown
     interval: tuple[float, float] | None
-    clear: bool  # whether that class is more frequent than expected beyond chance, over all rows
+    # whether that class is more frequent than expected beyond chance, over all rows
+    clear: bool
     estimated: bool = False  # see `CountedAttribute`
     about: str = ""  # the question, such as 'person race'
 
@@ -140,7 +155,9 @@ class ShownAttribute:
 Lookup = Callable[[str, str | None, str], RowShare | None]
 
 
-def shown_attributes(details: Mapping[str, Any], tested: Lookup) -> tuple[ShownAttribute, ...]:
+def shown_attributes(
+    details: Mapping[str, Any], tested: Lookup
+) -> tuple[ShownAttribute, ...]:
     """The rows of a result; none where its family counts no answers, or details are malformed."""
     try:
         found = _READ.validate_python(details.get(KEY, ()))
@@ -155,7 +172,11 @@ def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
     found: dict[tuple[str, str | None, str], RowShare] = {}
     families = {(item.tested_with, name) for item in result.by for name in item.scores}
     for family, name in families:
-        items = [item for item in result.by if item.tested_with == family and name in item.scores]
+        items = [
+            item
+            for item in result.by
+            if item.tested_with == family and name in item.scores
+        ]
         scores = [item.scores[name] for item in items]
         adjusted = holm([score.p for score in scores])
         for item, score, p in zip(items, scores, adjusted, strict=True):
@@ -168,9 +189,15 @@ def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
 def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
     rows = []
     test = "squared_lean" if one.estimated else "lean" if len(one.classes) == 2 else ""
-    for counted, short in zip(one.rows, short_names([row.name for row in one.rows]), strict=True):
+    for counted, short in zip(
+        one.rows, short_names([row.name for row in one.rows]), strict=True
+    ):
         total = sum(counted.counts.values())
-        most = max(one.classes, key=lambda name: counted.counts.get(name, 0)) if total else None
+        most = (
+            max(one.classes, key=lambda name: counted.counts.get(name, 0))
+            if total
+            else None
+        )
         names: list[tuple[str, str | None]] = [
             (counted.name, one.attribute),
             (f"{counted.name} ({one.attribute})", one.attribute),
@@ -187,7 +214,9 @@ def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
         clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
         clear = clear and counted.counts.get(most or "", 0) * len(one.classes) > total
         about = one.attribute
-        rows.append(ShownRow(counted, short, most, interval, clear, one.estimated, about))
+        rows.append(
+            ShownRow(counted, short, most, interval, clear, one.estimated, about)
+        )
     return tuple(rows)
 
 
@@ -202,21 +231,29 @@ def short_names(names: Sequence[str]) -> list[str]:
         >>> short_names(["nurse"])
         ['nurse']
     """
-    bare = [_ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name for name in names]
+    bare = [
+        _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+        for name in names
+    ]
     words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in bare]
     start = end = 0
     if len(names) > 1:
         shortest = min(map(len, words)) - 1
         while start < shortest and len({one[start].casefold() for one in words}) == 1:
             start += 1
-        while end < shortest - start and len({one[-1 - end].casefold() for one in words}) == 1:
+        while (
+            end < shortest - start
+            and len({one[-1 - end].casefold() for one in words}) == 1
+        ):
             end += 1
     cut = []
     for one in words:
         name = re.sub(r" ([.,;:])", r"\1", " ".join(one[start : len(one) - end]))
         name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
         name = name.rstrip(".") or name
-        cut.append(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip()}…")
+        cut.append(
+            name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip()}…"
+        )
     return cut if len(set(cut)) == len(set(names)) else list(names)
 
 
@@ -225,6 +262,8 @@ def sorted_rows(one: ShownAttribute) -> list[ShownRow]:
     first = next(iter(class_colours(one.counted.classes)))
 
     def place(row: ShownRow) -> tuple[float, str]:
-        return -round(row.counted.counts.get(first, 0) / max(row.images, 1), 9), row.short
+        return -round(
+            row.counted.counts.get(first, 0) / max(row.images, 1), 9
+        ), row.short
 
     return sorted(one.rows, key=place)

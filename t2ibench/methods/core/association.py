@@ -20,7 +20,9 @@ from t2ibench.stats.moments import safe_ratio
 _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weights
 
 
-def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -> list[str]:
+def cycle_words(
+    words: Sequence[str], stimulus_number: int, count: int | None
+) -> list[str]:
     """The attribute words of one stimulus: balanced, and the same on every machine.
 
     Examples:
@@ -33,7 +35,9 @@ def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -
     return [words[(start + step) % len(words)] for step in range(count)]
 
 
-def association(targets: Float64Array, a: Float64Array, b: Float64Array) -> Float64Array:
+def association(
+    targets: Float64Array, a: Float64Array, b: Float64Array
+) -> Float64Array:
     """Mean cosine to A less mean cosine to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
 
     asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b), from -2 to 2, of unit
@@ -83,7 +87,9 @@ def standardised(cosines_a: Float64Array, cosines_b: Float64Array) -> Float64Arr
     both = np.concatenate([cosines_a, cosines_b], axis=1)
     if both.shape[1] < 2:
         return np.full(len(both), np.nan)
-    return safe_ratio(cosines_a.mean(axis=1) - cosines_b.mean(axis=1), both.std(axis=1, ddof=1))
+    return safe_ratio(
+        cosines_a.mean(axis=1) - cosines_b.mean(axis=1), both.std(axis=1, ddof=1)
+    )
 
 
 def standardised_draws(
@@ -96,14 +102,19 @@ def standardised_draws(
     k, count = cosines_a.shape[1], cosines_a.shape[1] + cosines_b.shape[1]
     mean_a, mean_b = weights_a @ cosines_a.T, weights_b @ cosines_b.T
     share = k / count
-    second = share * (weights_a @ cosines_a.T**2) + (1 - share) * (weights_b @ cosines_b.T**2)
+    second = share * (weights_a @ cosines_a.T**2) + (1 - share) * (
+        weights_b @ cosines_b.T**2
+    )
     mean = share * mean_a + (1 - share) * mean_b
     variance = np.maximum(second - mean**2, 0.0) * count / max(count - 1, 1)
     return safe_ratio(mean_a - mean_b, np.sqrt(variance))
 
 
 def adherence(
-    a_images: Float64Array, b_images: Float64Array, a_texts: Float64Array, b_texts: Float64Array
+    a_images: Float64Array,
+    b_images: Float64Array,
+    a_texts: Float64Array,
+    b_texts: Float64Array,
 ) -> tuple[Seen, Seen]:
     """How many images of A, and of B, are nearer their own attribute's text than the other's.
 
@@ -175,7 +186,9 @@ class Apart:
 
 
 def apart_row(
-    pairs: Sequence[tuple[Float64Array, Float64Array]], n_draws: int, rng: np.random.Generator
+    pairs: Sequence[tuple[Float64Array, Float64Array]],
+    n_draws: int,
+    rng: np.random.Generator,
 ) -> Estimate:
     """How far apart two sets of one stimulus are, with a test that they are drawn alike.
 

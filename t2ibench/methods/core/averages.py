@@ -29,9 +29,13 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
         return Estimate.undefined(lacking[0].reason or "an encoder has no value")
     value = float(np.mean([estimate.value for estimate in estimates]))
     first = estimates[0]
-    influences = [estimate.influence for estimate in estimates if estimate.influence is not None]
+    influences = [
+        estimate.influence for estimate in estimates if estimate.influence is not None
+    ]
     if len(influences) == len(estimates):
-        shared = Influence.combined([(1.0 / len(influences), part) for part in influences])
+        shared = Influence.combined(
+            [(1.0 / len(influences), part) for part in influences]
+        )
         mean = Estimate.from_influence(value, shared, level)
         return replace(mean, as_published=first.as_published)
     boot = mean_draws([estimate.boot for estimate in estimates])
@@ -40,7 +44,9 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
     if null is not None and first.test in {"exact", "monte_carlo"}:
         p = p_value(null, value, first.alternative, exact=first.test == "exact")
         test = first.test
-    return Estimate(value, boot, null, p, test, first.alternative, as_published=first.as_published)
+    return Estimate(
+        value, boot, null, p, test, first.alternative, as_published=first.as_published
+    )
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
@@ -52,7 +58,9 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
     return mean
 
 
-def average_results(results: Sequence[MethodResult], level: float = 0.95) -> MethodResult:
+def average_results(
+    results: Sequence[MethodResult], level: float = 0.95
+) -> MethodResult:
     """The mean of every score over encoders."""
     first = results[0]
     if len(results) == 1:
@@ -60,7 +68,9 @@ def average_results(results: Sequence[MethodResult], level: float = 0.95) -> Met
     failed = [result for result in results if result.reason]
     if failed:
         return failed[0]
-    warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
+    warnings = list(
+        dict.fromkeys(text for result in results for text in result.warnings)
+    )
     return replace(
         first,
         headline=average_headlines([result.headline for result in results], level),
@@ -71,7 +81,9 @@ def average_results(results: Sequence[MethodResult], level: float = 0.95) -> Met
     )
 
 
-def by_key(tables: Sequence[Sequence[Item]]) -> list[dict[tuple[str, str | None], Item]]:
+def by_key(
+    tables: Sequence[Sequence[Item]],
+) -> list[dict[tuple[str, str | None], Item]]:
     """The rows of several results, each by its name and group."""
     return [{(item.name, item.group): item for item in table} for table in tables]
 
@@ -80,20 +92,27 @@ def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
     """Rows by name and group: encoders may lack different words."""
     indexed = by_key(tables)
     return [
-        replace(item, scores=_average_scores([rows[key].scores for rows in indexed], level))
+        replace(
+            item, scores=_average_scores([rows[key].scores for rows in indexed], level)
+        )
         for key, item in indexed[0].items()
         if all(key in rows for rows in indexed)
     ]
 
 
-def bounded_mean(mean: MethodResult, results: Sequence[MethodResult], level: float) -> MethodResult:
+def bounded_mean(
+    mean: MethodResult, results: Sequence[MethodResult], level: float
+) -> MethodResult:
     """A mean over judges whose intervals hold whatever cannot be known of some images.
 
     The influences of images do not tell that. Instead of intervals and tests from them it has the
     mean of the judges' intervals, and the largest of their p-values.
     """
     headline = mean.headline
-    own = [result.headline.inference.get(headline.question, Inference()) for result in results]
+    own = [
+        result.headline.inference.get(headline.question, Inference())
+        for result in results
+    ]
     p, interval = _least_sure([one.p for one in own], [one.interval for one in own])
     low, high = interval or (None, None)
     if low is not None and p is not None and p >= 1 - level:
@@ -119,7 +138,10 @@ def judged_rows(
         return replace(estimate, p=p, interval=interval)
 
     return [
-        replace(item, scores={name: judged(item, name, e) for name, e in item.scores.items()})
+        replace(
+            item,
+            scores={name: judged(item, name, e) for name, e in item.scores.items()},
+        )
         for item in rows
     ]
 
@@ -132,7 +154,9 @@ def untested_shares(rows: Sequence[Item]) -> list[Item]:
         return replace(estimate, p=None, test=None) if share else estimate
 
     return [
-        replace(item, scores={name: untested(name, e) for name, e in item.scores.items()})
+        replace(
+            item, scores={name: untested(name, e) for name, e in item.scores.items()}
+        )
         for item in rows
     ]
 
@@ -144,7 +168,10 @@ def _least_sure(
     ends = [interval for interval in intervals if interval is not None]
     return (
         max(known) if len(known) == len(p_values) else None,
-        (float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends])))
+        (
+            float(np.mean([low for low, _ in ends])),
+            float(np.mean([high for _, high in ends])),
+        )
         if len(ends) == len(intervals)
         else None,
     )
@@ -157,7 +184,9 @@ def mean_over_encoders(
     return average_results(results, settings.level)
 
 
-def _average_scores(scores: Sequence[dict[str, Estimate]], level: float) -> dict[str, Estimate]:
+def _average_scores(
+    scores: Sequence[dict[str, Estimate]], level: float
+) -> dict[str, Estimate]:
     return {
         name: average([by_name[name] for by_name in scores], level)
         for name in scores[0]

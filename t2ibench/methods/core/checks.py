@@ -39,7 +39,9 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
     """Words that are given more than once."""
     repeated = [word for word, count in Counter(words).items() if count > 1]
     if repeated:
-        yield Finding(at, f"words given more than once: {', '.join(map(repr, repeated))}")
+        yield Finding(
+            at, f"words given more than once: {', '.join(map(repr, repeated))}"
+        )
 
 
 def overlap(
@@ -48,7 +50,9 @@ def overlap(
     """Words that two sets share, whatever their case."""
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
-        yield Finding(at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}")
+        yield Finding(
+            at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}"
+        )
 
 
 def sizes(
@@ -66,7 +70,11 @@ def sizes(
 
 
 def two_sets(
-    first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location, key: str
+    first: Sequence[str],
+    second: Sequence[str],
+    names: tuple[str, str],
+    at: Location,
+    key: str,
 ) -> Iterator[Finding]:
     """What two sets of words that are compared must not be: repetitive, overlapping, unequal."""
     for words, name in zip((first, second), names, strict=True):
@@ -103,14 +111,18 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
     """Prompts such as 'a engineer', as a warning."""
     wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
-        message = f"wrong article: {_some(wrong)}; '{{a stimulus}}' puts the right one in"
+        message = (
+            f"wrong article: {_some(wrong)}; '{{a stimulus}}' puts the right one in"
+        )
         yield Finding(at, message, warning=True, kind="articles")
 
 
 _WITH_ARTICLE = re.compile(r"\{\s*[aA]\s")
 
 
-def article_language(template: str, words: Sequence[str], at: Location) -> Iterator[Finding]:
+def article_language(
+    template: str, words: Sequence[str], at: Location
+) -> Iterator[Finding]:
     """A template of a task without `language` that puts English articles before foreign words.
 
     Prompts that are given in full may be in any language.
@@ -127,7 +139,9 @@ def article_language(template: str, words: Sequence[str], at: Location) -> Itera
 def _of_language(message: str, at: Location) -> Finding:
     """A warning about the language of prompts, with which no run starts."""
     way_out = "If it is English, put 'language' into expected_warnings"
-    return Finding(at, f"{message}. {way_out}", warning=True, kind="language", stops_run=True)
+    return Finding(
+        at, f"{message}. {way_out}", warning=True, kind="language", stops_run=True
+    )
 
 
 def _foreign_wording(
@@ -157,12 +171,21 @@ def _without_language(
     what: str, foreign: ForeignText, language: str | None, wording: Wording
 ) -> str:
     """What is wrong with a foreign wording, and what to write."""
-    declared = f"the task says 'language: {language}'" if language else "no 'language' is given"
-    tag = " or ".join(f"'language: {tag}'" for tag in foreign.languages) or "its 'language'"
+    declared = (
+        f"the task says 'language: {language}'"
+        if language
+        else "no 'language' is given"
+    )
+    tag = (
+        " or ".join(f"'language: {tag}'" for tag in foreign.languages)
+        or "its 'language'"
+    )
     remedy = f"write {tag} beside the templates"
     if _WITH_ARTICLE.search(wording.neutral) or _WITH_ARTICLE.search(wording.guided):
         remedy += ", and articles into the words: '{a …}' puts an English one in"
-    return f"{what} as {foreign.name} ({_some(foreign.signs)}), but {declared}: {remedy}"
+    return (
+        f"{what} as {foreign.name} ({_some(foreign.signs)}), but {declared}: {remedy}"
+    )
 
 
 def _some(words: Sequence[str]) -> str:
@@ -183,26 +206,34 @@ def guided(
     named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)
-        at: Location = ("prompts", "paraphrases", number - 1) if number else ("prompts",)
+        at: Location = (
+            ("prompts", "paraphrases", number - 1) if number else ("prompts",)
+        )
         if prompts.templates:
             at = ("prompts", "templates", number)
         for earlier in prompts.wordings[:number]:
             for key in ("neutral", "guided"):
                 text = getattr(wording, key)
                 if text == getattr(earlier, key):
-                    yield Finding((*at, key), f"the wording '{text}' is given more than once")
+                    yield Finding(
+                        (*at, key), f"the wording '{text}' is given more than once"
+                    )
         yield from _wording(wording, language, (stimuli, named), attributes, at)
         same_language = wording.language in (None, prompts.wordings[0].language)
         words = (*stimuli, *named, *attributes)
         given = wording.words or {}
         lacking = [word for word in dict.fromkeys(words) if word not in given]
         if lacking and not same_language:
-            message = f"the language '{wording.language}' has no words for {_some(lacking)}"
+            message = (
+                f"the language '{wording.language}' has no words for {_some(lacking)}"
+            )
             yield Finding((*at, "words"), f"{message}; give them under 'words'")
         for word in given:
             if word not in words:
                 hint = did_you_mean(word, words)
-                yield Finding((*at, "words", word), f"the task has no word '{word}'.{hint}")
+                yield Finding(
+                    (*at, "words", word), f"the task has no word '{word}'.{hint}"
+                )
 
 
 def _wording(

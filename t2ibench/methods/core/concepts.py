@@ -62,7 +62,12 @@ class Synonyms:
         for word in sorted(totals, key=lambda text: (-totals[text], text)):
             related = self.related(word)
             concept = next(
-                (name for name in names if name in related or word in self.related(name)), word
+                (
+                    name
+                    for name in names
+                    if name in related or word in self.related(name)
+                ),
+                word,
             )
             concepts[word] = concept
             if concept == word:

@@ -23,7 +23,16 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 
 _DIM = 16
-_WORDS = ("person", "man", "woman", "red dress", "office", "park", "bright light", "old house")
+_WORDS = (
+    "person",
+    "man",
+    "woman",
+    "red dress",
+    "office",
+    "park",
+    "bright light",
+    "old house",
+)
 _SETTINGS = Settings(limit=2, n_bootstrap=50, n_permutations=100, max_exact=1000)
 
 
@@ -36,17 +45,23 @@ class SyntheticEvidence:
     vector, are the prompts and texts of `without`.
     """
 
-    def __init__(self, needs: Needs, seed: int = 0, without: Collection[str] = ()) -> None:
+    def __init__(
+        self, needs: Needs, seed: int = 0, without: Collection[str] = ()
+    ) -> None:
         self._needs = needs
         self._seed = seed
         self._without = frozenset(without)
         self._counts = needs.images_by_prompt
-        self._asked = {(q.prompt, q.question, tuple(q.classes)): q.images for q in needs.questions}
+        self._asked = {
+            (q.prompt, q.question, tuple(q.classes)): q.images for q in needs.questions
+        }
         self._images = {
             prompt: self._rows(f"image {prompt}", n, around=prompt)
             for prompt, n in self._counts.items()
         }
-        self._texts = {text: self._rows(f"text {text}", 1, around=text)[0] for text in needs.texts}
+        self._texts = {
+            text: self._rows(f"text {text}", 1, around=text)[0] for text in needs.texts
+        }
 
     def _rng(self, purpose: str) -> np.random.Generator:
         digest = hashlib.sha256(f"{self._seed}\0{purpose}".encode()).digest()
@@ -65,7 +80,9 @@ class SyntheticEvidence:
         if n > self._counts.get(prompt, 0):
             raise MissingEvidence(f"image {n - 1} of the prompt '{prompt}'")
         if prompt in self._without:
-            return ImageEvidence(np.zeros((0, 1)), np.zeros(0, np.int64), Counter({"refused": n}))
+            return ImageEvidence(
+                np.zeros((0, 1)), np.zeros(0, np.int64), Counter({"refused": n})
+            )
         return ImageEvidence(self._images[prompt][:n], np.arange(n), Counter())
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
@@ -74,12 +91,18 @@ class SyntheticEvidence:
             if text not in self._texts:
                 raise MissingEvidence(f"the text '{text}'")
         nothing = np.full(_DIM, np.nan)
-        return np.array([nothing if text in self._without else self._texts[text] for text in texts])
+        return np.array(
+            [nothing if text in self._without else self._texts[text] for text in texts]
+        )
 
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+    def answers(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
         """A judge's answers about the first n images of a prompt."""
         if n > self._asked.get((prompt, question, tuple(classes)), 0):
-            raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
+            raise MissingEvidence(
+                f"the answer to '{question}' about the prompt '{prompt}'"
+            )
         if prompt in self._without:
             return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": n}))
         rng = self._rng(f"answer {prompt} {question}")
@@ -89,10 +112,14 @@ class SyntheticEvidence:
 
     def held(self) -> bytes:
         """All embeddings, which no method may change."""
-        return b"".join(row.tobytes() for row in (*self._images.values(), *self._texts.values()))
+        return b"".join(
+            row.tobytes() for row in (*self._images.values(), *self._texts.values())
+        )
 
 
-def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETTINGS) -> list[str]:
+def check_method(
+    method: Method[Any], task: BaseTask, settings: Settings = _SETTINGS
+) -> list[str]:
     """Check one method with one of its tasks, on synthetic evidence.
 
     It checks that `needs` and `score` are pure and leave the evidence as it is; that `score` asks
@@ -134,19 +161,27 @@ def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETT
         try:
             problems += list(check(method, task, settings))
         except MissingEvidence as error:
-            problems.append(f"It asks for evidence that `needs` does not list: {error.message}")
+            problems.append(
+                f"It asks for evidence that `needs` does not list: {error.message}"
+            )
         except Exception as error:
             name = check.__name__.removeprefix("_check_")
-            problems.append(f"It raises {type(error).__name__} ({name}): {first_line(error)}")
+            problems.append(
+                f"It raises {type(error).__name__} ({name}): {first_line(error)}"
+            )
     return list(dict.fromkeys(problems))
 
 
-def _score(method: Method[Any], task: BaseTask, settings: Settings, seed: int = 0) -> MethodResult:
+def _score(
+    method: Method[Any], task: BaseTask, settings: Settings, seed: int = 0
+) -> MethodResult:
     evidence = SyntheticEvidence(method.needs(task, settings), seed)
     return method.score(task, evidence, settings)
 
 
-def _check_declaration(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_declaration(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
     if task.method != method.name:
         yield f"Its name is '{method.name}', but its task says '{task.method}'."
     if not isinstance(task, method.Task):
@@ -156,7 +191,9 @@ def _check_declaration(method: Method[Any], task: BaseTask, settings: Settings) 
             yield f"Its check finds an error in the task: {finding.message}."
 
 
-def _check_purity(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_purity(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
     needs = method.needs(task, settings)
     if method.needs(task, settings) != needs:
         yield "Asked twice, it needs different evidence."
@@ -169,7 +206,9 @@ def _check_purity(method: Method[Any], task: BaseTask, settings: Settings) -> It
         yield "Scored twice, the same evidence gives different results."
 
 
-def _check_scores(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_scores(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
     needs, scored = method.needs(task, settings), _score(method, task, settings)
     headline: Any = scored.headline
     if not isinstance(headline, Headline):
@@ -177,13 +216,19 @@ def _check_scores(method: Method[Any], task: BaseTask, settings: Settings) -> It
         return
     for question, found in headline.inference.items():
         ends = found.interval
-        if headline.value is not None and ends and not ends[0] <= headline.value <= ends[1]:
+        if (
+            headline.value is not None
+            and ends
+            and not ends[0] <= headline.value <= ends[1]
+        ):
             yield f"Its headline is outside its interval about '{question}'."
     if scored.n_images != needs.n_images:
         yield f"It counts {scored.n_images} images, but needs {needs.n_images}."
     if needs.prompts and scored.n_prompts != needs.n_prompts:
         yield f"It counts {scored.n_prompts} prompts, but needs {needs.n_prompts}."
-    excluded = {reason: n for reason, n in scored.excluded.items() if n and reason != UNKNOWN}
+    excluded = {
+        reason: n for reason, n in scored.excluded.items() if n and reason != UNKNOWN
+    }
     if excluded:
         yield f"It excludes images although none is missing: {excluded}."
     result = method.combine(task, [scored], settings)
@@ -196,7 +241,9 @@ def _check_scores(method: Method[Any], task: BaseTask, settings: Settings) -> It
             yield f"Its row score '{name}' is in no row."
 
 
-def _check_describe(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_describe(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
     result = method.combine(task, [_score(method, task, settings)], settings)
     lacking = method.describe(task, MethodResult.undefined("there are no images"))
     for text in (method.describe(task, result), lacking):
@@ -206,14 +253,21 @@ def _check_describe(method: Method[Any], task: BaseTask, settings: Settings) -> 
         yield "Its description of a result without a score does not begin with 'No score: '."
 
 
-def _check_missing(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_missing(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
     """Where one prompt has no images, and where none has any; texts, if it needs no images."""
     needs = method.needs(task, settings)
     names = list(needs.images_by_prompt) or list(needs.texts)
     what = "images of" if needs.prompts else "a vector of"
     for name in dict.fromkeys((*names[:1], *names[-1:])):
         result = method.score(task, SyntheticEvidence(needs, without={name}), settings)
-        if not (result.excluded.total() or result.warnings or result.reason or not needs.prompts):
+        if not (
+            result.excluded.total()
+            or result.warnings
+            or result.reason
+            or not needs.prompts
+        ):
             yield f"Without {what} '{name}' it neither counts nor mentions them."
         yield from _bad_estimates(result)
     nothing = method.score(task, SyntheticEvidence(needs, without=names), settings)
@@ -226,14 +280,18 @@ def _check_missing(method: Method[Any], task: BaseTask, settings: Settings) -> I
         yield f"Without any image it counts {nothing.n_images}."
 
 
-def _check_combine(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_combine(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
     result = _score(method, task, settings)
     once = dict(_estimates(method.combine(task, [result], settings)))
     twice = dict(_estimates(method.combine(task, [result, result], settings)))
     for name, estimate in once.items():
         if name not in twice:
             yield f"Combined with itself, a result loses {name}."
-        elif not np.isclose(_number(estimate), _number(twice[name]), rtol=1e-9, equal_nan=True):
+        elif not np.isclose(
+            _number(estimate), _number(twice[name]), rtol=1e-9, equal_nan=True
+        ):
             yield f"Combined with itself, a result has another {name}."
     other = _score(method, task, settings, seed=1)
     yield from _bad_estimates(method.combine(task, [result, other], settings))
@@ -265,7 +323,9 @@ def _bad_estimates(result: MethodResult) -> Iterator[str]:
 def _plain(value: Any) -> Any:
     """A result as something that can be compared: arrays as bytes, NaN equal to NaN."""
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {
+            field.name: _plain(getattr(value, field.name)) for field in fields(value)
+        }
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -15,7 +15,8 @@ class CrossingTest:
 
     name: str  # such as 'interaction:gender x age'
     p: float | None  # p-value; None where the images do not vary
-    p_holm: float | None  # adjusted over all tests of attributes that are crossed together
+    # adjusted over all tests of attributes that are crossed together
+    p_holm: float | None
 
     @property
     def of(self) -> str:

@@ -11,18 +11,51 @@ from t2ibench.methods.core.headline import Headline
 from t2ibench.stats import holm
 
 _ALPHA = 0.05
-_NAMED, _NAMED_UNCLEAR = 3, 4  # rows that are named of a side, and of those that are not clear
-_NOUNS = {"male": "men", "man": "men", "female": "women", "woman": "women", "adult": "adults",
-          "child": "children"}  # fmt: skip
+# rows that are named of a side, and of those that are not clear
+_NAMED, _NAMED_UNCLEAR = 3, 4
+_NOUNS = {
+    "male": "men",
+    "man": "men",
+    "female": "women",
+    "woman": "women",
+    "adult": "adults",
+    "child": "children",
+}
 _OF_CHILDREN = {"men": "boys", "women": "girls", "people": "children"}
-_ONE = {"men": "man", "women": "woman", "people": "person", "children": "child", "boys": "boy",
-        "girls": "girl", "adults": "adult"}  # fmt: skip
+_ONE = {
+    "men": "man",
+    "women": "woman",
+    "people": "person",
+    "children": "child",
+    "boys": "boy",
+    "girls": "girl",
+    "adults": "adult",
+}
 # What says who people are, as it is written before 'people'.
-_ADJECTIVES = {name.casefold(): name for name in (
-    *("white", "Black", "Asian", "East Asian", "South Asian", "Latino", "Hispanic", "Indian"),
-    *("Middle Eastern", "young", "middle-aged", "young or middle-aged", "old", "nonbinary"),
-    *("non-binary", "rich", "poor", "gay", "straight", "disabled", "able-bodied"),
-)}  # fmt: skip
+_ADJECTIVES = {
+    name.casefold(): name
+    for name in (
+        *(
+            "white",
+            "Black",
+            "Asian",
+            "East Asian",
+            "South Asian",
+            "Latino",
+            "Hispanic",
+            "Indian",
+        ),
+        *(
+            "Middle Eastern",
+            "young",
+            "middle-aged",
+            "young or middle-aged",
+            "old",
+            "nonbinary",
+        ),
+        *("non-binary", "rich", "poor", "gay", "straight", "disabled", "able-bodied"),
+    )
+}
 GROUP = "people"  # what a name is of where a task compares groups of people
 _OF_PEOPLE = re.compile(
     r"((person|people|human|adult|child|baby)\b ?)?"
@@ -51,7 +84,11 @@ def people(name: str, about: str = "") -> str:
             noun = f"people with {name.removesuffix(' skin')} skin"
         elif known in _ADJECTIVES:
             noun = f"{_ADJECTIVES[known]} people"
-    return _replaced(noun, _OF_CHILDREN) if kind.startswith("child") and noun else noun or name
+    return (
+        _replaced(noun, _OF_CHILDREN)
+        if kind.startswith("child") and noun
+        else noun or name
+    )
 
 
 def _replaced(noun: str, words: Mapping[str, str]) -> str:
@@ -107,7 +144,9 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
     total = len([item for item in items if score in item.scores])
     clear = clear_rows(items, score)
     sides = {
-        pole: [item.name for item in clear if sign * (item.scores[score].value or 0.0) > 0]
+        pole: [
+            item.name for item in clear if sign * (item.scores[score].value or 0.0) > 0
+        ]
         for pole, sign in ((high, 1), (low, -1))
     }
     if not clear:
@@ -119,7 +158,9 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
         return f"{counted} to {one_side[0]} ({few(sides[one_side[0]])})"
     many = max(map(len, sides.values())) > _NAMED
     told = [
-        f"{len(names)} to {pole} ({few(names)})" if many else f"{listed(names)} to {pole}"
+        f"{len(names)} to {pole} ({few(names)})"
+        if many
+        else f"{listed(names)} to {pole}"
         for pole, names in sides.items()
     ]
     return f"{counted}: {', '.join(told)}"
@@ -208,10 +249,14 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
         none = {1: "it is not clear by itself", 2: "neither is clear by itself"}
         told.append(none.get(len(answered), "none of them is clear by itself"))
     elif len(clear) < len(answered):
-        told.append(f"not clear: {_unclear([row for row in answered if not row.clear])}")
+        told.append(
+            f"not clear: {_unclear([row for row in answered if not row.clear])}"
+        )
     silent = [row for row in rows if row.most is None]
     if silent:
-        told.append(f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}")
+        told.append(
+            f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}"
+        )
     return "; ".join(told)
 
 
@@ -231,7 +276,9 @@ def _side(rows: Sequence[ShownRow]) -> str:
     count = f"{_number(hits)} of {_number(images)} images"
     names = listed([row.short for row in rows], _NAMED)
     if rows[0].estimated:
-        return f"about {percent(hits / images)} of the images of {names} look like {who}"
+        return (
+            f"about {percent(hits / images)} of the images of {names} look like {who}"
+        )
     if hits + unknown == images:
         return f"{names}: {count} show {who}{lost}"
     return f"{count} of {names} show {who}"
@@ -247,7 +294,11 @@ def counts_text(row: ShownRow) -> str:
     """How many images of a row show what, most first, such as '7 women, 3 men'."""
     ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
     if row.estimated:
-        told = [f"{percent(share)} {people(name, row.about)}" for name, share in ordered if share]
+        told = [
+            f"{percent(share)} {people(name, row.about)}"
+            for name, share in ordered
+            if share
+        ]
         return ", ".join(told)
     nouns = [people(name, row.about) for name, _ in ordered]
     told = [
@@ -275,7 +326,11 @@ def count_text(row: ShownRow) -> str:
         return counts_text(row)
     count = f"{_number(row.hits)} of {_number(row.images)}"
     count += f", {_number(lost)} without an answer" if lost else ""
-    return "no answer" if row.most is None else f"{shown_class(row.most, row.about)} in {count}"
+    return (
+        "no answer"
+        if row.most is None
+        else f"{shown_class(row.most, row.about)} in {count}"
+    )
 
 
 def _number(count: float) -> str:

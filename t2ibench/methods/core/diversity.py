@@ -24,7 +24,8 @@ class PromptDiversity:
     group: str  # what it stands for in its task
     n_images: int  # its images, at least 2
     value: float  # 1 less the mean cosine of two of them
-    variance: float  # of the value, with n_images - 1 degrees of freedom; nan for two images
+    # of the value, with n_images - 1 degrees of freedom; nan for two images
+    variance: float
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:

@@ -88,14 +88,21 @@ class Estimate:
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
         """A score with Student's t interval and test."""
-        p, interval = t_test(value, variance, df), t_interval(value, variance, df, level)
+        p, interval = (
+            t_test(value, variance, df),
+            t_interval(value, variance, df, level),
+        )
         return cls(value, p=p, test="t", interval=interval)
 
     @classmethod
-    def from_influence(cls, value: float, influence: Influence, level: float) -> Estimate:
+    def from_influence(
+        cls, value: float, influence: Influence, level: float
+    ) -> Estimate:
         """A score whose images are known to move it."""
         found = t_inference(value, influence, level)
-        return cls(value, p=found.p, test="t", interval=found.interval, influence=influence)
+        return cls(
+            value, p=found.p, test="t", interval=found.interval, influence=influence
+        )
 
     @classmethod
     def from_permutation(
@@ -109,7 +116,9 @@ class Estimate:
         return cls(result.observed, boot, result.null, result.p, test, alternative)
 
     @classmethod
-    def from_null(cls, value: float, boot: Float64Array | None, null: Float64Array) -> Estimate:
+    def from_null(
+        cls, value: float, boot: Float64Array | None, null: Float64Array
+    ) -> Estimate:
         """A score that is large where there is bias, beside Monte Carlo draws of its null.
 
         p = (1 + number of draws >= value) / (1 + draws).
@@ -122,7 +131,9 @@ class Estimate:
         return cls(value, boot, null, p, "monte_carlo", "greater")
 
 
-def share_draws(hits: int, total: int, n_draws: int, rng: np.random.Generator) -> Float64Array:
+def share_draws(
+    hits: int, total: int, n_draws: int, rng: np.random.Generator
+) -> Float64Array:
     """Draws whose quantiles are the ends of Jeffreys' interval of a share.
 
     Draws of a binomial with the share that was found would all be equal where it is 0 or 1, and
@@ -204,7 +215,10 @@ class MethodResult:
 
     @classmethod
     def undefined(
-        cls, reason: str, collected: ImageCollector | None = None, warnings: Sequence[str] = ()
+        cls,
+        reason: str,
+        collected: ImageCollector | None = None,
+        warnings: Sequence[str] = (),
     ) -> MethodResult:
         """The result of a task that could not be scored."""
         return cls(

@@ -82,7 +82,9 @@ class Evidence(Protocol):
         """
         ...
 
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+    def answers(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
         """A judge's answers about the first n images of a prompt.
 
         Args:
@@ -134,7 +136,9 @@ class PromptImages:
         return [
             {"prompt": self.prompts[cluster], "index": int(index), **words}
             | {name: float(values[at]) for name, values in numbers.items()}
-            for at, (cluster, index) in enumerate(zip(self.clusters, self.indices, strict=True))
+            for at, (cluster, index) in enumerate(
+                zip(self.clusters, self.indices, strict=True)
+            )
         ]
 
     @classmethod
@@ -144,7 +148,10 @@ class PromptImages:
         return cls(
             np.concatenate([part.embeddings for part in parts]),
             np.concatenate(
-                [part.clusters + offset for part, offset in zip(parts, offsets, strict=False)]
+                [
+                    part.clusters + offset
+                    for part, offset in zip(parts, offsets, strict=False)
+                ]
             ),
             [prompt for part in parts for prompt in part.prompts],
             np.concatenate([part.indices for part in parts]),
@@ -180,10 +187,13 @@ class ImageCollector:
         parts = [self._collect_one(prompt, n) for prompt in names]
         embeddings = [part.embeddings for part in parts if len(part.embeddings)]
         clusters = [
-            np.full(len(part.indices), number, np.int64) for number, part in enumerate(parts)
+            np.full(len(part.indices), number, np.int64)
+            for number, part in enumerate(parts)
         ]
         return PromptImages(
-            np.concatenate(embeddings, dtype=np.float64) if embeddings else np.zeros((0, 1)),
+            np.concatenate(embeddings, dtype=np.float64)
+            if embeddings
+            else np.zeros((0, 1)),
             np.concatenate([np.zeros(0, np.int64), *clusters]),
             names,
             np.concatenate([np.zeros(0, np.int64), *(part.indices for part in parts)]),

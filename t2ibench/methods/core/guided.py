@@ -23,9 +23,13 @@ def _language_tag(value: str) -> str:
     if _TAG.fullmatch(value) and len(value) <= _LONGEST_TAG:
         return value
     tags = {name.lower(): tag for tag, name in LANGUAGE_NAMES.items()}
-    meant = tags.get(value.lower()) or (value.lower() if value.lower() in LANGUAGE_NAMES else None)
+    meant = tags.get(value.lower()) or (
+        value.lower() if value.lower() in LANGUAGE_NAMES else None
+    )
     hint = f" Did you mean '{meant}'?" if meant else ""
-    raise ValueError(f"'{shown(value)}' is no language tag such as 'de' or 'pt-BR'.{hint}")
+    raise ValueError(
+        f"'{shown(value)}' is no language tag such as 'de' or 'pt-BR'.{hint}"
+    )
 
 
 Language = Annotated[str, AfterValidator(_language_tag)]
@@ -60,7 +64,8 @@ class Wording(Strict):
         """The prompts with an attribute."""
         stimulus = self.in_words(stimulus)
         return [
-            fill(self.guided, stimulus=stimulus, attribute=self.in_words(word)) for word in words
+            fill(self.guided, stimulus=stimulus, attribute=self.in_words(word))
+            for word in words
         ]
 
 
@@ -91,7 +96,9 @@ class GuidedPrompts(Wording):
         """The first template stands where a task without templates has its wording."""
         if not isinstance(value, dict) or "templates" not in value:
             return value
-        both = sorted({"neutral", "guided", "paraphrases", "language", "words"} & set(value))
+        both = sorted(
+            {"neutral", "guided", "paraphrases", "language", "words"} & set(value)
+        )
         given = value["templates"]
         first = given[0] if isinstance(given, (list, tuple)) and given else None
         lists = {"neutral": "{stimulus}", "guided": "{attribute} {stimulus}"}

@@ -42,12 +42,18 @@ class Inference:
         for name in ("p", "df"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, float(value) if np.isfinite(value) else None)
+                object.__setattr__(
+                    self, name, float(value) if np.isfinite(value) else None
+                )
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """Both ends; None where there are none."""
-        return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
+        return (
+            None
+            if self.ci_low is None or self.ci_high is None
+            else (self.ci_low, self.ci_high)
+        )
 
     def up_to(self, most: Inference, value: float) -> Inference:
         """The inference where this one is of the least that a mean square may be.
@@ -81,7 +87,8 @@ class Headline:
     # which inference is the default: about these prompts with other images ('fixed_prompts'), or
     # about prompts like them, too ('prompt_population')
     question: Question = "fixed_prompts"
-    inference: Mapping[Question, Inference] = field(default_factory=dict)  # question to inference
+    # question to inference
+    inference: Mapping[Question, Inference] = field(default_factory=dict)
     # the band in which a fair model's headline lies with probability `level`
     fair: tuple[float, float] | None = None
     # the leans it is made of: for 'mean_square' the mean of their squares is the headline,
@@ -143,7 +150,8 @@ def lean_headline(
     if prompt_population is not None:
         influences["prompt_population"] = prompt_population
     inference = {
-        name: t_inference(value, influence, level) for name, influence in influences.items()
+        name: t_inference(value, influence, level)
+        for name, influence in influences.items()
     }
     return Headline(
         value,
@@ -198,7 +206,9 @@ def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
         return first
     lacking = [headline for headline in headlines if headline.value is None]
     if lacking:
-        return Headline.undefined(lacking[0].reason or "an encoder has no value", first.scale)
+        return Headline.undefined(
+            lacking[0].reason or "an encoder has no value", first.scale
+        )
     if all(headline.parts for headline in headlines):
         return _average_parts(headlines, level)
     value = float(np.mean([headline.value for headline in headlines]))
@@ -221,11 +231,15 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
     value = float(np.mean([headline.value for headline in headlines]))
     inference = {first.question: t_inference(value, parts[0].influence, level)}
     others = {
-        name: Influence.combined([(weight, headline.others[name]) for headline in headlines])
+        name: Influence.combined(
+            [(weight, headline.others[name]) for headline in headlines]
+        )
         for name in first.others
         if all(name in headline.others for headline in headlines)
     }
-    inference |= {name: t_inference(value, found, level) for name, found in others.items()}
+    inference |= {
+        name: t_inference(value, found, level) for name, found in others.items()
+    }
     return replace(
         first,
         value=value,
@@ -246,7 +260,9 @@ def _averaged(found: Sequence[Sequence[Part]]) -> list[Part]:
         Part(
             name,
             float(np.mean([table[name].value for table in tables])),
-            Influence.combined([(1.0 / len(tables), table[name].influence) for table in tables]),
+            Influence.combined(
+                [(1.0 / len(tables), table[name].influence) for table in tables]
+            ),
         )
         for name in tables[0]
         if all(name in table for table in tables)
@@ -311,5 +327,7 @@ def of_halves(
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:
     """Why a test is inconclusive."""
-    reasons = [control.contradicts for control in controls.values() if control.contradicts]
+    reasons = [
+        control.contradicts for control in controls.values() if control.contradicts
+    ]
     return "; ".join(reasons) or None

@@ -43,7 +43,9 @@ class Influence:
         return cls((), empty, empty, np.zeros(0))
 
     @classmethod
-    def of_mean(cls, stratum: str, units: npt.ArrayLike, values: npt.ArrayLike) -> Influence:
+    def of_mean(
+        cls, stratum: str, units: npt.ArrayLike, values: npt.ArrayLike
+    ) -> Influence:
         """The influence of exchangeable values on their mean; NaN for a single value.
 
         (x - mean) / sqrt(n (n - 1)): squared and summed, s² / n.
@@ -61,7 +63,11 @@ class Influence:
 
     @classmethod
     def of_jackknife(
-        cls, strata: Sequence[str], stratum: IntArray, units: IntArray, without: Float64Array
+        cls,
+        strata: Sequence[str],
+        stratum: IntArray,
+        units: IntArray,
+        without: Float64Array,
     ) -> Influence:
         """The influence of units from the estimates without each of them.
 
@@ -91,7 +97,10 @@ class Influence:
         strata = tuple(sorted({name for _, part in chosen for name in part.strata}))
         number = {name: k for k, name in enumerate(strata)}
         stratum = np.concatenate(
-            [np.array([number[name] for name in part.strata])[part.stratum] for _, part in chosen]
+            [
+                np.array([number[name] for name in part.strata])[part.stratum]
+                for _, part in chosen
+            ]
         )
         unit = np.concatenate([part.unit for _, part in chosen])
         value = np.concatenate([weight * part.value for weight, part in chosen])
@@ -99,7 +108,12 @@ class Influence:
         least = unit.min()
         span = unit.max() - least + 1
         keys, inverse = np.unique(stratum * span + (unit - least), return_inverse=True)
-        return cls(strata, keys // span, keys % span + least, sums_by(inverse, value, len(keys)))
+        return cls(
+            strata,
+            keys // span,
+            keys % span + least,
+            sums_by(inverse, value, len(keys)),
+        )
 
     def scaled(self, factor: float) -> Influence:
         """The influence on a multiple of the estimate."""
@@ -138,14 +152,22 @@ class Influence:
         if self.same(other):
             return self.variance
         number = {name: k for k, name in enumerate(other.strata)}
-        translated = np.array([number.get(name, -1) for name in self.strata], dtype=np.int64)
+        translated = np.array(
+            [number.get(name, -1) for name in self.strata], dtype=np.int64
+        )
         mine = {
             (int(s), int(u)): v
-            for s, u, v in zip(translated[self.stratum], self.unit, self.value, strict=True)
+            for s, u, v in zip(
+                translated[self.stratum], self.unit, self.value, strict=True
+            )
             if s >= 0 and u != FLOOR
         }
         keys = zip(other.stratum.tolist(), other.unit.tolist(), strict=True)
-        return float(sum(mine.get(key, 0.0) * v for key, v in zip(keys, other.value, strict=True)))
+        return float(
+            sum(
+                mine.get(key, 0.0) * v for key, v in zip(keys, other.value, strict=True)
+            )
+        )
 
     def same(self, other: Influence) -> bool:
         """Whether two influences are equal, unit by unit."""

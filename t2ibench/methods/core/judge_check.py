@@ -18,7 +18,8 @@ CHECKED = "judge_checks"  # in a result's details
 NEAR = 0.05  # what a share may move by where a judge is used as it is
 LEAST_YOUDEN = 0.5  # of the lower end of sensitivity + specificity - 1
 LEAST_ANSWERED = 0.5  # of the images of a class
-WIDEST = 0.15  # half the interval of a corrected share, from the errors' uncertainty alone
+# half the interval of a corrected share, from the errors' uncertainty alone
+WIDEST = 0.15
 UNEQUAL = 0.1  # how far apart one share may be read in two groups
 FEWEST_FOLDERS = 4  # that stand for others: below, a check is about these folders alone
 FEWEST = 20  # images of a class that it answered for
@@ -92,7 +93,15 @@ class ClassFound(_Part):
     def errors(self) -> ClassErrors:
         """The same for the correction of shares."""
         return ClassErrors(
-            *map(_rate, (self.sensitivity, self.specificity, self.answered, self.answered_others))
+            *map(
+                _rate,
+                (
+                    self.sensitivity,
+                    self.specificity,
+                    self.answered,
+                    self.answered_others,
+                ),
+            )
         )
 
 
@@ -143,10 +152,11 @@ class ByGroup(_Part):
         found = [
             apart
             for p, apart in (
-                (self.p_holm, self.apart), (self.p_answered_holm, self.apart_answered),
+                (self.p_holm, self.apart),
+                (self.p_answered_holm, self.apart_answered),
             )
             if p is not None and p < _ALPHA and apart is not None and apart > distance
-        ]  # fmt: skip
+        ]
         return max(found, default=None)
 
 
@@ -228,7 +238,10 @@ class LabelledAnswer:
 
 
 def check_attribute(
-    attribute: str, question: str, classes: Sequence[str], answers: Sequence[LabelledAnswer]
+    attribute: str,
+    question: str,
+    classes: Sequence[str],
+    answers: Sequence[LabelledAnswer],
 ) -> AttributeCheck:
     """A judge's errors about one attribute, to six digits, and the verdict.
 
@@ -236,12 +249,19 @@ def check_attribute(
     are about one more folder, because errors may differ between models.
     """
     # Its draws depend on the order of images, so that has to depend on them alone.
-    rows = sorted(answers, key=lambda one: (one.prompt, one.truth, one.answer, *one.groups.items()))
+    rows = sorted(
+        answers,
+        key=lambda one: (one.prompt, one.truth, one.answer, *one.groups.items()),
+    )
     number = {name: code for code, name in enumerate(classes)}
     known = [one for one in rows if one.truth in number]
     none = [one for one in rows if one.truth not in number]
     several = len({one.groups.get(FOLDER) for one in known}) >= FEWEST_FOLDERS
-    of = [replace(one, prompt=one.groups.get(FOLDER, "")) for one in known] if several else known
+    of = (
+        [replace(one, prompt=one.groups.get(FOLDER, "")) for one in known]
+        if several
+        else known
+    )
     coded = _coded(of, number)
     found = []
     for code, name in enumerate(classes):
@@ -276,7 +296,9 @@ def check_attribute(
     )
 
 
-def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> tuple[Verdict, str]:
+def decide(
+    classes: Sequence[ClassFound], by_group: Sequence[ByGroup]
+) -> tuple[Verdict, str]:
     """Whether a judge may be used, and why; the rule is written out in docs/judges.md."""
     few = [one for one in classes if one.sensitivity.images < FEWEST]
     if few:
@@ -356,7 +378,9 @@ def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
     return [numbers.setdefault(one.prompt, len(numbers)) for one in rows]
 
 
-def _by_group(rows: Sequence[LabelledAnswer], number: Mapping[str, int]) -> Iterator[ByGroup]:
+def _by_group(
+    rows: Sequence[LabelledAnswer], number: Mapping[str, int]
+) -> Iterator[ByGroup]:
     found = []
     others = sorted({name for one in rows for name in one.groups})
     for by in others:
@@ -365,7 +389,9 @@ def _by_group(rows: Sequence[LabelledAnswer], number: Mapping[str, int]) -> Iter
             shown = [one for one in of if one.truth == truth]
             names = sorted({one.groups[by] for one in shown})
             if len(names) > 1:
-                found.append(_in_groups(shown, by, truth, names, _apart(of, by, number, truth)))
+                found.append(
+                    _in_groups(shown, by, truth, names, _apart(of, by, number, truth))
+                )
     tests = [p for one in found for p in (one.p, one.p_answered)]
     adjusted = iter(holm(tests))
     for one in found:
@@ -397,7 +423,9 @@ def _in_groups(
                 name=name,
                 images=sum(one.groups[by] == name for one in rows),
                 answered=sum(one.groups[by] == name for one in answered),
-                right=sum(one.groups[by] == name and one.answer == truth for one in answered),
+                right=sum(
+                    one.groups[by] == name and one.answer == truth for one in answered
+                ),
             )
             for name in names
         ),
@@ -416,14 +444,19 @@ def _apart(
     for name in sorted({one.groups[by] for one in rows}):
         coded = _coded([one for one in rows if one.groups[by] == name], number)
         errors = errors_of(*coded[:2], number[truth], coded[2])
-        if min(errors.sensitivity.images, errors.specificity.images) >= _FEWEST_OF_GROUP:
+        if (
+            min(errors.sensitivity.images, errors.specificity.images)
+            >= _FEWEST_OF_GROUP
+        ):
             always = replace(errors, answered=_ALL, answered_others=_ALL)
             never = replace(errors, sensitivity=_ALL, specificity=_ALL)
             wrong.append([always.read(share).value for share in SHARES])
             missing.append([never.read(share).value for share in SHARES])
     if len(wrong) < 2:
         return None, None
-    one, other = (float(np.ptp(np.array(reads), axis=0).max()) for reads in (wrong, missing))
+    one, other = (
+        float(np.ptp(np.array(reads), axis=0).max()) for reads in (wrong, missing)
+    )
     return round(one, _DIGITS), round(other, _DIGITS)
 
 
@@ -434,7 +467,9 @@ def _p(p: float | None) -> float | None:
 def _found(rate: Rate) -> RateFound:
     if not np.isfinite(rate.value):
         return RateFound(value=None, ci_low=0, ci_high=1, images=rate.images)
-    value, low, high = (round(one, _DIGITS) for one in (rate.value, rate.low, rate.high))
+    value, low, high = (
+        round(one, _DIGITS) for one in (rate.value, rate.low, rate.high)
+    )
     return RateFound(value=value, ci_low=low, ci_high=high, images=rate.images)
 
 

@@ -140,7 +140,10 @@ def function_words() -> FunctionWords:
         weights[language] |= dict.fromkeys(words.get((language, "part"), ()), _PART)
     return FunctionWords(
         weights,
-        {language: frozenset(words.get((language, "shared"), ())) for language in languages},
+        {
+            language: frozenset(words.get((language, "shared"), ()))
+            for language in languages
+        },
         frozenset(words[ENGLISH, "sure"]),
         frozenset(words["names", ""]),
         tuple(sorted(loans, key=len, reverse=True)),
@@ -198,14 +201,18 @@ def _is_sure(text: str) -> bool:
     # An article may be part of a name, but not before an ordinary word: 'un médico'.
     first = tokens[0].lower() if len(tokens) > 1 and tokens[1].islower() else ""
     for weights in table.weights.values():
-        if first in weights or any(weights.get(token.lower()) == _SURE for token in tokens):
+        if first in weights or any(
+            weights.get(token.lower()) == _SURE for token in tokens
+        ):
             return True
     return False
 
 
 def _other_script(letters: Sequence[str]) -> ForeignText | None:
     """The script of most of the letters, if it is not the Latin one."""
-    scripts = Counter(unicodedata.name(letter, "LATIN").split()[0] for letter in letters)
+    scripts = Counter(
+        unicodedata.name(letter, "LATIN").split()[0] for letter in letters
+    )
     other = {script: count for script, count in scripts.items() if script not in _LATIN}
     if 2 * sum(other.values()) <= len(letters) or not other:
         return None
@@ -241,14 +248,18 @@ def _loans() -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _elisions() -> frozenset[str]:
     tables = function_words().weights.values()
-    return frozenset(word for weights in tables for word in weights if word.endswith("'"))
+    return frozenset(
+        word for weights in tables for word in weights if word.endswith("'")
+    )
 
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
     """The language whose function words outweigh the English ones."""
     places = [place for place in range(len(tokens)) if _counts(tokens, place)]
     # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
-    factors = [2 if tokens[place + 1 : place + 2] == [_PLACE] else 1 for place in places]
+    factors = [
+        2 if tokens[place + 1 : place + 2] == [_PLACE] else 1 for place in places
+    ]
     counted = [tokens[place] for place in places]
     words = [token.lower() for token in counted]
     scores = {}
@@ -267,7 +278,9 @@ def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
     return ForeignText(tuple(best[:_MOST_LANGUAGES]), tuple(dict.fromkeys(signs))[:4])
 
 
-def _score(language: str, words: Sequence[str], factors: Sequence[int]) -> tuple[int, int] | None:
+def _score(
+    language: str, words: Sequence[str], factors: Sequence[int]
+) -> tuple[int, int] | None:
     """What words say for a language, then how many others go with it; None where too little."""
     table = function_words()
     weights, shared = table.weights[language], table.shared[language]

@@ -23,7 +23,8 @@ from t2ibench.methods.core.leans import (
 from t2ibench.methods.core.spread import CommonSquares, trace
 from t2ibench.stats.student import satterthwaite
 
-GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
+# without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
+GATE = 4.0
 _ALPHA = 0.05
 # Above this ratio of variances a few images leave leans biased: the noise of one side alone is in
 # N and in D with opposite signs, and data sets that pass the gate have drawn a large D.
@@ -31,10 +32,13 @@ _UNEQUAL = 2.0
 _ENOUGH = 10  # images of a group and stimulus, or a z of twice the gate
 _FEWEST = 2  # images of a prompt in each half
 _DIRECTIONS = 64  # that mean nothing
-_SAMPLE = 256  # images of half of the stimuli, at even steps, are enough to show directions
+# images of half of the stimuli, at even steps, are enough to show directions
+_SAMPLE = 256
 
 
-def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()) -> Control:
+def separation(
+    leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()
+) -> Control:
     """Whether the encoder tells the images of the two attributes apart.
 
     `groups` are positions of the stimuli of each concept, where concepts are compared: it has
@@ -52,7 +56,10 @@ def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray]
 
 
 def spread(
-    kinds: Sequence[Sequence[PromptImages]], first: str, second: str, few: int | None = None
+    kinds: Sequence[Sequence[PromptImages]],
+    first: str,
+    second: str,
+    few: int | None = None,
 ) -> Control:
     """Whether images vary so unequally that it cannot be allowed for.
 
@@ -60,14 +67,20 @@ def spread(
     prompts. It contradicts where images of one kind of prompt have nothing clearly in common,
     or where the ratio is above 2 (or below a half) with `few` images, too few to allow for it.
     """
-    unclear = any(not square.all() for kind in kinds for square in CommonSquares.of(kind).along())
+    unclear = any(
+        not square.all() for kind in kinds for square in CommonSquares.of(kind).along()
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.divide(trace(kinds[1]), trace(kinds[2])))
-    varies = f"images with {first} vary {ratio:.2f} times as much as those with {second}"
+    varies = (
+        f"images with {first} vary {ratio:.2f} times as much as those with {second}"
+    )
     reason = None
     if unclear:
         reason = "the images of one prompt have nothing clearly in common"
-    elif few is not None and not 1 / _UNEQUAL <= ratio <= _UNEQUAL and np.isfinite(ratio):
+    elif (
+        few is not None and not 1 / _UNEQUAL <= ratio <= _UNEQUAL and np.isfinite(ratio)
+    ):
         reason = (
             f"{varies}, and {few} images of a stimulus are too few to allow for it "
             f"({_ENOUGH} are enough)"
@@ -89,7 +102,9 @@ def lean_spread(leans: Leans, first: str, second: str) -> Control:
         for side in SIDES[1:]
     )
     few = fewest if fewest < _ENOUGH and leans.separation < 2 * GATE else None
-    return spread([[getattr(one, side) for one in flat] for side in SIDES], first, second, few)
+    return spread(
+        [[getattr(one, side) for one in flat] for side in SIDES], first, second, few
+    )
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
@@ -101,7 +116,10 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
             even = one.neutral.indices % 2 == 0
             if min(even.sum(), (~even).sum()) < _FEWEST:
                 return None
-            parts += [moments(one.neutral.where(kept), direction[None]) for kept in (even, ~even)]
+            parts += [
+                moments(one.neutral.where(kept), direction[None])
+                for kept in (even, ~even)
+            ]
         mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
         weight = 2.0 / len(wordings)
         difference = weight * (mean[:, 0] - mean[:, 1]).sum()
@@ -112,7 +130,9 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
 
 def halves_control(value: float, p: float) -> Control:
     """Whether two halves of the images agree."""
-    return of_halves(value, p, f"images with even and with odd numbers disagree (p = {p:.2g})")
+    return of_halves(
+        value, p, f"images with even and with odd numbers disagree (p = {p:.2g})"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +159,9 @@ def other_directions(leans: Leans) -> list[Half]:
     real = real / np.linalg.norm(real)
     lengths = np.linalg.norm(leans.directions, axis=1)
     halves = [np.arange(start, count, 2) for start in (0, 1)]
-    found = [_principal([leans.images[j] for j in half], real) for half in reversed(halves)]
+    found = [
+        _principal([leans.images[j] for j in half], real) for half in reversed(halves)
+    ]
     most = min(len(weights) for _, weights in found)
     directions = np.empty((count, most, len(real)))
     for half, (rows, _) in zip(halves, found, strict=True):
@@ -186,12 +208,16 @@ def _principal(
 ) -> tuple[Float64Array, Float64Array]:
     """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
     sides = [side for wordings in images for one in wordings for side in (one.a, one.b)]
-    rows = np.concatenate([Strata.of(side).deviations(side.embeddings)[1] for side in sides])
+    rows = np.concatenate(
+        [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
+    )
     count = min(len(rows), _SAMPLE)
     rows = rows[np.arange(count) * len(rows) // count]
     places = rows @ real
     along = float(places @ places)
-    _, lengths, vectors = np.linalg.svd(rows - np.outer(places, real), full_matrices=False)
+    _, lengths, vectors = np.linalg.svd(
+        rows - np.outer(places, real), full_matrices=False
+    )
     if not (along > 0 and lengths[0] > 0):
         return vectors[:0], lengths[:0]
     ratios = lengths**2 / along
@@ -200,10 +226,14 @@ def _principal(
     return vectors[order], weights[order]
 
 
-def text_control(value: float | None, scale: str, lacking: str | None = None) -> Control:
+def text_control(
+    value: float | None, scale: str, lacking: str | None = None
+) -> Control:
     """The same score from the words alone; unknown where texts lack a vector."""
     if value is None and lacking is not None:
         return Control(f"What the words alone say is unknown: {lacking}.")
     if value is None:
         return Control("The texts with either attribute do not differ.")
-    return Control(f"From the words alone, without any image, the {scale} is {value:+.2f}.", value)
+    return Control(
+        f"From the words alone, without any image, the {scale} is {value:+.2f}.", value
+    )

@@ -80,7 +80,9 @@ def moments(
     sizes = strata.sizes[:, None].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = squares / (sizes * (sizes - 1)) / len(sizes) ** 2
-        return means.mean(axis=0), *summed(parts, np.broadcast_to(sizes - 1, parts.shape), 0)
+        return means.mean(axis=0), *summed(
+            parts, np.broadcast_to(sizes - 1, parts.shape), 0
+        )
 
 
 def summed(
@@ -97,11 +99,16 @@ def differences(images: Sequence[Sequence[Marked]]) -> Float64Array:
     """d_j: the mean of A's images less that of B's, over wordings; shape (stimuli, d)."""
 
     def mean(side: PromptImages) -> Float64Array:
-        means: Float64Array = Strata.of(side).deviations(side.embeddings)[0].mean(axis=0)
+        means: Float64Array = (
+            Strata.of(side).deviations(side.embeddings)[0].mean(axis=0)
+        )
         return means
 
     return np.array(
-        [np.mean([mean(one.a) - mean(one.b) for one in wordings], axis=0) for wordings in images]
+        [
+            np.mean([mean(one.a) - mean(one.b) for one in wordings], axis=0)
+            for wordings in images
+        ]
     )
 
 
@@ -111,7 +118,9 @@ def held_out(rows: Float64Array) -> Float64Array:
     return others
 
 
-def project(images: Sequence[Sequence[Marked]], directions: Float64Array) -> Float64Array:
+def project(
+    images: Sequence[Sequence[Marked]], directions: Float64Array
+) -> Float64Array:
     """Means along each stimulus's own directions, with variances and degrees of freedom.
 
     Shapes: directions (stimuli, s, d); result (3, stimuli, wordings, sides, s).
@@ -142,10 +151,13 @@ class Wordings:
     # degrees of freedom of the F test of all N; fewer than there are stimuli where the wordings
     # move them together
     f_test: tuple[float, float]
-    residuals: Float64Array  # N and D of each wording less their mean, shape (2, stimuli, wordings)
+    # N and D of each wording less their mean, shape (2, stimuli, wordings)
+    residuals: Float64Array
 
     @classmethod
-    def of(cls, top: Float64Array, bottom: Float64Array, images: Float64Array) -> Wordings:
+    def of(
+        cls, top: Float64Array, bottom: Float64Array, images: Float64Array
+    ) -> Wordings:
         """Analyse the variance between wordings.
 
         `images` is the covariance of each stimulus's mean N and D with the wordings fixed,
@@ -154,7 +166,9 @@ class Wordings:
         values = np.stack([top, bottom])
         residuals = values - values.mean(axis=2, keepdims=True)
         k, count = top.shape
-        between = np.einsum("ikt,jkt->ij", residuals, residuals) / (k * (count - 1) * count)
+        between = np.einsum("ikt,jkt->ij", residuals, residuals) / (
+            k * (count - 1) * count
+        )
         shifts = residuals.mean(axis=1)  # of all stimuli together
         together = shifts @ shifts.T / (count - 1) / count
         apart = residuals - shifts[:, None]
@@ -167,10 +181,14 @@ class Wordings:
         h2 = h * (count - 1)
         share = float(own[0, 0] / between[0, 0]) if between[0, 0] > 0 else 1.0
         diagonal = np.stack([images[:, 0, 0], images[:, 1, 1]])
-        raw = np.maximum(diagonal + np.diag(between - images.mean(axis=0))[:, None], 0.0)
+        raw = np.maximum(
+            diagonal + np.diag(between - images.mean(axis=0))[:, None], 0.0
+        )
         sums = raw.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            totals = np.where(sums > 0, raw / sums, 1 / k) * k * np.diag(between)[:, None]
+            totals = (
+                np.where(sums > 0, raw / sums, 1 / k) * k * np.diag(between)[:, None]
+            )
         return cls(
             own,
             _within(common, own),
@@ -194,7 +212,9 @@ class Wordings:
         coefficients: Float64Array = (vectors * np.sqrt(np.maximum(values, 0.0))).T
         return coefficients
 
-    def append_components(self, parts: Float64Array, *arrays: Float64Array) -> list[Float64Array]:
+    def append_components(
+        self, parts: Float64Array, *arrays: Float64Array
+    ) -> list[Float64Array]:
         """The arguments of `ratio`, shape (..., c) each, with two components more."""
         shape = (*arrays[0].shape[:-1], len(parts))
         added: list[npt.ArrayLike] = [parts[:, 0], parts[:, 1], 0.0, 1.0, self.df]
@@ -226,7 +246,9 @@ def nearest_covariance(matrix: Float64Array) -> Float64Array:
 def _within(part: Float64Array, whole: Float64Array) -> Float64Array:
     """A part of a covariance, made no larger than the whole."""
     limits = np.sqrt(
-        np.minimum(np.diag(whole) / np.maximum(np.diag(part), np.finfo(float).tiny), 1.0)
+        np.minimum(
+            np.diag(whole) / np.maximum(np.diag(part), np.finfo(float).tiny), 1.0
+        )
     )
     limited: Float64Array = part * np.outer(limits, limits)
     return limited
@@ -244,7 +266,9 @@ def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
         return [[next(each) for _ in wordings] for wordings in images]
 
     directions = held_out(differences(scaled()))
-    along = [v for wordings, v in zip(images, directions, strict=True) for _ in wordings]
+    along = [
+        v for wordings, v in zip(images, directions, strict=True) for _ in wordings
+    ]
     squares = [one.along(along) for one in common]
     return scaled()
 
@@ -270,7 +294,8 @@ class Leans:
     images: list[list[Marked]]
     directions: Float64Array  # v_j, shape (stimuli, d)
     means: Float64Array  # y, a and b, shape (stimuli, 3)
-    variances: Float64Array  # of the means where the wordings are fixed; nan for a single image
+    # of the means where the wordings are fixed; nan for a single image
+    variances: Float64Array
     dfs: Float64Array  # degrees of freedom of the variances
     wordings: Wordings | None  # what the wordings add; None for a single wording
 
@@ -282,7 +307,10 @@ class Leans:
 
     @classmethod
     def along(
-        cls, names: Sequence[str], images: Sequence[Sequence[Marked]], directions: Float64Array
+        cls,
+        names: Sequence[str],
+        images: Sequence[Sequence[Marked]],
+        directions: Float64Array,
     ) -> Leans:
         """Measure the leans along directions that are known."""
         mean, variance, df = project(images, directions[:, None])[..., 0]
@@ -290,14 +318,27 @@ class Leans:
         variances, dfs = summed(variance / count**2, df, axis=1)
         wordings = None
         if count > 1:
-            if not np.isfinite(variances).all():  # all that varies, varies between wordings
+            # all that varies, varies between wordings
+            if not np.isfinite(variances).all():
                 variances, dfs = np.zeros_like(variances), np.ones_like(dfs)
-            nn, nd, dd = variances @ TOP**2, variances @ (TOP * BOTTOM), variances @ BOTTOM**2
-            matrices: Float64Array = np.stack([nn, nd, nd, dd], axis=-1).reshape(-1, 2, 2)
+            nn, nd, dd = (
+                variances @ TOP**2,
+                variances @ (TOP * BOTTOM),
+                variances @ BOTTOM**2,
+            )
+            matrices: Float64Array = np.stack([nn, nd, nd, dd], axis=-1).reshape(
+                -1, 2, 2
+            )
             wordings = Wordings.of(mean @ TOP, mean @ BOTTOM, matrices)
         means = mean.mean(axis=1)
         return cls(
-            list(names), [list(one) for one in images], directions, means, variances, dfs, wordings
+            list(names),
+            [list(one) for one in images],
+            directions,
+            means,
+            variances,
+            dfs,
+            wordings,
         )
 
     @property
@@ -403,7 +444,9 @@ class Leans:
 
     def _smoothed(self) -> Float64Array:
         """Variances of the means, that of y with half an image more at either end."""
-        n = np.array([sum(len(one.neutral) for one in wordings) for wordings in self.images])
+        n = np.array(
+            [sum(len(one.neutral) for one in wordings) for wordings in self.images]
+        )
         bottom, top = self.denominators, self.top
         room = np.maximum(bottom**2 - self.bottom_variance, 0.0) / 4
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -425,11 +468,17 @@ class Leans:
     ) -> Ratio:
         """(Σ w N - Σ l D) / Σ u D over fixed stimuli; w, u and l are `top`, `bottom`, `less`."""
         w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
-        weights = np.stack([w, -np.broadcast_to(np.asarray(less, np.float64), w.shape)], axis=1)
+        weights = np.stack(
+            [w, -np.broadcast_to(np.asarray(less, np.float64), w.shape)], axis=1
+        )
         below = np.stack([np.zeros_like(u), u], axis=1)
         sides = np.stack([TOP, BOTTOM])
         a, b = (weights @ sides).ravel(), (below @ sides).ravel()
-        means, variances, dfs = self.means.ravel(), self.variances.ravel(), self.dfs.ravel()
+        means, variances, dfs = (
+            self.means.ravel(),
+            self.variances.ravel(),
+            self.dfs.ravel(),
+        )
         if wordings and self.wordings is not None:
             a, b, means, variances, dfs = self.wordings.append_components(
                 self.wordings.components(weights, below), a, b, means, variances, dfs
@@ -446,14 +495,23 @@ class Leans:
             for side, weight in zip(SIDES, top * TOP - bottom * BOTTOM, strict=True):
                 images: PromptImages = getattr(one, side)
                 strata = Strata.of(images)
-                deviations = strata.deviations(images.embeddings @ self.directions[number])[1]
+                deviations = strata.deviations(
+                    images.embeddings @ self.directions[number]
+                )[1]
                 sizes = strata.sizes[strata.number].astype(np.float64)
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    value = deviations / np.sqrt(sizes * (sizes - 1)) / len(strata.sizes)
+                    value = (
+                        deviations / np.sqrt(sizes * (sizes - 1)) / len(strata.sizes)
+                    )
                 if self.wordings is not None:
                     value = np.nan_to_num(value)
                 names = tuple(strata.names)
-                parts.append((weight / count, Influence(names, strata.number, strata.unit, value)))
+                parts.append(
+                    (
+                        weight / count,
+                        Influence(names, strata.number, strata.unit, value),
+                    )
+                )
         if wordings and self.wordings is not None:
             own = self.wordings.influence(number, self.names[number], top, bottom)
             parts.append((1.0, own))
@@ -494,7 +552,9 @@ class OverStimuli:
     ) -> OverStimuli:
         """The ratio of two sums whose covariance is known."""
         top, bottom = map(float, sums)
-        half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(bottom))
+        half = float(
+            stdtrit(df, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(bottom)
+        )
         found = bounded(*fieller(top, bottom, covariance, df, level), df)
         return cls(value, found, influence, half)
 
@@ -535,11 +595,18 @@ def over_stimuli(
         value = float(sums[0] / sums[1])
     if min(len(at) for _, at, _ in groups) < 2:
         reason = "a single stimulus does not show how others would differ"
-        return OverStimuli(value, Inference(reason=reason), Influence.none(), float("nan"))
-    covariance = np.sum([np.cov(top[at], bottom[at]) / len(at) for _, at, _ in groups], axis=0)
+        return OverStimuli(
+            value, Inference(reason=reason), Influence.none(), float("nan")
+        )
+    covariance = np.sum(
+        [np.cov(top[at], bottom[at]) / len(at) for _, at, _ in groups], axis=0
+    )
     moved = top - value * bottom
     influence = Influence.combined(
-        [(1.0 / sums[1], Influence.of_mean(name, units, moved[at])) for name, at, units in groups]
+        [
+            (1.0 / sums[1], Influence.of_mean(name, units, moved[at]))
+            for name, at, units in groups
+        ]
     )
     return OverStimuli.of(value, sums, covariance, df, influence, level)
 
@@ -608,6 +675,8 @@ def positions(leans: Leans) -> list[Float64Array]:
     along = zip(leans.images, leans.directions, middle, leans.denominators, strict=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return [
-            np.concatenate([(2 * (one.neutral.embeddings @ v) + mid) / d for one in wordings])
+            np.concatenate(
+                [(2 * (one.neutral.embeddings @ v) + mid) / d for one in wordings]
+            )
             for wordings, v, mid, d in along
         ]

@@ -77,7 +77,9 @@ class Method(Generic[TaskT]):
     estimand: str = ""
     row_scores: tuple[str, ...] = ()
     check: Callable[[TaskT], Iterable[Finding]] = lambda _: ()
-    combine: Callable[[TaskT, Sequence[MethodResult], Settings], MethodResult] = _AVERAGE
+    combine: Callable[[TaskT, Sequence[MethodResult], Settings], MethodResult] = (
+        _AVERAGE
+    )
     proposes: str | None = None
     explores: str | None = None
     present: Callable[[TaskT], Presentation] | None = None

@@ -17,7 +17,8 @@ _UNUSUAL = 0.05  # of the anchor's own images lie as far from where they usually
 _FAR = 0.25  # of the way between the anchors that an image may lie off in any case
 _CHANCE = 0.01  # that so many images lie off by chance
 ELSEWHERE = (
-    "not comparable: its images differ from both anchors' in more than what separates the anchors"
+    "not comparable: its images differ from both anchors' in more than what "
+    "separates the anchors"
 )
 _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 
@@ -26,7 +27,8 @@ _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 class Shares:
     """Shares of images on each anchor's side."""
 
-    values: Float64Array  # shape (k,), of sum 1; the correction may push one below 0 or above 1
+    # shape (k,), of sum 1; the correction may push one below 0 or above 1
+    values: Float64Array
     # lower ends of their intervals, shape (k,), at least 0 unless the share itself is not
     low: Float64Array
     high: Float64Array  # upper ends, shape (k,), at most 1 likewise
@@ -62,7 +64,9 @@ class Sides:
     @property
     def centres(self) -> Float64Array:
         """The mean image of each anchor, shape (k, d)."""
-        return np.stack([self.images[self.labels == j].mean(axis=0) for j in range(self.k)])
+        return np.stack(
+            [self.images[self.labels == j].mean(axis=0) for j in range(self.k)]
+        )
 
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
@@ -85,7 +89,9 @@ def left_out(sides: Sides) -> IntArray:
         rows = np.flatnonzero(sides.labels == j)
         if len(rows) > 1:
             own = (len(rows) * centres[j] - sides.images[rows]) / (len(rows) - 1)
-            distances[rows, j] = (own**2).sum(axis=1) - 2.0 * (sides.images[rows] * own).sum(axis=1)
+            distances[rows, j] = (own**2).sum(axis=1) - 2.0 * (
+                sides.images[rows] * own
+            ).sum(axis=1)
     nearest: IntArray = distances.argmin(axis=1)
     return nearest
 
@@ -98,7 +104,9 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
     """
     centres = sides.centres
 
-    def along(rows: Float64Array, first: Float64Array, second: Float64Array) -> Float64Array:
+    def along(
+        rows: Float64Array, first: Float64Array, second: Float64Array
+    ) -> Float64Array:
         axis = first - second
         place: Float64Array = ((2.0 * rows - first - second) * axis).sum(axis=-1)
         lean: Float64Array = place / (axis**2).sum(axis=-1)
@@ -152,7 +160,9 @@ def corrected_shares(
     """
     k = sides.k
     own, nearest = left_out(sides), nearest_anchor(sides, images)
-    counts = np.stack([np.bincount(own[sides.labels == j], minlength=k) for j in range(k)])
+    counts = np.stack(
+        [np.bincount(own[sides.labels == j], minlength=k) for j in range(k)]
+    )
     confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
     reason = None
     if not _told_apart(counts, confusion):
@@ -181,7 +191,10 @@ def corrected_shares(
         rows = sides.labels == j
         mean = Influence.of_mean(sides.strata[j], sides.units[rows], moved[own[rows]])
         influences.append((-float(shares[j]), mean))
-    lean, (variance, df) = float(shares[0] - shares[1]), (4.0 * spread[0][0], spread[0][1])
+    lean, (variance, df) = (
+        float(shares[0] - shares[1]),
+        (4.0 * spread[0][0], spread[0][1]),
+    )
     influence = Influence.combined(influences).with_floor(variance)
     return Shares(shares, low, high, lean, influence, t_test(lean, variance, df))
 
@@ -199,10 +212,14 @@ def _told_apart(counts: IntArray, confusion: Float64Array) -> bool:
     k = len(counts)
     for j in range(k):
         for i in range(j):
-            above = confusion[i, i] - confusion[j, i] + confusion[j, j] - confusion[i, j]
+            above = (
+                confusion[i, i] - confusion[j, i] + confusion[j, j] - confusion[i, j]
+            )
             contrast = np.zeros(k)
             contrast[[i, j]] = 1.0, -1.0
-            variance = sum(contrast @ _covariance(counts[row]) @ contrast for row in (i, j))
+            variance = sum(
+                contrast @ _covariance(counts[row]) @ contrast for row in (i, j)
+            )
             if not above > _SEPARATED * np.sqrt(variance):
                 return False
     return True

@@ -15,7 +15,8 @@ from t2ibench.methods.core.headline import Control
 
 _ALPHA = 0.05
 _LEAST_SHOWN = 0.5  # of a group's images
-_MOST_THIN = 0.2  # of the prompts, with fewer than two images that show what was asked for
+# of the prompts, with fewer than two images that show what was asked for
+_MOST_THIN = 0.2
 _FEWEST = 2
 _NO_TEXTS = "the encoder has no vectors of the texts that say what was asked for"
 
@@ -28,7 +29,8 @@ class Seen:
     asked: int = 0  # images that somebody answered for
     thin: int = 0  # prompts with fewer than two images that show it
     prompts: int = 0  # all prompts
-    unknown: int = 0  # images whose texts have no vector, so that the encoder cannot say it
+    # images whose texts have no vector, so that the encoder cannot say it
+    unknown: int = 0
 
     def __add__(self, other: Seen) -> Seen:
         return Seen(*map(add, astuple(self), astuple(other)))
@@ -62,7 +64,9 @@ def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Es
     return {
         f"obedience:{name}{suffix}": share_estimate(one.shown, one.asked)
         if one.asked
-        else Estimate.undefined(_NO_TEXTS if one.unknown else "there are no guided images")
+        else Estimate.undefined(
+            _NO_TEXTS if one.unknown else "there are no guided images"
+        )
         for name, one in seen.items()
     }
 
@@ -91,9 +95,15 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         for name, one in seen.items()
     ]
     p = equal_obedience(*both)
-    left = "; the others are left out" if judged and any(o.shown < o.asked for o in both) else ""
+    left = (
+        "; the others are left out"
+        if judged and any(o.shown < o.asked for o in both)
+        else ""
+    )
     how = "" if judged else "by the encoder's reading, "
-    says = sentence(f"{how}{' and '.join(counts)} (p = {p:.2g} that both obey alike){left}")
+    says = sentence(
+        f"{how}{' and '.join(counts)} (p = {p:.2g} that both obey alike){left}"
+    )
     if all(one.shown == one.asked for one in both):
         total = sum(one.asked for one in both)
         says = f"All {total} guided images show what they were asked for"
@@ -108,7 +118,9 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         asked = nouns[names[least]]
         reason = f"fewer than half of the images asked for {asked} show {asked}"
     elif judged and thin > _MOST_THIN * prompts:
-        reason = f"{thin} of {prompts} guided prompts have fewer than two images that obey"
+        reason = (
+            f"{thin} of {prompts} guided prompts have fewer than two images that obey"
+        )
     return Control(says, value, p=p, contradicts=reason)
 
 

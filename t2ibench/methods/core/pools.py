@@ -9,7 +9,9 @@ from pydantic import Field, StringConstraints
 from t2ibench.methods.core.schema import Count, Identifier, Line, Strict, Text
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Setting = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | Line
+Setting = (
+    Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | Line
+)
 
 
 class CaptionSource(Strict):

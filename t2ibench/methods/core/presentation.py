@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-LEAN = "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images"
+LEAN = (
+    "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images"
+)
 
 
 def short_name(title: str, paper: str = "") -> str:
@@ -62,7 +64,8 @@ class ImageGroups:
     # that it was given; None where the image has no part in the row
     of: Callable[[str, Mapping[str, Any]], str | None]
     said: str  # what a group is, with '{group}', such as 'answered “{group}”'
-    row: str  # rows of the result that are meant: those with this score, the largest first
+    # rows of the result that are meant: those with this score, the largest first
+    row: str
     # from the same: a number by which images are sorted within a group; None where there is none,
     # and images are picked at random
     value: Callable[[str, Mapping[str, Any]], float | None] | None = None
@@ -75,8 +78,10 @@ class Quantity:
     """A number of each row, along one side of a figure."""
 
     label: str  # what the axis is called
-    score: str | None = None  # name of the rows' score; None where `given` has the numbers
-    given: Mapping[str, float] | None = None  # row's name to number, such as labour statistics
+    # name of the rows' score; None where `given` has the numbers
+    score: str | None = None
+    # row's name to number, such as labour statistics
+    given: Mapping[str, float] | None = None
     # whether a lean is shown as the share of the high pole, (1 + lean) / 2, or, with 'low', of the
     # low one
     share: Literal["high", "low"] | None = None
@@ -147,7 +152,8 @@ class Panel:
 
     title: str  # what they are of
     row: str  # name of the result's row that decides which panels come first
-    columns: tuple[str, ...]  # what is beside each other, such as a prompt and its counterfactuals
+    # what is beside each other, such as a prompt and its counterfactuals
+    columns: tuple[str, ...]
     # what a line is of, such as a concept, and its number in each column; None where it is not
     # known
     items: tuple[tuple[str, tuple[float | None, ...]], ...]
@@ -158,7 +164,8 @@ class Panels:
     """Items by columns, panel by panel: what stands out in one column and not in the others."""
 
     title: str
-    read: Callable[[Mapping[str, Any]], Sequence[Panel]]  # from the result's details to its panels
+    # from the result's details to its panels
+    read: Callable[[Mapping[str, Any]], Sequence[Panel]]
     # the score by which panels are sorted, the largest first; None to begin with those whose first
     # line sets the columns most apart
     order: str | None
@@ -200,7 +207,8 @@ class Apart:
 
     title: str
     score: str  # name of the score, of the rows and of the task
-    halves: str  # name of the task's score of two halves of the same images, which is 0 by chance
+    # name of the task's score of two halves of the same images, which is 0 by chance
+    halves: str
     caption: str
     source: str = ""  # the publication that the measure goes back to
 
@@ -213,7 +221,8 @@ class Presentation:
     """How a task's result is shown."""
 
     name: str  # a short name, such as 'science / arts'
-    axis: Axis | None = None  # the poles of the headline; None where it has a size but no direction
+    # the poles of the headline; None where it has a size but no direction
+    axis: Axis | None = None
     # the rows to show, by series; the first is the one behind the headline
     rows: tuple[RowSeries, ...] = ()
     # the number of each image, or what sorts the images into groups

@@ -19,11 +19,14 @@ def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Arra
         >>> similarity(np.eye(2), np.array([[1.0, 0.0]])).tolist()
         [[1.0, 0.5]]
     """
-    cosines: Float64Array = (texts @ images.T).astype(np.float64)  # in the embeddings' precision
+    # in the embeddings' precision
+    cosines: Float64Array = (texts @ images.T).astype(np.float64)
     return (cosines + 1.0) / 2.0
 
 
-def anchor_probabilities(similarities: Float64Array, labels: IntArray, k: int) -> Float64Array:
+def anchor_probabilities(
+    similarities: Float64Array, labels: IntArray, k: int
+) -> Float64Array:
     """P(anchor | concept) with equal priors (equations 2 and 3).
 
     P(t | c_j) is the mean of s(I, t) over the images I of anchor j, and
@@ -37,7 +40,10 @@ def anchor_probabilities(similarities: Float64Array, labels: IntArray, k: int) -
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.stack(
-            [similarities[:, labels == j].sum(axis=1) / (labels == j).sum() for j in range(k)],
+            [
+                similarities[:, labels == j].sum(axis=1) / (labels == j).sum()
+                for j in range(k)
+            ],
             axis=1,
         )
         probabilities: Float64Array = means / means.sum(axis=1, keepdims=True)
@@ -71,7 +77,8 @@ _ALPHA = 0.05
 class Reading:
     """What was measured about one concept; anchors by number."""
 
-    p: float  # of its effect beyond the anchors' own words, adjusted for the concepts asked
+    # of its effect beyond the anchors' own words, adjusted for the concepts asked
+    p: float
     side: int  # the anchor it is nearest then
     p_plain: float  # of its effect as it is, adjusted for the concepts asked
     plain_side: int  # the anchor it is nearest as it is
@@ -84,10 +91,12 @@ class Reading:
 class Verdict:
     """What a reader may take from one concept query."""
 
-    outcome: Outcome  # 'leans'; 'no_lean': no further than everyday words; 'inconclusive'
+    # 'leans'; 'no_lean': no further than everyday words; 'inconclusive'
+    outcome: Outcome
     side: int | None  # the anchor it leans to; None without a lean
     says: str  # why, as a clause
-    contradiction: bool = False  # whether its word and its images lean to different anchors
+    # whether its word and its images lean to different anchors
+    contradiction: bool = False
 
 
 def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
@@ -101,9 +110,17 @@ def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
     """
     names = [f"'{name}'" for name in anchors]
     clear, plain = reading.p < _ALPHA, reading.p_plain < _ALPHA
-    drawn = "" if reading.drawn is None else f"; images of it lean to {names[reading.drawn]}"
+    drawn = (
+        ""
+        if reading.drawn is None
+        else f"; images of it lean to {names[reading.drawn]}"
+    )
     word_side = reading.side if clear else reading.plain_side if plain else None
-    against = reading.drawn is not None and word_side is not None and reading.drawn != word_side
+    against = (
+        reading.drawn is not None
+        and word_side is not None
+        and reading.drawn != word_side
+    )
     if clear and plain and reading.side != reading.plain_side:
         says = (
             f"nearness as it is points to {names[reading.plain_side]}, and without the anchors' "
@@ -112,7 +129,9 @@ def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
         return Verdict("inconclusive", None, says + drawn, against)
     if clear and against:
         says = f"its word is nearer images of {names[reading.side]}, but its own images lean to"
-        return Verdict("inconclusive", None, f"{says} {names[reading.drawn or 0]}", True)
+        return Verdict(
+            "inconclusive", None, f"{says} {names[reading.drawn or 0]}", True
+        )
     if clear:
         says = f"images of {names[reading.side]} are nearer to it than everyday words explain"
         return Verdict("leans", reading.side, says + drawn)

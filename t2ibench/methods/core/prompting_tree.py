@@ -26,7 +26,8 @@ class _Strict(BaseModel):
 class Node(_Strict):
     """A node of the tree."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # unique within the tree
+    # unique within the tree
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
     label: Label  # noun or adjective; may be empty at the root
     parent: str | None = None  # id of its parent; None for the root
     # the words between parent and label; 'has property' puts the label before it
@@ -73,12 +74,18 @@ class Tree(_Strict):
 
     def _render(self, node: Node, children: Mapping[str | None, Sequence[Node]]) -> str:
         inside = children.get(node.id, ())
-        properties = [self._render(c, children) for c in inside if c.relation == PROPERTY]
+        properties = [
+            self._render(c, children) for c in inside if c.relation == PROPERTY
+        ]
         words = [" ".join([*properties, node.label])]
-        relations = dict.fromkeys(child.relation for child in inside if child.relation != PROPERTY)
+        relations = dict.fromkeys(
+            child.relation for child in inside if child.relation != PROPERTY
+        )
         parts = []
         for relation in relations:
-            items = [self._render(c, children) for c in inside if c.relation == relation]
+            items = [
+                self._render(c, children) for c in inside if c.relation == relation
+            ]
             marked = _ARTICLE.search(relation)
             stem = relation[: marked.start()] if marked else relation
             if marked:
@@ -111,7 +118,8 @@ class ExploredReference:
     """Words that the concepts are compared with."""
 
     template: str  # how a word is put, with '{word}' or '{a word}'
-    words: tuple[str, ...] | None = None  # the words; None for the list that tasks use by default
+    # the words; None for the list that tasks use by default
+    words: tuple[str, ...] | None = None
 
 
 class Exploration(Protocol[TaskT_contra]):

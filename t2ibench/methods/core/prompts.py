@@ -10,9 +10,12 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _VOWEL = re.compile(r"[aeiouàáâäæèéêëìíîïòóôöœùúûü]", re.IGNORECASE)
 # Spelt with a vowel, said with a consonant, and the other way round.
 _CONSONANT_SOUND = re.compile(
-    r"(?:uni(?![dmn])|us[aeu]|ut[aeio]|ur[aiou]|uk|ubi|ugand|eu|ewe|one\b|once\b)", re.IGNORECASE
+    r"(?:uni(?![dmn])|us[aeu]|ut[aeio]|ur[aiou]|uk|ubi|ugand|eu|ewe|one\b|once\b)",
+    re.IGNORECASE,
 )
-_VOWEL_SOUND = re.compile(r"(?:hour|honest|heir|honor|honour|8|1[18](?!\d))", re.IGNORECASE)
+_VOWEL_SOUND = re.compile(
+    r"(?:hour|honest|heir|honor|honour|8|1[18](?!\d))", re.IGNORECASE
+)
 _INITIALS = re.compile(r"[A-Z](?:[A-Z]|[-\d]|$)")
 _SAID_AS_A_WORD = re.compile(r"(?:FIFA|LEGO|NASA|NATO|SWAT)\b")
 _WITH_ARTICLE = re.compile(r"\b(an?) ([A-Za-z][\w'-]*)", re.IGNORECASE)
@@ -53,7 +56,9 @@ def alternatives(template: str) -> list[str]:
         >>> alternatives("a photo of a {child|kid} studying {stimulus}")
         ['a photo of a child studying {stimulus}', 'a photo of a kid studying {stimulus}']
     """
-    found = next((m for m in _PLACEHOLDER.finditer(template) if "|" in m.group(1)), None)
+    found = next(
+        (m for m in _PLACEHOLDER.finditer(template) if "|" in m.group(1)), None
+    )
     if found is None:
         return [template]
     before, after = template[: found.start()], template[found.end() :]

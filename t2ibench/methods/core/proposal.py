@@ -24,7 +24,12 @@ class Conversation(Protocol):
         ...
 
     def read(
-        self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str, /
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str], _T],
+        tries: int,
+        again: str,
+        /,
     ) -> _T:
         """The next reply, read; asked again if it cannot be read."""
         ...
@@ -36,10 +41,12 @@ class Proposed:
 
     body: Mapping[str, Any]  # the method's part of a task file, without its head
     notes: tuple[str, ...] = ()  # notes for the task file
-    problems: tuple[str, ...] = ()  # what could not be read or was excluded, one line each
+    # what could not be read or was excluded, one line each
+    problems: tuple[str, ...] = ()
     # why proposals were dropped, and how many
     dropped: Mapping[str, int] = field(default_factory=dict)
-    failed: int = 0  # subjects that are missing from the task because of an unreadable reply
+    # subjects that are missing from the task because of an unreadable reply
+    failed: int = 0
     error: T2IBenchError | None = None  # why no task can be made; None if there is one
 
 
@@ -67,9 +74,13 @@ class Proposal(Protocol[ArgsT]):
 
 _WORD = re.compile(r"[a-z0-9]+(?:[-'/][a-z0-9]+)*")
 # Nothing that a terminal obeys, no halves of surrogate pairs, no overriding of a text's direction.
-_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _LONGEST = 30_000  # what takes long to repair is not what was asked for
-_SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "−": "-", "\u00a0": " "})
+_SMART = str.maketrans(
+    {"“": '"', "”": '"', "‘": "'", "’": "'", "−": "-", "\u00a0": " "}
+)
 
 
 class UnreadableError(ValueError):

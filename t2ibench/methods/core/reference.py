@@ -30,7 +30,8 @@ class Nearness:
     labels: IntArray  # the number of each image's anchor, shape (n,)
     k: int  # number of anchors
     means: Float64Array  # mean of each anchor's images, shape (k, w)
-    variances: Float64Array  # variance of each mean, shape (k, w); nan for a single image
+    # variance of each mean, shape (k, w); nan for a single image
+    variances: Float64Array
 
     @property
     def sizes(self) -> IntArray:
@@ -71,7 +72,9 @@ def grouped(values: Float64Array, labels: IntArray, k: int) -> Nearness:
     return Nearness(values, labels, k, means, variances)
 
 
-def beyond_words(images: npt.NDArray[np.floating], anchors: Float64Array) -> Float64Array:
+def beyond_words(
+    images: npt.NDArray[np.floating], anchors: Float64Array
+) -> Float64Array:
     """Images without what tells the anchors' own texts apart.
 
     A text may be near one anchor's images for no other reason than that the encoder places it near
@@ -103,7 +106,9 @@ def nearness(
 
     Shape (n, m + r), centred at the mean of the reference.
     """
-    both = np.concatenate([texts, reference]).astype(np.float64) - reference.mean(axis=0)
+    both = np.concatenate([texts, reference]).astype(np.float64) - reference.mean(
+        axis=0
+    )
     return grouped(np.asarray(images, dtype=np.float64) @ both.T, labels, k)
 
 
@@ -116,7 +121,9 @@ def effects(found: Nearness) -> Float64Array:
     return spread
 
 
-def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array, Float64Array]:
+def place(
+    values: npt.ArrayLike, reference: Float64Array
+) -> tuple[Float64Array, Float64Array]:
     """Percentile and p of effects among those of the R reference texts, whatever their side.
 
     p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
@@ -154,7 +161,9 @@ def image_p(found: Nearness) -> Float64Array:
     sizes = found.sizes.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = (a + b) ** 2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
-        t = np.abs(found.means[high, columns] - found.means[low, columns]) / np.sqrt(a + b)
+        t = np.abs(found.means[high, columns] - found.means[low, columns]) / np.sqrt(
+            a + b
+        )
         p = 2.0 * stdtr(df, -t)
     pairs = found.k * (found.k - 1) / 2
     bounded: Float64Array = np.minimum(1.0, np.nan_to_num(p, nan=1.0) * pairs)
@@ -187,7 +196,9 @@ def squares_without_each(found: Nearness, parts: Sequence[slice]) -> list[Float6
             continue
         x, mean = found.values[rows], found.means[j]
         left = (size * mean - x) / (size - 1)
-        sums = found.variances[j] * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
+        sums = (
+            found.variances[j] * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
+        )
         own = sums / ((size - 1) * (size - 2))
         sum_of_squares = of_squares - mean**2 + left**2
         centred = sum_of_squares - (total - mean + left) ** 2 / k

@@ -48,7 +48,8 @@ Line = Annotated[Text, AfterValidator(_one_line)]
 Alternative = Literal["two-sided", "greater", "less"]
 Side = Literal["A", "B"]
 Warned = Literal["unequal_sizes", "articles", "language"]
-EVERYDAY = "everyday_words"  # the list of tasks/stimuli that words are compared with by default
+# the list of tasks/stimuli that words are compared with by default
+EVERYDAY = "everyday_words"
 # Strict: `version: yes` or `images_per_prompt: "10"` is an error, not a number.
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
@@ -74,7 +75,10 @@ def of_word_list() -> BeforeValidator:
 
 
 WordsOrNone = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)], ...],
+    tuple[
+        Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)],
+        ...,
+    ],
     of_word_list(),
 ]
 Words = Annotated[WordsOrNone, Field(min_length=1)]
@@ -94,7 +98,9 @@ class Strict(BaseModel):
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         held = handler(self)
-        return {key: value for key, value in held.items() if key not in self.later or value}
+        return {
+            key: value for key, value in held.items() if key not in self.later or value
+        }
 
 
 class WordGroup(Strict):
@@ -156,7 +162,8 @@ class BaseTask(Strict):
     """
 
     scored: ClassVar[bool] = True
-    filled: ClassVar[tuple[str, ...]] = ()  # what captions decide, where a task waits for them
+    # what captions decide, where a task waits for them
+    filled: ClassVar[tuple[str, ...]] = ()
 
     id: Identifier
     version: Count
@@ -219,7 +226,8 @@ class Reference(Strict):
     name: Text
     group: Text
     shares: Annotated[
-        dict[str, Annotated[float, Field(ge=0, le=1)]], _named("references", "reference table")
+        dict[str, Annotated[float, Field(ge=0, le=1)]],
+        _named("references", "reference table"),
     ]
     source: Text
 

@@ -40,7 +40,9 @@ def score_tables(details: Mapping[str, Any]) -> list[ScoreTable]:
         return []
 
 
-def adjusted_p_values(details: Mapping[str, Any], table: ScoreTable) -> dict[str, float | None]:
+def adjusted_p_values(
+    details: Mapping[str, Any], table: ScoreTable
+) -> dict[str, float | None]:
     """p-values after Holm, by the name of the score."""
     try:
         return _P_VALUES.validate_python(details.get(table.adjusted, {}))

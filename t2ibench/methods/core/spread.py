@@ -70,19 +70,27 @@ class CommonSquares:
     @classmethod
     def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
         """Compare the images of each prompt."""
-        return cls(images, [Products.of(rows) for one in images for rows in _by_prompt(one)])
+        return cls(
+            images, [Products.of(rows) for one in images for rows in _by_prompt(one)]
+        )
 
-    def along(self, directions: Sequence[Float64Array] | None = None) -> list[Float64Array]:
+    def along(
+        self, directions: Sequence[Float64Array] | None = None
+    ) -> list[Float64Array]:
         """The squares of each prompt, with the variance along a direction of each set of images."""
         mixtures = [np.zeros(one.n) for one in self.products]
         if directions is not None:
             pairs = zip(self.images, directions, strict=True)
-            mixtures = [_mixture(rows, v) for one, v in pairs for rows in _by_prompt(one)]
+            mixtures = [
+                _mixture(rows, v) for one, v in pairs for rows in _by_prompt(one)
+            ]
         ends = np.cumsum([len(one.prompts) for one in self.images])[:-1]
         known = np.array([one.n > 1 for one in self.products])
         if not known.any():
             return np.split(np.ones(len(known)), ends)
-        parts = [pair for pair in zip(self.products, mixtures, strict=True) if pair[0].n > 1]
+        parts = [
+            pair for pair in zip(self.products, mixtures, strict=True) if pair[0].n > 1
+        ]
         n, mean, rest = np.array([(one.n, one.mean, one.rest) for one, _ in parts]).T
         few = np.minimum(n, _SAMPLE)
         df = float((few * (few - 1) / 2 - 1).sum())
@@ -92,7 +100,9 @@ class CommonSquares:
         if not usual > error * np.sqrt((1 / products).sum()) / len(n):
             return np.split(np.zeros(len(known)), ends)
         clear = mean > error / np.sqrt(products)
-        squares = np.where(clear, mean, usual) + np.array([one.mean() for _, one in parts])
+        squares = np.where(clear, mean, usual) + np.array(
+            [one.mean() for _, one in parts]
+        )
         whole = np.full(len(known), squares.mean())
         moved = [one.moved + mixture - mixture.mean() for one, mixture in parts]
         whole[known] = _shrunk(squares, n, np.array([one @ one for one in moved]))
@@ -101,7 +111,9 @@ class CommonSquares:
 
 def _by_prompt(images: PromptImages) -> list[Float64Array]:
     """The embeddings of each prompt."""
-    return [images.embeddings[images.clusters == at] for at in range(len(images.prompts))]
+    return [
+        images.embeddings[images.clusters == at] for at in range(len(images.prompts))
+    ]
 
 
 def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
@@ -113,7 +125,9 @@ def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
     return parts
 
 
-def _shrunk(squares: Float64Array, n: Float64Array, moved: Float64Array) -> Float64Array:
+def _shrunk(
+    squares: Float64Array, n: Float64Array, moved: Float64Array
+) -> Float64Array:
     """Squares shrunk to their mean; two images alone do not show what is noise."""
     several = n > 2
     df = float((n[several] - 1).sum())

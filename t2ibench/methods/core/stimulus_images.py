@@ -28,7 +28,9 @@ class StimulusImages:
     def complete(self) -> bool:
         """Whether every prompt has an image."""
         return all(
-            images.whole for part in (self.neutral, *self.guided.values()) for images in part
+            images.whole
+            for part in (self.neutral, *self.guided.values())
+            for images in part
         )
 
     @property

@@ -29,8 +29,10 @@ class PromptCosines:
 
     prompt: str
     group: str  # what it stands for in its task
-    unit: str  # what it shares with others, such as its stimulus: prompts of one unit vary together
-    indices: IntArray  # which sample of the prompt each image is, shape (n,), n at least 1
+    # what it shares with others, such as its stimulus: prompts of one unit vary together
+    unit: str
+    # which sample of the prompt each image is, shape (n,), n at least 1
+    indices: IntArray
     cosines: Float64Array  # cosine of each image and the prompt, shape (n,)
     # what it shares across units, such as the word of an attribute: prompts of one word vary
     # together, too
@@ -76,7 +78,9 @@ def measure_prompts(
         rows, n, group = images.embeddings, len(images.indices), groups[prompt]
         if n and prompt in texts and np.isfinite(texts[prompt]).all():
             along = (rows * texts[prompt]).sum(axis=1)
-            one = PromptCosines(prompt, group, units[prompt], images.indices, along, words[prompt])
+            one = PromptCosines(
+                prompt, group, units[prompt], images.indices, along, words[prompt]
+            )
             cosines.append(one)
         if n > 1:
             diversities.append(PromptDiversity(prompt, group, n, *diversity_of(rows)))
@@ -106,7 +110,9 @@ def difference_from_others(
     total, variances, counts = np.zeros(len({_unit(one) for one in both})), [], []
     for side, sign in ((group, 1.0), (others, -1.0)):
         means = np.array([one.mean for one in side])
-        numbers = np.array([units.setdefault(_unit(one), len(units)) for one in side], np.int64)
+        numbers = np.array(
+            [units.setdefault(_unit(one), len(units)) for one in side], np.int64
+        )
         count = len(np.unique(numbers))
         if count < 2:
             return None
@@ -117,7 +123,9 @@ def difference_from_others(
         counts.append(count)
     variance = float((total**2).sum())
     df = min(welch(variances, counts)[1], len(units) - 1.0)
-    value = float(np.mean([one.mean for one in group]) - np.mean([one.mean for one in others]))
+    value = float(
+        np.mean([one.mean for one in group]) - np.mean([one.mean for one in others])
+    )
     weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
     variance, df = _with_words(both, weights, variance, df)
     return _tested(value, variance, df, level, "prompt_population", both)
@@ -151,17 +159,24 @@ def _mean(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     means = np.array([one.mean for one in prompts])
     value, count = float(means.mean()), len(means)
     units: dict[str, int] = {}
-    numbers = np.array([units.setdefault(_unit(one), len(units)) for one in prompts], np.int64)
+    numbers = np.array(
+        [units.setdefault(_unit(one), len(units)) for one in prompts], np.int64
+    )
     if len(units) == 1:
         return _tested(value, *_of_images(prompts), level, "fixed_prompts", prompts)
     sums = np.bincount(numbers, weights=(means - value) / count)
     variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
-    variance, df = _with_words(prompts, [1.0 / count] * count, variance, len(units) - 1.0)
+    variance, df = _with_words(
+        prompts, [1.0 / count] * count, variance, len(units) - 1.0
+    )
     return _tested(value, variance, df, level, "prompt_population", prompts)
 
 
 def _with_words(
-    prompts: Sequence[PromptCosines], weights: Sequence[float], variance: float, df: float
+    prompts: Sequence[PromptCosines],
+    weights: Sequence[float],
+    variance: float,
+    df: float,
 ) -> tuple[float, float]:
     """A variance clustered by units, with what words add that units share."""
     extra, freedom = shared_variance(

@@ -18,7 +18,9 @@ def has_vector(rows: Float64Array) -> BoolArray:
         >>> has_vector(np.array([[0.6, 0.8], [np.nan, np.nan]])).tolist()
         [True, False]
     """
-    finite: BoolArray = np.asarray(np.isfinite(np.atleast_2d(rows)).all(axis=1), dtype=np.bool_)
+    finite: BoolArray = np.asarray(
+        np.isfinite(np.atleast_2d(rows)).all(axis=1), dtype=np.bool_
+    )
     return finite
 
 

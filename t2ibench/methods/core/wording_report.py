@@ -82,7 +82,10 @@ def over_stimuli_and_wordings(
     moved = weights @ residuals
     scale = np.sqrt(part / float(moved @ moved)) / sums[1]
     own = Influence(
-        ("wordings",), np.zeros(count, np.int64), np.arange(count), np.asarray(moved * scale)
+        ("wordings",),
+        np.zeros(count, np.int64),
+        np.arange(count),
+        np.asarray(moved * scale),
     )
     influence = Influence.combined([(1.0, over.influence), (1.0, own)])
     return OverStimuli.of(over.value, sums, covariance, freedom, influence, level)
@@ -94,7 +97,9 @@ def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Ar
     total = np.zeros((2, 2))
     for _, at, _ in groups:
         part = both[:, at]
-        rest = part - part.mean(axis=2, keepdims=True) - part.mean(axis=1, keepdims=True)
+        rest = (
+            part - part.mean(axis=2, keepdims=True) - part.mean(axis=1, keepdims=True)
+        )
         rest += part.mean(axis=(1, 2), keepdims=True)
         squares = np.einsum("ikt,jkt->ij", rest, rest)
         total += squares / ((len(at) - 1) * (count - 1) * len(at) * count)
@@ -129,8 +134,10 @@ class WordingReport:
     # wordings' alone
     interval_about: Literal["other wordings", "these wordings"]
     by_wording: list[PartScore]  # the headline in each wording
-    by_language: list[PartScore]  # the headline in each language, where there are several
-    sd: float  # standard deviation, over wordings, of the signed mean lean; its noise is taken out
+    # the headline in each language, where there are several
+    by_language: list[PartScore]
+    # standard deviation, over wordings, of the signed mean lean; its noise is taken out
+    sd: float
     p: float | None  # p-value that the mean lean is the same in all wordings
     sentence: str  # the same in words
 
@@ -155,7 +162,11 @@ def wording_report(
         if not one.separation > GATE:
             return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
         found = headline(one)
-        low, high, reason = found.chosen.ci_low, found.chosen.ci_high, found.chosen.reason
+        low, high, reason = (
+            found.chosen.ci_low,
+            found.chosen.ci_high,
+            found.chosen.reason,
+        )
         return PartScore(
             name, language, len(numbers), found.value, low, high, found.reason or reason
         )
@@ -177,7 +188,9 @@ def wording_report(
     return replace(report, sentence=_sentence(report))
 
 
-def _between(top: Float64Array, bottom: Float64Array, groups: Groups) -> tuple[float, float | None]:
+def _between(
+    top: Float64Array, bottom: Float64Array, groups: Groups
+) -> tuple[float, float | None]:
     """Standard deviation of the mean lean over wordings, and the test that it is 0.
 
     With W = N - v D at the pooled value v, c_t the sum over groups of W's mean over stimuli, and
@@ -215,7 +228,9 @@ def _sentence(report: WordingReport) -> str:
     clauses = []
     known = [one for one in report.by_wording if one.value is not None]
     if len(known) > 1:
-        low, high = (pick(known, key=lambda one: one.value or 0.0) for pick in (min, max))
+        low, high = (
+            pick(known, key=lambda one: one.value or 0.0) for pick in (min, max)
+        )
         clauses.append(
             f"by wording the headline goes from {_shown(low, report.scale)} to "
             f"{_shown(high, report.scale)}"

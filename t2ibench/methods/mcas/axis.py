@@ -27,7 +27,8 @@ from t2ibench.stats.student import Ratio, ratio_of_parts
 class Poles:
     """Two attributes as independent units."""
 
-    a: Float64Array  # a unit of A a row, such as the mean of a prompt's images, shape (p, d)
+    # a unit of A a row, such as the mean of a prompt's images, shape (p, d)
+    a: Float64Array
     b: Float64Array  # a unit of B a row, shape (q, d)
     numbers_a: IntArray  # number of each unit of A, shape (p,)
     numbers_b: IntArray  # number of each unit of B, shape (q,)
@@ -72,7 +73,15 @@ class Axis:
         ones_a, ones_b = np.ones(len(a)), np.ones(len(b))
         of_a, of_b = (a * a).sum(1), (b * b).sum(1)
         products = (a * b).sum() if paired else 0.0
-        numbers = (len(a), len(b), a.sum(0), b.sum(0), (a * a).sum(), (b * b).sum(), products)
+        numbers = (
+            len(a),
+            len(b),
+            a.sum(0),
+            b.sum(0),
+            (a * a).sum(),
+            (b * b).sum(),
+            products,
+        )
         sums = [np.asarray(number, np.float64)[None] for number in numbers]
         # What each unit has of the sums.
         units: list[tuple[Float64Array | float, ...]] = [
@@ -89,7 +98,9 @@ class Axis:
         directions, lengths, middles = (
             np.concatenate([part[number] for part in parts]) for number in range(3)
         )
-        names = (poles.name,) if paired else (f"{poles.name} of A", f"{poles.name} of B")
+        names = (
+            (poles.name,) if paired else (f"{poles.name} of A", f"{poles.name} of B")
+        )
         return cls(
             direction[0],
             float(length[0]),
@@ -170,7 +181,9 @@ def ratio_set(
     d = Influence.combined([(0.0, of_top), (1.0, of_bottom)])
     products = (n.value * n.value, n.value * d.value, d.value * d.value)
     k = len(n.strata)
-    sums = np.stack([np.bincount(n.stratum, weights=x, minlength=k) for x in products], axis=1)
+    sums = np.stack(
+        [np.bincount(n.stratum, weights=x, minlength=k) for x in products], axis=1
+    )
     sizes = np.bincount(n.stratum[n.unit != FLOOR], minlength=k).astype(np.float64)
     return ratio_of_parts(top, bottom, sums, np.maximum(sizes - 1.0, 1.0), level)
 
@@ -184,7 +197,9 @@ def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
     groups: dict[tuple[str | None, Side | None], list[McasTarget]] = {}
     for target in task.targets:
         groups.setdefault((target.category, target.stereotype), []).append(target)
-    kept = {target.name for group in groups.values() for target in settings.limited(group)}
+    kept = {
+        target.name for group in groups.values() for target in settings.limited(group)
+    }
     return [target for target in task.targets if target.name in kept]
 
 
@@ -199,7 +214,9 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
     """The attributes by their images."""
     if by_image:
         of_a, of_b = (side.clusters * _MOST_IMAGES + side.indices for side in (a, b))
-        return Poles(a.embeddings, b.embeddings, of_a, of_b, False, f"{ATTRIBUTE_UNITS}images")
+        return Poles(
+            a.embeddings, b.embeddings, of_a, of_b, False, f"{ATTRIBUTE_UNITS}images"
+        )
     (means_a, has_a), (means_b, has_b) = prompt_means(a), prompt_means(b)
     paired = len(has_a) == len(has_b)
     if paired:
@@ -220,7 +237,8 @@ class Target:
 
     spec: McasTarget
     images: PromptImages  # its images, of those of its prompts that have any
-    texts: Float64Array  # its prompts as texts, those that have a vector, shape (prompts, d)
+    # its prompts as texts, those that have a vector, shape (prompts, d)
+    texts: Float64Array
     by_image: bool  # whether images are the units where it has several prompts
 
     @property
@@ -246,14 +264,18 @@ class Target:
         for number in numbers:
             mine = self.images.clusters == number
             stratum, units = self.images.prompts[number], self.images.indices[mine]
-            parts.append((1.0 / len(numbers), Influence.of_mean(stratum, units, values[mine])))
+            parts.append(
+                (1.0 / len(numbers), Influence.of_mean(stratum, units, values[mine]))
+            )
         return parts[0][1] if len(parts) == 1 else Influence.combined(parts)
 
     def text_influence(self, direction: Float64Array) -> Influence:
         """The influence of its prompts on its text along a direction; none of a single prompt."""
         if len(self.texts) <= 1 or self.by_image:
             return Influence.none()
-        return Influence.of_mean(self._stratum, np.arange(len(self.texts)), self.texts @ direction)
+        return Influence.of_mean(
+            self._stratum, np.arange(len(self.texts)), self.texts @ direction
+        )
 
     @property
     def _stratum(self) -> str:

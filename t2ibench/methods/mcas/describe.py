@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from t2ibench.methods.core.describe import clear_rows, few, nothing_shown, sentence, shown_as
+from t2ibench.methods.core.describe import (
+    clear_rows,
+    few,
+    nothing_shown,
+    sentence,
+    shown_as,
+)
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import (
     Axis,
@@ -28,10 +34,14 @@ def describe(task: McasTask, result: MethodResult) -> str:
     if missing and (result.inconclusive or not rows):
         return missing
     if missing:
-        return sentence(f"{rows}; over all {len(result.by)} {nouns} the lean is not clear")
+        return sentence(
+            f"{rows}; over all {len(result.by)} {nouns} the lean is not clear"
+        )
     near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
     whole = f"{nouns} stereotyped as {a} look more like {shown_as(near)}, those as {b} more like "
-    return sentence(rows or f"{whole}{shown_as(far)}; none of {len(result.by)} is clear by itself")
+    return sentence(
+        rows or f"{whole}{shown_as(far)}; none of {len(result.by)} is clear by itself"
+    )
 
 
 def _sides(items: Sequence[Item], a: str, b: str, nouns: str) -> Iterator[str]:
@@ -45,7 +55,8 @@ def _sides(items: Sequence[Item], a: str, b: str, nouns: str) -> Iterator[str]:
             names = [
                 item.name
                 for item in clear
-                if item.group == stereotype and sign * (item.scores["lean"].value or 0.0) > 0
+                if item.group == stereotype
+                and sign * (item.scores["lean"].value or 0.0) > 0
             ]
             if names:
                 verb = "looks" if len(names) == 1 else "look"

@@ -18,7 +18,13 @@ from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import adherence, left_out_warnings
 from t2ibench.methods.core.averages import average, average_results
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.evidence import (
+    Evidence,
+    ImageCollector,
+    Needs,
+    PromptImages,
+    PromptNeed,
+)
 from t2ibench.methods.core.headline import (
     SHUFFLES,
     Control,
@@ -61,7 +67,9 @@ _ALPHA = 0.05
 _NO_TEXTS = "the encoder has no vectors of the texts"
 
 
-def separation_control(task: McasTask, poles: Poles, axis: Axis, level: float) -> Control:
+def separation_control(
+    task: McasTask, poles: Poles, axis: Axis, level: float
+) -> Control:
     """Whether the encoder tells the attribute images apart, and well enough to divide by it.
 
     The length of the axis is compared with what products of unrelated pairs would be. Of pairs,
@@ -76,14 +84,18 @@ def separation_control(task: McasTask, poles: Poles, axis: Axis, level: float) -
     influence = axis.length_influence
     if not np.isfinite(influence.variance):
         reason = f"the distance between {names} needs at least three attribute prompts a side"
-        return Control("Too few attribute prompts to see their distance.", contradicts=reason)
+        return Control(
+            "Too few attribute prompts to see their distance.", contradicts=reason
+        )
     p = _separation_p(poles, axis)
     low, high = t_interval(axis.length, influence.variance, influence.df, level)
     contradicts = None
     if not p < _GATE:
         contradicts = f"the encoder does not tell the images of {names} apart"
     elif not low > 0:
-        contradicts = f"the distance between the images of {names} is not known well enough"
+        contradicts = (
+            f"the distance between the images of {names} is not known well enough"
+        )
     return Control(
         f"Squared distance between the mean images of {names}: {axis.length:.4f}, with an interval "
         f"from {low:.4f} to {high:.4f}.",
@@ -106,10 +118,16 @@ def _separation_p(poles: Poles, axis: Axis) -> float:
     rows, columns = np.triu_indices(k, 1)
     products = (steps @ steps.T)[rows, columns]
     pairs = np.zeros((len(products), k))
-    pairs[np.arange(len(products)), rows] = pairs[np.arange(len(products)), columns] = 1.0
+    pairs[np.arange(len(products)), rows] = pairs[np.arange(len(products)), columns] = (
+        1.0
+    )
     rest = products - pairs @ np.linalg.lstsq(pairs, products, rcond=None)[0]
     spread = np.sqrt((rest**2).sum() / df / len(products))
-    return float(stdtr(df, -products.mean() / spread)) if spread > 0 else float(axis.length <= 0)
+    return (
+        float(stdtr(df, -products.mean() / spread))
+        if spread > 0
+        else float(axis.length <= 0)
+    )
 
 
 def shuffled_control(design: Design, equal: Equal, rng: np.random.Generator) -> Control:
@@ -136,7 +154,9 @@ def shuffled_control(design: Design, equal: Equal, rng: np.random.Generator) -> 
     )
 
 
-def _relabelled(equal: Equal, rng: np.random.Generator) -> tuple[PromptImages, PromptImages]:
+def _relabelled(
+    equal: Equal, rng: np.random.Generator
+) -> tuple[PromptImages, PromptImages]:
     rows = np.concatenate([side.embeddings for side in equal.images])
     clusters = np.concatenate([side.clusters for side in equal.images])
     order = np.arange(len(rows))
@@ -145,7 +165,9 @@ def _relabelled(equal: Equal, rng: np.random.Generator) -> tuple[PromptImages, P
         mine = np.flatnonzero(clusters == group) if paired else order.copy()
         order[mine] = rng.permutation(mine)
     a, b = np.split(rows[order], [len(equal.images[0])])
-    return replace(equal.images[0], embeddings=a), replace(equal.images[1], embeddings=b)
+    return replace(equal.images[0], embeddings=a), replace(
+        equal.images[1], embeddings=b
+    )
 
 
 def halves_control(design: Design, equal: Equal) -> Control:
@@ -153,12 +175,17 @@ def halves_control(design: Design, equal: Equal) -> Control:
     found = []
     for odd in (0, 1):
         part = [
-            replace(target, images=target.images.where(target.images.indices % 2 == odd))
+            replace(
+                target, images=target.images.where(target.images.indices % 2 == odd)
+            )
             for target in equal.targets
         ]
         a, b = (side.where(side.indices % 2 == odd) for side in equal.images)
         poles = image_poles(a, b, part[0].by_image)
-        if min(len(target.images) for target in part) < 2 or min(len(poles.a), len(poles.b)) < 2:
+        if (
+            min(len(target.images) for target in part) < 2
+            or min(len(poles.a), len(poles.b)) < 2
+        ):
             return Control("Too few images to compare two halves.")
         found.append(contrast(design, part, Axis.between(poles)))
     (even, of_even), (odd_half, of_odd) = found
@@ -180,11 +207,15 @@ def text_only_control(
         return Control(f"What the words alone say is unknown: {_NO_TEXTS}.")
     axis = text_axis(*words)
     # A target that no other is compared with has no weight, and may have no text either.
-    point = design.weights @ np.nan_to_num(np.stack([target.text for target in targets]))
+    point = design.weights @ np.nan_to_num(
+        np.stack([target.text for target in targets])
+    )
     top, length = float(point @ axis.direction), axis.length_influence
     if not np.isfinite(length.variance) or not axis.length > 0:
         return Control("The words alone do not show the attributes.")
-    found = ratio_set(top, axis.length, axis.influence(axis.directions @ point), length, 0.95)
+    found = ratio_set(
+        top, axis.length, axis.influence(axis.directions @ point), length, 0.95
+    )
     ends = bounded(float(found.low), float(found.high), float(found.p))
     lean = top / axis.length
     says = f"The words alone, without any image, give a lean of {lean:+.2f}."
@@ -193,7 +224,8 @@ def text_only_control(
 
 QUESTION: Question = "prompt_population"  # the default; see `lean_headline`
 ONE_SIDE = (
-    "no category has targets of both stereotypes in this run, so two groups cannot be compared"
+    "no category has targets of both stereotypes in this run, so two groups cannot "
+    "be compared"
 )
 
 
@@ -216,9 +248,15 @@ class Design:
         """The comparison of some targets."""
         weights, cells = np.zeros(len(targets)), np.full(len(targets), -1)
         places = [(target.category, target.stereotype) for target in targets]
-        for number, category in enumerate(dict.fromkeys(category for category, _ in places)):
+        for number, category in enumerate(
+            dict.fromkeys(category for category, _ in places)
+        ):
             a, b = (
-                [index for index, place in enumerate(places) if place == (category, side)]
+                [
+                    index
+                    for index, place in enumerate(places)
+                    if place == (category, side)
+                ]
                 for side in "AB"
             )
             if a and b:
@@ -235,7 +273,9 @@ class Design:
         return bool(self.weights.any())
 
 
-def contrast(design: Design, targets: Sequence[Target], axis: Axis) -> tuple[float, Influence]:
+def contrast(
+    design: Design, targets: Sequence[Target], axis: Axis
+) -> tuple[float, Influence]:
     """Mean association of targets of A less that of targets of B, and what moves it."""
     point = design.weights @ np.stack([target.point for target in targets])
     images = [target.image_influence(axis.direction) for target in targets]
@@ -254,7 +294,8 @@ class Sampled:
 
     variance: float  # of half the difference of the means; nan where it is unknown
     df: float  # its degrees of freedom
-    between: Float64Array  # the part of it that targets make, on each target, shape (k,)
+    # the part of it that targets make, on each target, shape (k,)
+    between: Float64Array
     shared: float  # the part of it that the attributes' units make
 
     @classmethod
@@ -270,7 +311,9 @@ class Sampled:
         attributes on each value, shape (k, u).
         """
         weights, cells = design.weights / 2.0, design.cells
-        members = [np.flatnonzero(cells == cell) for cell in np.unique(cells[cells >= 0])]
+        members = [
+            np.flatnonzero(cells == cell) for cell in np.unique(cells[cells >= 0])
+        ]
         df = sum(len(chosen) - 1 for chosen in members)
         if df < 1:
             return cls(np.nan, np.nan, np.full(len(values), np.nan), np.nan)
@@ -293,8 +336,12 @@ class Sampled:
 def tested(design: Design, points: Float64Array, axis: Axis) -> tuple[float, Sampled]:
     """Half the difference of mean associations; their axis' length need not be known for a test."""
     values = 2.0 * points @ axis.direction
-    units = [axis.influence(without).value for without in 2.0 * points @ axis.directions.T]
-    return float(design.weights @ values / 2.0), Sampled.of(design, values, np.stack(units))
+    units = [
+        axis.influence(without).value for without in 2.0 * points @ axis.directions.T
+    ]
+    return float(design.weights @ values / 2.0), Sampled.of(
+        design, values, np.stack(units)
+    )
 
 
 def lean_headline(
@@ -341,7 +388,8 @@ def lean_headline(
     by_target = Influence(tuple(strata.tolist()), stratum, unit, found.between[moved])
     parts = [(1.0, by_target)]
     by_unit = _weighted(weights, attributes)
-    if by_unit.variance and found.shared:  # the units' influences, scaled to their variance
+    # the units' influences, scaled to their variance
+    if by_unit.variance and found.shared:
         parts.append((float(np.sqrt(found.shared / by_unit.variance)), by_unit))
     return Headline(
         value,
@@ -380,10 +428,13 @@ def needs(task: McasTask, settings: Settings) -> Needs:
         for prompt in attribute.prompts
     ]
     sides = {
-        side: f"targets seen as {one.name}" for side, one in zip("AB", attributes, strict=True)
+        side: f"targets seen as {one.name}"
+        for side, one in zip("AB", attributes, strict=True)
     }
     prompts += [
-        PromptNeed(prompt, n_target, sides.get(target.stereotype or "", "targets"), target.name)
+        PromptNeed(
+            prompt, n_target, sides.get(target.stereotype or "", "targets"), target.name
+        )
         for target in chosen
         for prompt in target.prompts
     ]
@@ -396,7 +447,8 @@ class Attributes:
     """The two attributes as images and as words."""
 
     images: tuple[PromptImages, PromptImages]  # images of A and of B
-    words: tuple[Float64Array, Float64Array]  # words of A and of B, each of shape (k, d)
+    # words of A and of B, each of shape (k, d)
+    words: tuple[Float64Array, Float64Array]
     seen: Axis  # the axis of their images
     said: Axis  # the axis of their words
 
@@ -413,7 +465,10 @@ class Equal:
     @classmethod
     def of(cls, attributes: Attributes, targets: Sequence[Target]) -> Equal:
         """Divide all images: first by what they have in common, then along the axis, too."""
-        kinds = [[target.images for target in targets], *([side] for side in attributes.images)]
+        kinds = [
+            [target.images for target in targets],
+            *([side] for side in attributes.images),
+        ]
         common = [CommonSquares.of(kind) for kind in kinds]
         squares = [one.along() for one in common]
         for step in range(2):
@@ -421,8 +476,13 @@ class Equal:
             poles = image_poles(a, b, targets[0].by_image)
             axis = Axis.between(poles)
             if step == 0:
-                squares = [one.along([axis.direction] * len(one.images)) for one in common]
-        scaled = [replace(one, images=images) for one, images in zip(targets, own, strict=True)]
+                squares = [
+                    one.along([axis.direction] * len(one.images)) for one in common
+                ]
+        scaled = [
+            replace(one, images=images)
+            for one, images in zip(targets, own, strict=True)
+        ]
         return cls((a, b), poles, axis, scaled)
 
 
@@ -436,23 +496,36 @@ _II, _ITP, _IT, _TT = TERMS = (
 )
 
 
-def target_terms(target: Target, attributes: Attributes, level: float) -> dict[str, Estimate]:
+def target_terms(
+    target: Target, attributes: Attributes, level: float
+) -> dict[str, Estimate]:
     """The four association scores of one target (eqs. 1 and 2).
 
     Each is the mean over the rows w (the target's images, or its text) of
     asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
     where A and B are the attributes' images or their words. Each prompt counts alike.
     """
-    image, text = (target.point, target.image_influence), (target.text, target.text_influence)
-    cells = [(of, axis) for axis in (attributes.seen, attributes.said) for of in (image, text)]
+    image, text = (
+        (target.point, target.image_influence),
+        (target.text, target.text_influence),
+    )
+    cells = [
+        (of, axis)
+        for axis in (attributes.seen, attributes.said)
+        for of in (image, text)
+    ]
     terms: dict[str, Estimate] = {}
     for name, ((point, influence_of), axis) in zip(TERMS, cells, strict=True):
         if not np.isfinite(point).all() or not np.isfinite(axis.direction).all():
             terms[name] = Estimate.undefined(_NO_TEXTS)
             continue
         of_axis = axis.influence(axis.directions @ point)
-        influence = Influence.combined([(1.0, of_axis), (1.0, influence_of(axis.direction))])
-        terms[name] = Estimate.from_influence(float(point @ axis.direction), influence, level)
+        influence = Influence.combined(
+            [(1.0, of_axis), (1.0, influence_of(axis.direction))]
+        )
+        terms[name] = Estimate.from_influence(
+            float(point @ axis.direction), influence, level
+        )
     return terms
 
 
@@ -480,7 +553,9 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     attributes = _collect_attributes(task, evidence, settings, collector)
     targets, lacking = [], []
     for spec in chosen_targets(task, settings):
-        images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
+        images = collector.collect(
+            spec.prompts, settings.images(task.images_per_prompt)
+        )
         if images.whole:
             texts = with_vector(evidence.texts(list(spec.texts)).astype(np.float64))
             targets.append(Target(spec, images, texts, task.unit == "image"))
@@ -489,10 +564,15 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     warnings = left_out_warnings(lacking)
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
-        return MethodResult.undefined(f"there are no {which} images", collector, warnings)
+        return MethodResult.undefined(
+            f"there are no {which} images", collector, warnings
+        )
     equal = Equal.of(attributes, targets)
     names = {"A": task.attributes.A.name, "B": task.attributes.B.name}
-    kinds = [[target.images for target in equal.targets], *([side] for side in equal.images)]
+    kinds = [
+        [target.images for target in equal.targets],
+        *([side] for side in equal.images),
+    ]
     controlled = {
         "separation": separation_control(task, equal.poles, equal.axis, settings.level),
         "spread": lean_controls.spread(kinds, names["A"], names["B"]),
@@ -570,13 +650,21 @@ def _headline(
     axis, targets = equal.axis, equal.targets
     if reason is not None:
         # The test holds for any axis; without the axis' length there is nothing to divide by.
-        value, found = tested(design, np.stack([target.point for target in targets]), axis)
+        value, found = tested(
+            design, np.stack([target.point for target in targets]), axis
+        )
         inference = {QUESTION: Inference(p=t_test(value, found.variance, found.df))}
-        return replace(Headline.undefined(reason), question=QUESTION, inference=inference)
+        return replace(
+            Headline.undefined(reason), question=QUESTION, inference=inference
+        )
     top, influence = contrast(design, targets, axis)
     ratio = ratio_set(top, axis.length, influence, axis.length_influence, level)
-    fixed_prompts = bounded(*(float(x) for x in (ratio.low, ratio.high, ratio.p, ratio.df)))
-    return lean_headline(task, [target.spec for target in targets], leans, level, fixed_prompts)
+    fixed_prompts = bounded(
+        *(float(x) for x in (ratio.low, ratio.high, ratio.p, ratio.df))
+    )
+    return lean_headline(
+        task, [target.spec for target in targets], leans, level, fixed_prompts
+    )
 
 
 def _leans(equal: Equal, level: float, reason: str | None) -> list[Estimate]:
@@ -601,7 +689,9 @@ def _leans(equal: Equal, level: float, reason: str | None) -> list[Estimate]:
             continue
         whole = Influence.combined([(1.0, of_axis), (1.0 / axis.length, floored)])
         ends = float(found.low), float(found.high)
-        leans.append(Estimate(value, p=float(found.p), test="t", interval=ends, influence=whole))
+        leans.append(
+            Estimate(value, p=float(found.p), test="t", interval=ends, influence=whole)
+        )
     return leans
 
 
@@ -615,7 +705,9 @@ def _collect_attributes(
     poles = image_poles(a, b, task.unit == "image")
     if not len(poles.a) or not len(poles.b):
         return None
-    words_a, words_b = _words(*(evidence.texts(side.words).astype(np.float64) for side in sides))
+    words_a, words_b = _words(
+        *(evidence.texts(side.words).astype(np.float64) for side in sides)
+    )
     axis = Axis.between(poles)
     return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
 
@@ -641,7 +733,9 @@ def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
     rows = [[item.scores[name].value for name in (_ITP, _IT, _TT)] for item in by]
     known = np.array([row for row in rows if None not in row], dtype=np.float64)
     if len(known) < _FEWEST_TARGETS or not np.ptp(known[:, 2]) > 0:
-        return Estimate.undefined(f"a slope needs {_FEWEST_TARGETS} targets of different TT")
+        return Estimate.undefined(
+            f"a slope needs {_FEWEST_TARGETS} targets of different TT"
+        )
     itp, it, tt = known.T
     slope = share_slope((itp + it) / 2.0, np.ones(len(tt)), tt)
     if not np.isfinite(slope.variance):
@@ -650,8 +744,10 @@ def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
 
 
 _MCAS, _DIFFUSION, _AMPLIFICATION = (
-    "composite_association_score", "diffusion_bias", "bias_amplification"
-)  # fmt: skip
+    "composite_association_score",
+    "diffusion_bias",
+    "bias_amplification",
+)
 _SUMMARISED = (*TERMS, _MCAS, _DIFFUSION, _AMPLIFICATION)
 
 
@@ -673,7 +769,9 @@ def composite(ii: float, itp: float, it: float, tt: float) -> dict[str, float]:
     }
 
 
-def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dict[str, Any]:
+def summarise(
+    values: Sequence[float], stereotypes: Sequence[str | None]
+) -> dict[str, Any]:
     """Minimum, maximum, mean and standard error by stereotype (Table 4 of the 2024 paper).
 
     Examples:
@@ -684,20 +782,26 @@ def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dic
     table: dict[str, Any] = {}
     for side in ("A", "B", "all"):
         pairs = zip(values, stereotypes, strict=True)
-        chosen = np.array([value for value, of in pairs if side in {"all", of}], dtype=np.float64)
+        chosen = np.array(
+            [value for value, of in pairs if side in {"all", of}], dtype=np.float64
+        )
         n = len(chosen)
         if n:
             table[side] = {
                 "min": float(chosen.min()),
                 "max": float(chosen.max()),
                 "mean": float(chosen.mean()),
-                "standard_error": float(chosen.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+                "standard_error": float(chosen.std(ddof=1) / np.sqrt(n))
+                if n > 1
+                else None,
                 "n": n,
             }
     return table
 
 
-def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+def combine(
+    task: McasTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
     """Mean of leans and association scores over encoders (or of one), then the composite scores."""
     level, combined = settings.level, average_results(results, settings.level)
     if combined.reason:
@@ -707,7 +811,10 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         for item in combined.by
     ]
     stereotypes = {target.name: target.stereotype for target in task.targets}
-    scores = {**combined.scores, "bias_amplification_slope": bias_amplification_slope(by, level)}
+    scores = {
+        **combined.scores,
+        "bias_amplification_slope": bias_amplification_slope(by, level),
+    }
     by_stereotype: dict[str, Any] = {}
     names = {"A": task.attributes.A.name, "B": task.attributes.B.name, "all": "all"}
     for name in _SUMMARISED:
@@ -726,7 +833,11 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
 
 def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
     """The mean over these targets; targets share the attributes' units."""
-    return average(estimates, level) if estimates else Estimate.undefined("no target has a value")
+    return (
+        average(estimates, level)
+        if estimates
+        else Estimate.undefined("no target has a value")
+    )
 
 
 def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
@@ -738,7 +849,9 @@ def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estima
     return {
         _MCAS: Estimate.from_influence(values[_MCAS], influence, level),
         _DIFFUSION: Estimate(values[_DIFFUSION], as_published=True),
-        _AMPLIFICATION: none if math.isnan(alpha) else Estimate(alpha, as_published=True),
+        _AMPLIFICATION: none
+        if math.isnan(alpha)
+        else Estimate(alpha, as_published=True),
     }
 
 

@@ -133,7 +133,9 @@ def present(task: OccupationsTask) -> Presentation:
     """How the result of a task is shown."""
     pairs = group_pairs(task)
     series = tuple(
-        RowSeries(f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name))
+        RowSeries(
+            f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name)
+        )
         for pair in pairs
     )
     first = pairs[0]
@@ -147,7 +149,9 @@ def present(task: OccupationsTask) -> Presentation:
             Scatter(
                 f"Share of {who}: in the images and at work",
                 Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(f"share of {who} in the images", f"lean{first.suffix}", share=side),
+                Quantity(
+                    f"share of {who} in the images", f"lean{first.suffix}", share=side
+                ),
                 "On the line the images mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 diagonal=True,

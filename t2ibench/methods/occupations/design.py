@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, cycle
 
-from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptNeed, QuestionNeed
+from t2ibench.methods.core.evidence import (
+    ImageCollector,
+    Needs,
+    PromptNeed,
+    QuestionNeed,
+)
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.core.stimulus_images import StimulusImages
@@ -33,12 +38,16 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
     """Every pair of groups."""
     pairs = list(combinations(task.groups, 2))
     return [
-        GroupPair(first, second, f":{first.name}-{second.name}" if len(pairs) > 1 else "")
+        GroupPair(
+            first, second, f":{first.name}-{second.name}" if len(pairs) > 1 else ""
+        )
         for first, second in pairs
     ]
 
 
-def neutral_prompts(task: OccupationsTask, stimulus: str, form: str | None = None) -> list[str]:
+def neutral_prompts(
+    task: OccupationsTask, stimulus: str, form: str | None = None
+) -> list[str]:
     """The prompts that name no group, with one form of the stimulus.
 
     By default its name or, where it has forms, the one that the headline is about.
@@ -49,7 +58,10 @@ def neutral_prompts(task: OccupationsTask, stimulus: str, form: str | None = Non
 
 
 def group_prompts(
-    task: OccupationsTask, stimulus: str, group: WordGroup, wording: Wording | None = None
+    task: OccupationsTask,
+    stimulus: str,
+    group: WordGroup,
+    wording: Wording | None = None,
 ) -> list[str]:
     """The prompts that name a group, or a combination of groups."""
     wordings = task.prompts.wordings if wording is None else (wording,)
@@ -119,7 +131,9 @@ def collect(
             ],
             {
                 group.name: [
-                    collector.collect(group_prompts(task, name, group, wording), n_guided)
+                    collector.collect(
+                        group_prompts(task, name, group, wording), n_guided
+                    )
                     for wording in task.prompts.wordings
                 ]
                 for group in task.groups

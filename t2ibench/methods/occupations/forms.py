@@ -20,7 +20,12 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.leans import noise, over_stimuli, row_scores
 from t2ibench.methods.core.score_table import SCORE_TABLES, ScoreTable
 from t2ibench.methods.core.stimulus_images import StimulusImages
-from t2ibench.methods.occupations.design import GroupPair, collect, group_pairs, other_forms
+from t2ibench.methods.occupations.design import (
+    GroupPair,
+    collect,
+    group_pairs,
+    other_forms,
+)
 from t2ibench.methods.occupations.leans import PairLeans, pair_leans
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
@@ -70,13 +75,19 @@ def form_scores(
         if count < _FEWEST:
             scores |= _undefined(task, pair)
             continue
-        leans = {form: pair_leans(task, pair, images, evidence) for form, images in by_form.items()}
+        leans = {
+            form: pair_leans(task, pair, images, evidence)
+            for form, images in by_form.items()
+        }
         scores |= _pair_scores(leans, pair, settings.level)
-        for form in other_forms(task):  # the lean of the headline's form is in the rows already
+        # the lean of the headline's form is in the rows already
+        for form in other_forms(task):
             for name, estimate in _form_rows(leans[form], settings.level):
                 rows.setdefault(name, {})[f"lean:{form}{pair.suffix}"] = estimate
     details = adjusted(scores) | {"forms_stimuli": count}
-    details[SCORE_TABLES] = [asdict(_table(task, pair, count)) for pair in group_pairs(task)]
+    details[SCORE_TABLES] = [
+        asdict(_table(task, pair, count)) for pair in group_pairs(task)
+    ]
     return FormScores(scores, rows, details)
 
 
@@ -107,7 +118,9 @@ def _images_by_form(
     """
     by_form: dict[str, dict[str, StimulusImages]] = {}
     for form in task.concept.forms:
-        collected = {images.name: images for images in collect(task, collector, settings, form)}
+        collected = {
+            images.name: images for images in collect(task, collector, settings, form)
+        }
         by_form[form] = {
             images.name: replace(images, neutral=collected[images.name].neutral)
             for images in obedient
@@ -117,7 +130,9 @@ def _images_by_form(
         for images in obedient
         if all(of_form[images.name].complete for of_form in by_form.values())
     ]
-    return {form: [of_form[name] for name in complete] for form, of_form in by_form.items()}
+    return {
+        form: [of_form[name] for name in complete] for form, of_form in by_form.items()
+    }
 
 
 def _pair_scores(
@@ -141,9 +156,15 @@ def _pair_scores(
 def _over_stimuli(form_leans: PairLeans, top: Any, level: float) -> Estimate:
     """Σ N / Σ D with Student's t over stimuli."""
     numbers = np.arange(len(top))
-    ratio = over_stimuli(top, form_leans.leans.bottom, [("stimuli", numbers, numbers)], level)
+    ratio = over_stimuli(
+        top, form_leans.leans.bottom, [("stimuli", numbers, numbers)], level
+    )
     estimate = ratio.estimate(noise(form_leans.leans))
-    return estimate if form_leans.unclear is None else estimate.undecided(form_leans.unclear)
+    return (
+        estimate
+        if form_leans.unclear is None
+        else estimate.undecided(form_leans.unclear)
+    )
 
 
 def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]]:

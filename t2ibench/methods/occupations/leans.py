@@ -60,7 +60,9 @@ def _beyond_shares(
     """
     ratios = found.leans.rows(level, np.nan_to_num(reference))
     return [
-        of_ratio(ratios, (number,), leaning[number].influence).scaled(found.known_sign / 2)
+        of_ratio(ratios, (number,), leaning[number].influence).scaled(
+            found.known_sign / 2
+        )
         if np.isfinite(point)
         else Estimate.undefined(_UNKNOWN)
         for number, point in enumerate(reference)
@@ -84,8 +86,10 @@ class PairLeans:
     # name to control: whether the encoder tells the groups apart, and whether enough images are
     # left to allow for unequal spread
     gates: dict[str, Control]
-    without_text: BoolArray  # whether the texts of each stimulus have no vector, shape (stimuli,)
-    known_group: str = ""  # the group that the reference has the shares of; '' without one
+    # whether the texts of each stimulus have no vector, shape (stimuli,)
+    without_text: BoolArray
+    # the group that the reference has the shares of; '' without one
+    known_group: str = ""
 
     @property
     def unclear(self) -> str | None:
@@ -99,7 +103,10 @@ class PairLeans:
 
 
 def pair_leans(
-    task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
+    task: OccupationsTask,
+    pair: GroupPair,
+    images: Sequence[StimulusImages],
+    evidence: Evidence,
 ) -> PairLeans:
     """Measure the leans with one pair of groups."""
     names, groups = [one.name for one in images], pair.names
@@ -122,7 +129,8 @@ def _known_leans(
 ) -> Float64Array | None:
     reference = task.reference
     if reference is None or len(task.groups) > 2:
-        return None  # of three groups, one share does not say what is left of the other two
+        # of three groups, one share does not say what is left of the other two
+        return None
     shares = np.array([reference.shares.get(name, np.nan) for name in names])
     return (2 * shares - 1) * (1.0 if reference.group == pair.first.name else -1.0)
 
@@ -144,7 +152,9 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     columns["lean_text"] = [
         Estimate(
             float(value),
-            reason=_NO_TEXT if without_text else "the texts of the groups do not differ",
+            reason=_NO_TEXT
+            if without_text
+            else "the texts of the groups do not differ",
         )
         for value, without_text in zip(found.in_text, found.without_text, strict=True)
     ]
@@ -170,7 +180,9 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     leans = found.leans
     count = len(leans.names)
     each, numbers = np.full(count, 1.0 / count), np.arange(count)
-    whole = over_stimuli(leans.top, leans.bottom, [("stimuli", numbers, numbers)], level)
+    whole = over_stimuli(
+        leans.top, leans.bottom, [("stimuli", numbers, numbers)], level
+    )
     scores = {
         "lean_mean": contrast_score(leans, each, each, level),
         "lean_mean_prompt_population": whole.estimate(noise(leans)),
@@ -179,7 +191,9 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     if found.reference is not None:
         scores |= _slopes(leans, found.reference, level)
     if found.unclear is not None:
-        scores = {name: estimate.undecided(found.unclear) for name, estimate in scores.items()}
+        scores = {
+            name: estimate.undecided(found.unclear) for name, estimate in scores.items()
+        }
     return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
 
 
@@ -250,9 +264,12 @@ class _Scaled:
             leans = found.leans
             u = leans.bottom_variance
             square = float((leans.bottom**2 - u).mean())
-            scale = float(np.sqrt(square)) if square > 0 else 1.0  # the gate is shut then
+            # the gate is shut then
+            scale = float(np.sqrt(square)) if square > 0 else 1.0
             v, f = leans.top_variance
-            parts.append([leans.top / scale, v / scale**2, f, leans.bottom / scale, u / scale**2])
+            parts.append(
+                [leans.top / scale, v / scale**2, f, leans.bottom / scale, u / scale**2]
+            )
             scales.append(scale)
         return cls(np.concatenate(parts, axis=1), scales)
 
@@ -282,7 +299,9 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         "prompt_population": Inference(reason=_NO_POPULATION),
     }
     if reason is not None:
-        return Headline(None, "mean_square", "fixed_prompts", inference, test="f", reason=reason)
+        return Headline(
+            None, "mean_square", "fixed_prompts", inference, test="f", reason=reason
+        )
     return Headline(
         found.value,
         "mean_square",
@@ -363,7 +382,10 @@ def unequal_obedience(
     least = next((f for f in shares if _common_p(pairs, f / (1.0 - f)) >= alpha), None)
     controls = {}
     for number, one in enumerate(pairs):
-        first, second = people(one.pair.first.name, GROUP), people(one.pair.second.name, GROUP)
+        first, second = (
+            people(one.pair.first.name, GROUP),
+            people(one.pair.second.name, GROUP),
+        )
         each = np.full(len(one.leans.names), 1.0 / len(one.leans.names))
         found = bounds(contrast_score(one.leans, each, each, level), _MOST_UNSEEN)
         reason = None
@@ -409,17 +431,24 @@ def _common_p(pairs: Sequence[PairLeans], most: float) -> float:
 
 
 def controls_of(
-    task: OccupationsTask, pairs: Sequence[PairLeans], headline: Headline, settings: Settings
+    task: OccupationsTask,
+    pairs: Sequence[PairLeans],
+    headline: Headline,
+    settings: Settings,
 ) -> dict[str, Control]:
     """What the test shows where there is nothing to show."""
     controls = {
-        f"{name}{one.pair.suffix}": gate for one in pairs for name, gate in one.gates.items()
+        f"{name}{one.pair.suffix}": gate
+        for one in pairs
+        for name, gate in one.gates.items()
     }
     texts = np.concatenate([one.in_text for one in pairs])
     in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None
     unknown = np.any([pair.without_text for pair in pairs], axis=0)
     without_text = lacking(int(unknown.sum()), len(unknown))
-    controls["text_only"] = lean_controls.text_control(in_text, "rms lean", without_text)
+    controls["text_only"] = lean_controls.text_control(
+        in_text, "rms lean", without_text
+    )
     if headline.value is None:
         return controls
     scaled = _Scaled.of(pairs)
@@ -432,7 +461,9 @@ def controls_of(
             difference, variances, dfs = halves
             p = mean_square(difference, variances, dfs).p if variances.all() else 1.0
             value = float(difference.mean()) / scale
-            controls[f"halves{one.pair.suffix}"] = lean_controls.halves_control(value, p)
+            controls[f"halves{one.pair.suffix}"] = lean_controls.halves_control(
+                value, p
+            )
     return controls
 
 
@@ -454,7 +485,10 @@ def _other_directions(
     degrees = _degrees(pairs, larger, f)
     if degrees is not None:
         h, h2 = degrees
-        degrees = 1 / (1 / h + k * (k - 1) * shared.sum() ** 2 / float(larger.sum()) ** 2), h2
+        degrees = (
+            1 / (1 / h + k * (k - 1) * shared.sum() ** 2 / float(larger.sum()) ** 2),
+            h2,
+        )
     allowed = mean_square(n, larger, f, d, u, level, degrees).p
     square = float(moved.mean()) / scaled.shrinkage**2
     return lean_controls.beyond_control(square, p, allowed)

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
@@ -22,7 +27,8 @@ from t2ibench.methods.core.schema import (
     of_word_list,
 )
 
-NEUTRAL = "neutral"  # the form that the headline is about, where a task has one of this name
+# the form that the headline is about, where a task has one of this name
+NEUTRAL = "neutral"
 _MOST_FORMS = 6
 
 
@@ -139,7 +145,9 @@ class OccupationsTask(GuidedTask):
         return [
             WordGroup(
                 name=" x ".join(group.name for group in groups),
-                words=tuple(" ".join(one[::-1]) for one in product(*(g.words for g in groups))),
+                words=tuple(
+                    " ".join(one[::-1]) for one in product(*(g.words for g in groups))
+                ),
             )
             for groups in product(*self.crossing.values())
             if groups
@@ -193,7 +201,9 @@ def _texts(task: OccupationsTask) -> list[str]:
 def _guided_texts(task: OccupationsTask) -> list[str]:
     """What the prompts with a group say, each text once."""
     texts = [
-        stimulus.text_with(group.name) for stimulus in task.concept.stimuli for group in task.groups
+        stimulus.text_with(group.name)
+        for stimulus in task.concept.stimuli
+        for group in task.groups
     ]
     return list(dict.fromkeys(texts))
 
@@ -207,15 +217,20 @@ def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
         yield from _check_guided_texts(stimulus, groups, at)
         if set(stimulus.forms) != set(concept.forms):
             expected = ", ".join(concept.forms) or "none"
-            message = f"'{stimulus.name}' has the forms {', '.join(stimulus.forms) or 'none'}"
+            message = (
+                f"'{stimulus.name}' has the forms {', '.join(stimulus.forms) or 'none'}"
+            )
             first = concept.stimuli[0].name
             yield checks.Finding(
-                (*at, "forms"), f"{message}, but '{first}' has {expected}: all need the same"
+                (*at, "forms"),
+                f"{message}, but '{first}' has {expected}: all need the same",
             )
     if not concept.forms:
         return
     if not 2 <= len(concept.forms) <= _MOST_FORMS:
-        message = f"give two to {_MOST_FORMS} forms to compare, here: {len(concept.forms)}"
+        message = (
+            f"give two to {_MOST_FORMS} forms to compare, here: {len(concept.forms)}"
+        )
         yield checks.Finding(("concept", "stimuli", 0, "forms"), message)
     if task.crossing:
         message = "a task with forms of its stimuli cannot have a crossing; make two tasks of it"
@@ -241,7 +256,9 @@ def _check_guided_texts(
     for group in stimulus.guided:
         if group not in groups:
             hint = did_you_mean(group, groups)
-            yield checks.Finding((*at, "guided", group), f"unknown group '{group}'.{hint}")
+            yield checks.Finding(
+                (*at, "guided", group), f"unknown group '{group}'.{hint}"
+            )
     absent = [group for group in groups if group not in stimulus.guided]
     if absent:
         message = f"'{stimulus.name}' has no text for {', '.join(map(repr, absent))}"
@@ -256,11 +273,15 @@ def _check_shared_prompts(task: OccupationsTask) -> Iterator[checks.Finding]:
                 guided = {
                     prompt
                     for group in task.groups
-                    for prompt in wording.with_each(stimulus.text_with(group.name), group.words)
+                    for prompt in wording.with_each(
+                        stimulus.text_with(group.name), group.words
+                    )
                 }
                 if wording.without(text) in guided:
                     at = ("concept", "stimuli", number, "forms", form)
-                    message = f"'{wording.without(text)}' is a prompt with a group as well"
+                    message = (
+                        f"'{wording.without(text)}' is a prompt with a group as well"
+                    )
                     yield checks.Finding(at, message)
 
 
@@ -278,7 +299,9 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
 def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
     """Sets that do not compare stimuli of the task."""
     if len(task.sets) == 1:
-        yield checks.Finding(("sets",), "one set has nothing to be compared with: give two or more")
+        yield checks.Finding(
+            ("sets",), "one set has nothing to be compared with: give two or more"
+        )
     yield from checks.duplicates([one.name for one in task.sets], ("sets",))
     for number, one in enumerate(task.sets):
         at: checks.Location = ("sets", number, "stimuli")
@@ -288,6 +311,10 @@ def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
         for word in one.stimuli:
             if word not in task.concept.names:
                 near = did_you_mean(word, task.concept.names)
-                yield checks.Finding(at, f"'{word}' is not a stimulus of the concept.{near}")
+                yield checks.Finding(
+                    at, f"'{word}' is not a stimulus of the concept.{near}"
+                )
         for other in task.sets[:number]:
-            yield from checks.overlap(other.stimuli, one.stimuli, (other.name, one.name), at)
+            yield from checks.overlap(
+                other.stimuli, one.stimuli, (other.name, one.name), at
+            )

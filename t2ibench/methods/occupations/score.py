@@ -24,11 +24,20 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.core.leans import LONE, positions
-from t2ibench.methods.core.obedience import obedience_control, obedience_scores, obedience_warnings
+from t2ibench.methods.core.obedience import (
+    obedience_control,
+    obedience_scores,
+    obedience_warnings,
+)
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.text_vectors import with_vector
 from t2ibench.methods.core.wording_report import by_wording, wording_report
-from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts, neutral_prompts
+from t2ibench.methods.occupations.design import (
+    collect,
+    group_pairs,
+    group_prompts,
+    neutral_prompts,
+)
 from t2ibench.methods.occupations.forms import form_scores
 from t2ibench.methods.occupations.leans import (
     PairLeans,
@@ -45,7 +54,8 @@ from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm
 
 _FEWEST = 4  # stimuli
-_SEPARATION = 4.0  # as of the leans: without the attribute it is passed by chance almost never
+# as of the leans: without the attribute it is passed by chance almost never
+_SEPARATION = 4.0
 _ALIKE = "the images of the combinations are too alike to tell their shares"
 _NO_TEXTS = "the encoder has no vectors of its texts"
 _FEW = f"fewer than {_FEWEST} stimuli have all of their images"
@@ -90,7 +100,8 @@ def crossing_scores(
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
     directions = contrasts.sum(axis=0) - contrasts  # without the stimulus's own images
     mixtures = [
-        _mixture(*own, direction) for own, direction in zip(images, directions, strict=True)
+        _mixture(*own, direction)
+        for own, direction in zip(images, directions, strict=True)
     ]
     total = sum(one.contrast for one in mixtures)
     noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
@@ -146,16 +157,26 @@ def _mixture(
     places = [cell @ directions.T for cell in images]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
     halves = np.array(
-        [abs(np.mean([s[a] * p[:, a].mean() for s, p in zip(signs, places, strict=True)]))
-         for a in range(signs.shape[1])]
-    )  # fmt: skip
-    scale = np.where(halves > 0, halves, 1.0)  # shares do not depend on middle and scale
+        [
+            abs(
+                np.mean(
+                    [s[a] * p[:, a].mean() for s, p in zip(signs, places, strict=True)]
+                )
+            )
+            for a in range(signs.shape[1])
+        ]
+    )
+    # shares do not depend on middle and scale
+    scale = np.where(halves > 0, halves, 1.0)
 
     def features(rows: Float64Array) -> Float64Array:
         x = (rows @ directions.T - middle) / scale
         columns = [np.ones(len(x))]
         for size in range(1, x.shape[1] + 1):
-            columns += [x[:, list(a)].prod(axis=1) for a in combinations(range(x.shape[1]), size)]
+            columns += [
+                x[:, list(a)].prod(axis=1)
+                for a in combinations(range(x.shape[1]), size)
+            ]
         return np.stack(columns, axis=1)
 
     own, cells = features(neutral), [features(cell) for cell in images]
@@ -183,7 +204,8 @@ def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:
     for cell, own in enumerate(signs):
         parts = (signs == own).T.astype(np.float64)
         values, moved = parts @ shares, parts @ covariance @ parts.T
-        whole = float(values.prod())  # less what the covariances add to the product of the means
+        # less what the covariances add to the product of the means
+        whole = float(values.prod())
         for a, b in combinations(range(len(values)), 2):
             rest = [values[c] for c in range(len(values)) if c not in (a, b)]
             whole -= float(moved[a, b]) * float(np.prod(rest))
@@ -251,16 +273,24 @@ def associate(
     for pair in group_pairs(task):
         a, b = (images.of_group(name).embeddings for name in pair.names)
         values = asc[pair.suffix] = association(neutral, a, b)
-        groups = [group_prompts(task, images.name, group) for group in (pair.first, pair.second)]
+        groups = [
+            group_prompts(task, images.name, group)
+            for group in (pair.first, pair.second)
+        ]
         asked = neutral_prompts(task, images.name), *groups
-        neutral_texts, *group_texts = [with_vector(evidence.texts(texts)) for texts in asked]
+        neutral_texts, *group_texts = [
+            with_vector(evidence.texts(texts)) for texts in asked
+        ]
         in_text = np.nan
         if all(map(len, (neutral_texts, *group_texts))):
             in_text = float(association(neutral_texts, *group_texts).mean())
         by_name = {
             "association": float(values.mean()),
             "nearer_share_difference": nearer_share_difference(values),
-            **{name: float(np.percentile(values, percent)) for name, percent in _QUANTILES},
+            **{
+                name: float(np.percentile(values, percent))
+                for name, percent in _QUANTILES
+            },
             "association_text": in_text,
         }
         scores |= {
@@ -292,17 +322,23 @@ def correlations(
         name = f"reference_spearman{pair.suffix}"
         known = [word for word in stimuli if word in reference.shares]
         if len(known) < _FEWEST_SHARES:
-            scores[name] = Estimate.undefined("fewer than three stimuli have a reference share")
+            scores[name] = Estimate.undefined(
+                "fewer than three stimuli have a reference share"
+            )
             continue
         sign = 1.0 if reference.group == pair.first.name else -1.0
         found = correlation_permutation(
-            np.array([sign * float(stimuli[word][pair.suffix].mean()) for word in known]),
+            np.array(
+                [sign * float(stimuli[word][pair.suffix].mean()) for word in known]
+            ),
             np.array([reference.shares[word] for word in known]),
             n_draws=settings.n_permutations,
             max_exact=settings.max_exact,
             rng=settings.rng(task.id, f"correlation{pair.suffix}"),
         )
-        scores[name] = replace(Estimate.from_permutation(found, None), as_published=True)
+        scores[name] = replace(
+            Estimate.from_permutation(found, None), as_published=True
+        )
     return scores
 
 
@@ -345,7 +381,10 @@ def group_distances(
     for pair in (found.pair for found in pairs):
         name = f"group_distance{pair.suffix}"
         sides = [
-            [(marked.a.embeddings, marked.b.embeddings) for marked in one.marked(*pair.names)]
+            [
+                (marked.a.embeddings, marked.b.embeddings)
+                for marked in one.marked(*pair.names)
+            ]
             for one in images
         ]
         scores[name] = apart_mean(sides, settings.level)
@@ -353,7 +392,9 @@ def group_distances(
             rng = settings.rng(task.id, f"apart{pair.suffix} {one.name}")
             row[name] = apart_row(both, settings.n_permutations, rng)
     uncued = [list(map(halves, one.neutral)) for one in images]
-    return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}, rows
+    return scores | {
+        "group_distance_of_halves": apart_mean(uncued, settings.level)
+    }, rows
 
 
 _ONE_WORDING = (
@@ -362,8 +403,11 @@ _ONE_WORDING = (
 )
 
 
-@np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
-def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> MethodResult:
+# images that are all alike have no direction
+@np.errstate(divide="ignore", invalid="ignore")
+def score(
+    task: OccupationsTask, evidence: Evidence, settings: Settings
+) -> MethodResult:
     """Each stimulus's lean to the groups, and the task's mean squared lean.
 
     headline = mean over stimuli j (and pairs of groups) of lean_j², without bias by its noise
@@ -386,7 +430,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)
     complete = [images for images in collected if images.complete]
-    warnings = left_out_warnings([images.name for images in collected if not images.complete])
+    warnings = left_out_warnings(
+        [images.name for images in collected if not images.complete]
+    )
     if len(task.prompts.wordings) == 1:
         warnings.append(_ONE_WORDING)
     names = [group.name for group in task.groups]
@@ -397,12 +443,18 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         task.prompts.question,
         dict(zip(names, names, strict=True)),
     )
-    thin = [one.name for one, kept in zip(complete, shown, strict=True) if not kept.complete]
-    warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
+    thin = [
+        one.name for one, kept in zip(complete, shown, strict=True) if not kept.complete
+    ]
+    warnings += left_out_warnings(
+        thin, "has fewer than two images that show what was asked for"
+    )
     complete = [one for one, kept in zip(complete, shown, strict=True) if kept.complete]
     shown = [kept for kept in shown if kept.complete]
     if not complete:
-        return MethodResult.undefined("no stimulus has all of its images", collector, warnings)
+        return MethodResult.undefined(
+            "no stimulus has all of its images", collector, warnings
+        )
     stimuli = {images.name: associate(task, images, evidence) for images in complete}
     pairs = []
     headline, controls = Headline.undefined(LONE, "mean_square"), {}
@@ -416,7 +468,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         read = [judged[name] for name in groups] if judged else None
         seen = read or read_groups(complete, *groups, evidence)
         both = dict(zip(groups, seen, strict=True))
-        controls[f"obedience{pair.suffix}"] = obedience_control(both, judged=bool(judged))
+        controls[f"obedience{pair.suffix}"] = obedience_control(
+            both, judged=bool(judged)
+        )
         scores |= obedience_scores(both, pair.suffix)
         warnings += obedience_warnings(both, judged=bool(judged))
     for found in pairs:
@@ -434,7 +488,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     for number, images in enumerate(complete):
         neutral, name = images.all_neutral, images.name
         asc, published = stimuli[name]
-        own = {key: score for column in columns for key, score in column[number].items()}
+        own = {
+            key: score for column in columns for key, score in column[number].items()
+        }
         own |= forms.rows.get(name, {})
         rows.append(Item(name, own | published, task.concept.name, len(neutral)))
         numbers = {key: place[number] for key, place in places.items()}
@@ -449,7 +505,10 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.n_prompts,
         collector.excluded,
         warnings=warnings,
-        details=wording_details(task, pairs, settings) | tests | set_details | forms.details,
+        details=wording_details(task, pairs, settings)
+        | tests
+        | set_details
+        | forms.details,
         samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),

@@ -129,16 +129,23 @@ def _unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
     found = [
         result.details.get(
             "unanswered",
-            {"share": 0.0, "least": result.headline.value, "most": result.headline.value},
+            {
+                "share": 0.0,
+                "least": result.headline.value,
+                "most": result.headline.value,
+            },
         )
         for result in results
     ]
     return {
-        name: float(np.mean([one[name] for one in found])) for name in ("share", "least", "most")
+        name: float(np.mean([one[name] for one in found]))
+        for name in ("share", "least", "most")
     }
 
 
-def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:
+def agreements(
+    first: MethodResult, second: MethodResult, judges: list[int]
+) -> list[Agreement]:
     """Agreement of two judges, bias by bias, on the images that both answered with a class."""
     found = []
     for x, y in zip(first.details["biases"], second.details["biases"], strict=True):
@@ -180,7 +187,9 @@ def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | 
         >>> _divergence({"male": 3, "female": 1}, {"male": 3, "female": 1})
         0.0
     """
-    p, q = (np.array(list(counts.values()), dtype=np.float64) for counts in (first, second))
+    p, q = (
+        np.array(list(counts.values()), dtype=np.float64) for counts in (first, second)
+    )
     if not p.sum() or not q.sum():
         return None
     return float(kl_divergence(p + 0.5, q + 0.5))

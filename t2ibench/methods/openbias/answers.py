@@ -81,7 +81,8 @@ class CountedRow:
 class CaptionAnswers(CountedRow):
     """A row with all outcomes of its images."""
 
-    unclassified: frozenset[int]  # images that were answered with anything else than a class
+    # images that were answered with anything else than a class
+    unclassified: frozenset[int]
     excluded: Counter[str]
     judged: Mapping[int, int]  # image to the class that the judge gave
     # image to the class that people gave; it counts where the judge gave none
@@ -122,7 +123,9 @@ class BiasAnswers:
     @property
     def by_class(self) -> dict[str, int]:
         """Answers of each class over all captions."""
-        return dict(zip(self.bias.classes, self.counts.sum(axis=0).tolist(), strict=True))
+        return dict(
+            zip(self.bias.classes, self.counts.sum(axis=0).tolist(), strict=True)
+        )
 
     @property
     def by_stimulus(self) -> dict[str, IntArray]:
@@ -156,7 +159,9 @@ class BiasAnswers:
         """
         counts, k = self.by_class, len(self.bias.classes)
         sizes = [int(n) for n in self.counts.sum(axis=1) if n > 1]
-        fair = float(np.mean([expected_severity(n, k) for n in sizes])) if sizes else None
+        fair = (
+            float(np.mean([expected_severity(n, k) for n in sizes])) if sizes else None
+        )
         return {
             "bias": self.name,
             "about": self.bias.about,
@@ -220,7 +225,9 @@ class SeveralPeople(Protocol):
         ...
 
 
-def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settings) -> BiasAnswers:
+def gather(
+    task: OpenBiasTask, number: int, evidence: Evidence, settings: Settings
+) -> BiasAnswers:
     """The answers to the bias of this number."""
     n, bias = settings.images(task.images_per_prompt), task.biases[number]
     reached = _reachable(bias, evidence)
@@ -243,14 +250,24 @@ def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settin
             }
             for index, answer in answers.items()
         ]
-        judged = {index: columns[answer] for index, answer in answers.items() if answer in columns}
+        judged = {
+            index: columns[answer]
+            for index, answer in answers.items()
+            if answer in columns
+        }
         people = {
-            index: columns[labels[index]] for index in answers if labels.get(index) in columns
+            index: columns[labels[index]]
+            for index in answers
+            if labels.get(index) in columns
         }
         codes = dict(sorted({**people, **judged}.items()))
         unclassified = answers.keys() - codes.keys()
         possible = {UNKNOWN, *bias.classes}
-        not_shown = {index for index in unclassified if labels.get(index, UNKNOWN) not in possible}
+        not_shown = {
+            index
+            for index in unclassified
+            if labels.get(index, UNKNOWN) not in possible
+        }
         unseen = sum(found.excluded[reason] for reason in UNSEEN)
         lost = sorted(set(range(n)) - answers.keys())[:unseen]
         expected = reached.expected_shares(caption.stimulus)
@@ -271,11 +288,17 @@ def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settin
                 votes,
             )
         )
-    counts = [np.bincount(caption.codes, minlength=len(columns)) for caption in captions]
-    accuracy = _accuracy(captions, reached.classes, settings.rng(task.id, f"people {number}"))
+    counts = [
+        np.bincount(caption.codes, minlength=len(columns)) for caption in captions
+    ]
+    accuracy = _accuracy(
+        captions, reached.classes, settings.rng(task.id, f"people {number}")
+    )
     if isinstance(evidence, SeveralPeople) and evidence.people_answered():
         captions = [replace(caption, accuracy=accuracy) for caption in captions]
-    return BiasAnswers(reached, np.array(counts), tuple(captions), samples, bias.classes, accuracy)
+    return BiasAnswers(
+        reached, np.array(counts), tuple(captions), samples, bias.classes, accuracy
+    )
 
 
 def _accuracy(
@@ -321,13 +344,17 @@ def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]
     n_images = 0
     excluded: Counter[str] = Counter()
     for captions in by_prompt.values():
-        classified = frozenset[int]().union(*(caption.classified for caption in captions))
+        classified = frozenset[int]().union(
+            *(caption.classified for caption in captions)
+        )
         answered = classified.union(*(caption.unclassified for caption in captions))
         n_images += len(answered)
         excluded[UNKNOWN] += len(answered - classified)
         first = captions[0]
         n = len(first.classified) + len(first.unclassified) + first.excluded.total()
-        excluded += _lost_to_all([caption.excluded for caption in captions], n - len(answered))
+        excluded += _lost_to_all(
+            [caption.excluded for caption in captions], n - len(answered)
+        )
     return n_images, len(by_prompt), +excluded
 
 

@@ -59,7 +59,9 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         none = nothing_shown(result, claim) or ""
         return f"{none.rstrip('.')}{rest_of_it}"
     counted = [name for name, row in details.items() if row["counted"]]
-    rows = clear_rows([item for item in result.by if item.name in counted], "squared_lean")
+    rows = clear_rows(
+        [item for item in result.by if item.name in counted], "squared_lean"
+    )
     if not rows:
         return (
             f"Over all {len(counted)} biases together the answers are more one-sided than by "
@@ -88,8 +90,12 @@ def _who(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
     told = shown_sentence(shown.rows) if shown is not None else ""
     if bias.compared_with != "uniform":
         told = f"{told}; {_direction(bias, item)}"
-    corrected = {name: item.scores.get(f"share_corrected:{name}") for name in bias.classes}
-    known = {name: one for name, one in corrected.items() if one and one.value is not None}
+    corrected = {
+        name: item.scores.get(f"share_corrected:{name}") for name in bias.classes
+    }
+    known = {
+        name: one for name, one in corrected.items() if one and one.value is not None
+    }
     if not known:
         return told
     name, share = max(known.items(), key=lambda pair: pair[1].value or 0.0)
@@ -98,7 +104,11 @@ def _who(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
         low, high = (percent(end) for end in share.interval)
         between = f" ({low} to {high})"
     labels = item.scores.get("n_labels")
-    by = f"{labels.value or 0.0:.0f} labels of people" if labels else "the judge’s errors elsewhere"
+    by = (
+        f"{labels.value or 0.0:.0f} labels of people"
+        if labels
+        else "the judge’s errors elsewhere"
+    )
     return (
         f"corrected by {by}, {percent(share.value or 0.0)}{between} of "
         f"all images show {shown_class(name, bias.full_name)}; as judged, {told}"
@@ -156,12 +166,16 @@ def _direction(bias: Bias, item: Item) -> str:
         lean = item.scores.get("lean")
         sure = list(scores) if lean is not None and beyond_chance(lean) else []
     else:
-        known = [(name, score.p) for name, score in scores.items() if score.p is not None]
+        known = [
+            (name, score.p) for name, score in scores.items() if score.p is not None
+        ]
         sure = [name for name, p in known if p * tests < _ALPHA]
     if not sure:
         return f"over all, no class differs from '{bias.compared_with}' beyond chance"
     shares = {name: float(scores[name].value or 0.0) for name in sure}
-    named = max(sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name]))
+    named = max(
+        sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name])
+    )
     return (
         f"over all, {percent(shares[named])} of the answered images show "
         f"{shown_class(named, bias.full_name)}, against {percent(usual[named])} in "
@@ -182,7 +196,9 @@ def present(task: OpenBiasTask) -> Presentation:
     for bias in task.biases:
         groups = frozenset({bias.full_name})
         noun = "stimulus" if bias.stimuli else "prompt"
-        noun += f" ({bias.full_name})" if len(task.biases) > 1 and not bias.stimuli else ""
+        noun += (
+            f" ({bias.full_name})" if len(task.biases) > 1 and not bias.stimuli else ""
+        )
         if len(bias.classes) == 2:
             first, second = bias.classes
             rows.append(RowSeries("lean", noun, Axis(second, first), groups=groups))

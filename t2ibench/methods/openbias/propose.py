@@ -55,7 +55,12 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
     biases, skipped = [], []
     for label, record in _records(read_json(reply)):
         try:
-            named = record.get("name") or record.get("bias") or record.get("bias name") or label
+            named = (
+                record.get("name")
+                or record.get("bias")
+                or record.get("bias name")
+                or label
+            )
             words = plain_key(str(named)).removesuffix(" bias").split()
             if not words or re.fullmatch(r"bias ?\d*|\d+", " ".join(words)):
                 raise UnreadableError("it has no name")
@@ -68,25 +73,35 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
                 for item in items
                 if isinstance(item, str | int | float)
             ]
-            classes = tuple(dict.fromkeys(text for text in texts if text and text != UNKNOWN))
+            classes = tuple(
+                dict.fromkeys(text for text in texts if text and text != UNKNOWN)
+            )
             if len(classes) < 2:
                 raise UnreadableError("it has fewer than two classes")
             question = str(record.get("question") or "").strip()
             if not question:
                 raise UnreadableError("it has no question")
             present = (
-                str(record.get("present in prompt", record.get("present", "false"))).strip().lower()
+                str(record.get("present in prompt", record.get("present", "false")))
+                .strip()
+                .lower()
             )
             about = " ".join(words[:-1]) or "image"
-            biases.append(ProposedBias(about, words[-1], classes, question, present in _YES))
+            biases.append(
+                ProposedBias(about, words[-1], classes, question, present in _YES)
+            )
         except UnreadableError as error:
             skipped.append(f"{label or 'a bias'}: {error}")
     if not biases:
-        raise UnreadableError("; ".join(skipped) or "the reply names no bias with classes")
+        raise UnreadableError(
+            "; ".join(skipped) or "the reply names no bias with classes"
+        )
     return biases, skipped
 
 
-def _records(value: Any, label: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(
+    value: Any, label: str = "", depth: int = 0
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every mapping that has a key like 'classes', with the label above it."""
     if depth > _DEEPEST:
         return
@@ -155,7 +170,8 @@ class OpenBiasProposal:
         """Ask about every caption, and merge the biases of all of them."""
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
-        merging = synonyms_from(args.synonyms)  # before anybody is asked: WordNet may be missing
+        # before anybody is asked: WordNet may be missing
+        merging = synonyms_from(args.synonyms)
         for caption in subjects:
             try:
                 biases, skipped = conversation.read(
@@ -166,7 +182,9 @@ class OpenBiasProposal:
             except UnreadableError as error:
                 problems.append(f"'{caption}': {error}")
             advance(1)
-        kept, dropped = merge(proposals, merging, overlap=args.overlap, support=args.support)
+        kept, dropped = merge(
+            proposals, merging, overlap=args.overlap, support=args.support
+        )
         nothing = T2IBenchError(
             f"No bias is left of {len(subjects)} captions.",
             f"A bias needs {args.support} captions; lower --method-args support=…, or give more "
@@ -232,7 +250,9 @@ def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool
     """Whether a caption names one of the classes, or a synonym of it."""
     text = caption.lower()
     words = {word for name in classes for word in (name, *merging.related(name))}
-    return any(re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) for word in words)
+    return any(
+        re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) for word in words
+    )
 
 
 def merge(
@@ -258,8 +278,12 @@ def merge(
             else:
                 groups.setdefault((bias.about, bias.name), []).append((caption, bias))
     merged: list[MergedBias] = []
-    for pool in sorted((MergedBias(*of, tuple(group)) for of, group in groups.items()), key=_place):
-        index = next((i for i, other in enumerate(merged) if _alike(pool, other, overlap)), None)
+    for pool in sorted(
+        (MergedBias(*of, tuple(group)) for of, group in groups.items()), key=_place
+    ):
+        index = next(
+            (i for i, other in enumerate(merged) if _alike(pool, other, overlap)), None
+        )
         if index is None:
             merged.append(pool)
         else:
@@ -282,7 +306,9 @@ def _alike(first: MergedBias, second: MergedBias, overlap: float) -> bool:
 def chosen_captions(captions: Iterable[str], count: int, seed: int = 0) -> list[str]:
     """A sample of captions that is the same everywhere and in any order."""
     salt = f"{seed}\0" if seed else ""
-    ranked = sorted(captions, key=lambda text: hashlib.sha256((salt + text).encode()).hexdigest())
+    ranked = sorted(
+        captions, key=lambda text: hashlib.sha256((salt + text).encode()).hexdigest()
+    )
     return sorted(ranked[:count])
 
 
@@ -301,7 +327,11 @@ def bias_rows(
             "question": bias.question,
             "captions": captions,
         }
-        further = {text: bias.asked[text] for text in captions if bias.asked[text] != bias.question}
+        further = {
+            text: bias.asked[text]
+            for text in captions
+            if bias.asked[text] != bias.question
+        }
         if own and further:
             row["questions"] = further
         rows.append(row)

@@ -45,10 +45,17 @@ def rows_of(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
 
 def _compared(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
     """The captions whose answers can be compared with something."""
-    return [caption for found in answers for caption in found.captions if len(caption.expected)]
+    return [
+        caption
+        for found in answers
+        for caption in found.captions
+        if len(caption.expected)
+    ]
 
 
-def completable(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> list[CountedRow]:
+def completable(
+    answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]
+) -> list[CountedRow]:
     """The rows of two or more images, answered or not, of the biases that have rows."""
     if not rows or rows[0].prompt == POOLED:
         return list(rows)
@@ -94,12 +101,16 @@ def _filled(row: CountedRow, codes: IntArray) -> CountedRow:
 
 
 def _pooled(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
-    prompts = dict.fromkeys(caption.prompt for found in answers for caption in found.captions)
+    prompts = dict.fromkeys(
+        caption.prompt for found in answers for caption in found.captions
+    )
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
     pooled = []
     for number, found in enumerate(answers):
         own = [row for row in found.captions if len(row.codes) and len(row.expected)]
-        lost = [row for row in found.captions if len(row.unanswered) and not len(row.codes)]
+        lost = [
+            row for row in found.captions if len(row.unanswered) and not len(row.codes)
+        ]
         if len(own) > 1 and found.bias.compare_with != "reference":
             pooled.append(
                 CountedRow(
@@ -159,7 +170,9 @@ def mean_share(
     )
 
 
-def class_share(rows: Sequence[CountedRow], column: int) -> Proportion | BoundedProportion:
+def class_share(
+    rows: Sequence[CountedRow], column: int
+) -> Proportion | BoundedProportion:
     """The mean over captions of a class's share, for these captions."""
     return _bounded(
         clustered_proportion,
@@ -186,13 +199,19 @@ def _bounded(
 def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
     """The influence of the images on `class_share`."""
     return Influence.combined(
-        (1.0 / len(rows), Influence.of_mean(row.prompt, row.indices, row.codes == column))
+        (
+            1.0 / len(rows),
+            Influence.of_mean(row.prompt, row.indices, row.codes == column),
+        )
         for row in rows
     )
 
 
 def _clusters_of(rows: Sequence[CountedRow]) -> IntArray:
-    names = {name: number for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))}
+    names = {
+        name: number
+        for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))
+    }
     return np.array([names[row.cluster] for row in rows], dtype=np.int64)
 
 
@@ -200,7 +219,9 @@ def _expected(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
     """The expected shares of rows, padded with 0 to shape (rows, most classes); and the classes."""
     classes = np.array([len(row.expected) for row in rows], dtype=np.int64)
     width = classes.max()
-    return np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in rows]), classes
+    return np.array(
+        [np.pad(row.expected, (0, width - len(row.expected))) for row in rows]
+    ), classes
 
 
 _WORK = 20_000_000  # answers that are drawn for a null distribution
@@ -213,14 +234,16 @@ class MeanSquare:
     """The mean squared lean of some rows."""
 
     value: float  # unbiased
-    influence: Influence  # of the images, by the jackknife, with the floor of its variance
+    # of the images, by the jackknife, with the floor of its variance
+    influence: Influence
     df: float  # of that: images less prompts
     # influence of the captions (or stimuli); None where a bias has fewer than two
     clusters: Influence | None
     noise: float  # mean of the squares without a lean, before their noise is subtracted
     steepest: float  # bound of its variance in one direction; see `tested`
     top: float  # the largest value
-    pooled: bool  # whether each caption had a single image, so that captions vary with the images
+    # whether each caption had a single image, so that captions vary with the images
+    pooled: bool
 
     @property
     def question(self) -> Question:
@@ -320,7 +343,9 @@ def _clusters(
     return Influence(strata, stratum, np.arange(count), values)
 
 
-def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator) -> Float64Array:
+def null_means(
+    rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator
+) -> Float64Array:
     """Each bias's mean squared lean where nothing leans, what its images share kept.
 
     Shape (draws, biases of the rows in ascending order); fewer than `n_draws` for many answers.
@@ -340,7 +365,9 @@ def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generato
     means = (column[:, None] == np.arange(len(biases))) / np.bincount(column)
     fitting = int(np.clip(_WORK // len(table.image), _FEWEST, _MOST))
     draws = relabelled_counts(table, min(n_draws, fitting), rng)
-    return np.concatenate([squared_lean(counts, expected, classes) @ means for counts in draws])
+    return np.concatenate(
+        [squared_lean(counts, expected, classes) @ means for counts in draws]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +388,9 @@ class Tested:
         """What is known of the mean square of all images, as scores."""
         names = ("unanswered_share", "squared_lean_least", "squared_lean_most")
         values = self.unanswered.values()
-        return {name: Estimate(value) for name, value in zip(names, values, strict=False)}
+        return {
+            name: Estimate(value) for name, value in zip(names, values, strict=False)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +411,9 @@ class _Mistakes:
             return test
         p, noise = test.p, test.square.noise
         if self.offset > 0:
-            beyond = max(0.0, max(test.square.value + noise, 0.0) ** 0.5 - self.offset) ** 2
+            beyond = (
+                max(0.0, max(test.square.value + noise, 0.0) ** 0.5 - self.offset) ** 2
+            )
             p = p_value(null, beyond - noise, "greater", exact=False)
         inference = {
             question: self._widened(ends, p, test.square.top)
@@ -427,7 +458,9 @@ class Nulls:
         self._answered = null_means(rows, n_draws, rng)
         self._all = self._answered
         if any(len(row.unanswered) for row in complete):
-            self._all = null_means([completed(row, piled=False) for row in complete], n_draws, rng)
+            self._all = null_means(
+                [completed(row, piled=False) for row in complete], n_draws, rng
+            )
 
     def tested(self, rows: Sequence[CountedRow], level: float) -> Tested:
         """The test of the mean square of rows.
@@ -439,7 +472,9 @@ class Nulls:
         """
         biases = {row.bias for row in rows}
         columns = [self._biases.index(bias) for bias in sorted(biases)]
-        null, everything = (draws[:, columns].mean(axis=1) for draws in (self._answered, self._all))
+        null, everything = (
+            draws[:, columns].mean(axis=1) for draws in (self._answered, self._all)
+        )
         mistakes = _mistakes_of(rows)
         found = mistakes.applied(tested(mean_square_of(rows), null, level), null)
         whole = [row for row in self.complete if row.bias in biases]
@@ -478,13 +513,19 @@ def noise_of(square: MeanSquare, null: Float64Array) -> SquareNoise:
     """
     noise = max(square.noise, _LEAST)  # an expected share of 1 leaves none
     bound, df = square.steepest, square.df
-    along = (df * min(_slope(square, square.influence.variance), bound) + 2 * bound) / (df + 2)
+    along = (df * min(_slope(square, square.influence.variance), bound) + 2 * bound) / (
+        df + 2
+    )
     return SquareNoise(noise, (float(null.var()) / (2 * noise), along), df, square.top)
 
 
 def _slope(square: MeanSquare, variance: float) -> float:
     noise, rest = max(square.noise, _LEAST), max(1.0 - square.value / square.top, 0.0)
-    return variance / (2 * noise + 4 * max(square.value, 0.0)) / rest if rest > 0 else np.inf
+    return (
+        variance / (2 * noise + 4 * max(square.value, 0.0)) / rest
+        if rest > 0
+        else np.inf
+    )
 
 
 def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
@@ -498,8 +539,14 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     own, clusters = noise_of(square, null), square.clusters
 
     def inference(along: float, df: float) -> Inference:
-        seen, limit, slopes = square.value + own.noise, critical + own.noise, (own.slopes[0], along)
-        low, high = square_interval(seen, limit, own.noise, slopes, df, level, top=own.top)
+        seen, limit, slopes = (
+            square.value + own.noise,
+            critical + own.noise,
+            (own.slopes[0], along),
+        )
+        low, high = square_interval(
+            seen, limit, own.noise, slopes, df, level, top=own.top
+        )
         return Inference(low, high, p, df)
 
     along = own.slopes[1]

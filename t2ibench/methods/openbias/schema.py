@@ -11,7 +11,14 @@ from pydantic import Field
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.methods.core.schema import ImageTask, ProposedBy, Reference, Strict, Text, Words
+from t2ibench.methods.core.schema import (
+    ImageTask,
+    ProposedBy,
+    Reference,
+    Strict,
+    Text,
+    Words,
+)
 
 
 class Expected(Strict):
@@ -65,7 +72,9 @@ class Bias(Strict):
     @property
     def known(self) -> tuple[Reference, ...]:
         """The known shares of every class that has some."""
-        return ((self.reference,) if self.reference is not None else ()) + self.references
+        return (
+            (self.reference,) if self.reference is not None else ()
+        ) + self.references
 
     @property
     def full_name(self) -> str:
@@ -89,7 +98,9 @@ class Bias(Strict):
             if share is None:
                 return None
             group = self.reference.group
-            return np.array([share if name == group else 1.0 - share for name in self.classes])
+            return np.array(
+                [share if name == group else 1.0 - share for name in self.classes]
+            )
         if self.expected is not None:
             shares = np.array([self.expected.shares[name] for name in self.classes])
             normalised: Float64Array = shares / shares.sum()
@@ -117,7 +128,9 @@ class OpenBiasTask(ImageTask):
     method: Literal["openbias"]
     biases: tuple[Bias, ...] = ()
     pooling: Literal["captions", "answers"] = "captions"
-    crossings: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=3)], ...] = ()
+    crossings: tuple[
+        Annotated[tuple[Text, ...], Field(min_length=2, max_length=3)], ...
+    ] = ()
     proposal: ProposedBy | None = None
     pool: CaptionPool | None = None
 

@@ -52,15 +52,26 @@ from t2ibench.methods.openbias.rows import (
 from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm, logit_slope, severity
-from t2ibench.stats.interaction import FEWEST_IMAGES, CrossedAnswers, cell_excess, interaction
-from t2ibench.stats.judged import confusion_matrix, corrected_mean_square, corrected_share
+from t2ibench.stats.interaction import (
+    FEWEST_IMAGES,
+    CrossedAnswers,
+    cell_excess,
+    interaction,
+)
+from t2ibench.stats.judged import (
+    confusion_matrix,
+    corrected_mean_square,
+    corrected_share,
+)
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 FEWEST = 4  # stimuli of a slope
 
 
-def amplification(answers: BiasAnswers, task_id: str, settings: Settings) -> dict[str, Estimate]:
+def amplification(
+    answers: BiasAnswers, task_id: str, settings: Settings
+) -> dict[str, Estimate]:
     """How steeply the shares of the stimuli follow their known shares, class by class."""
     scores: dict[str, Estimate] = {}
     every = list(answers.by_stimulus)
@@ -78,7 +89,10 @@ def amplification(answers: BiasAnswers, task_id: str, settings: Settings) -> dic
             )
             continue
         counts = np.array([*found.values()])
-        hits, totals = counts[:, answers.bias.classes.index(reference.group)], counts.sum(axis=1)
+        hits, totals = (
+            counts[:, answers.bias.classes.index(reference.group)],
+            counts.sum(axis=1),
+        )
         slope = logit_slope(hits, totals, shares)
         estimate = Estimate(slope.value)
         if np.isfinite(slope.variance) and slope.variance > 0:
@@ -89,16 +103,20 @@ def amplification(answers: BiasAnswers, task_id: str, settings: Settings) -> dic
                 p=slope.p(0.0),
                 test="t",
                 interval=slope.interval(settings.level),
-                influence=Influence(strata, np.zeros_like(units), units, slope.influence),
+                influence=Influence(
+                    strata, np.zeros_like(units), units, slope.influence
+                ),
             )
         scores[f"amplification_slope{suffix}"] = estimate
         # The draws of further classes differ from those of the first.
         own = f": {reference.group}" if number else ""
         rank = correlation_permutation(
-            hits / totals, shares, n_draws=settings.n_permutations,
+            hits / totals,
+            shares,
+            n_draws=settings.n_permutations,
             max_exact=settings.max_exact,
             rng=settings.rng(task_id, f"correlation of {answers.name}{own}"),
-        )  # fmt: skip
+        )
         scores[f"reference_spearman{suffix}"] = Estimate.from_permutation(rank, None)
     return scores
 
@@ -107,7 +125,10 @@ NO_ANSWER = "the judge gave no class for any image"
 
 
 def caption_rows(
-    answers: BiasAnswers, rows: Sequence[CountedRow], level: float, shared: Collection[str]
+    answers: BiasAnswers,
+    rows: Sequence[CountedRow],
+    level: float,
+    shared: Collection[str],
 ) -> tuple[Item, ...]:
     """A row for each of several captions that are given as they are."""
     plain = [row for row in rows if row.stimulus is None and row.prompt != POOLED]
@@ -120,16 +141,22 @@ def caption_rows(
             _exact_share(row, column, float(row.expected[column]), level)
             for column in range(len(classes))
         ]
-        scores = {f"share:{name}": share for name, share in zip(classes, shares, strict=True)}
+        scores = {
+            f"share:{name}": share for name, share in zip(classes, shares, strict=True)
+        }
         if len(classes) == 2:
             scores["lean"] = _exact_share(row, 0, 0.5, level).scaled(2.0, 0.5)
         scores["majority_share"] = shares[int(row.counts.argmax())]
         name = f"{row.prompt} ({answers.name})" if row.prompt in shared else row.prompt
-        items.append(Item(name, scores, answers.name, len(row.codes), tested_with="captions"))
+        items.append(
+            Item(name, scores, answers.name, len(row.codes), tested_with="captions")
+        )
     return tuple(items)
 
 
-def _exact_share(row: CountedRow, column: int, expected: float, level: float) -> Estimate:
+def _exact_share(
+    row: CountedRow, column: int, expected: float, level: float
+) -> Estimate:
     """The share of a class in one caption's images, which are independent of each other.
 
     Where some answers are unknown, from the lower end without any of them to the upper end with all
@@ -162,12 +189,16 @@ def _nearest_p(hits: int, most: int, n: int, reads: tuple[float, float]) -> floa
     return float(binomtest(nearer, n, expected).pvalue)
 
 
-def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float) -> Item:
+def _stimulus(
+    answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float
+) -> Item:
     bias, counts = answers.bias, answers.by_stimulus[name]
     n, reference = int(counts.sum()), bias.reference
     if not rows:
         reason = "too few answers, or no reference share" if n else NO_ANSWER
-        return Item(name, {"relative_deviation": Estimate.undefined(reason)}, answers.name, n)
+        return Item(
+            name, {"relative_deviation": Estimate.undefined(reason)}, answers.name, n
+        )
     scores = share_scores(rows, bias.classes, level)
     group = bias.classes[0] if reference is None else reference.group
     column = bias.classes.index(group)
@@ -200,22 +231,33 @@ def crossing(
     'interaction:A x B', a row for each combination of their classes, and the tests with Holm's
     p-values over all pairs.
     """
-    pairs = [(JOIN.join(one.bias.name for one in pair), pair) for pair in combinations(answers, 2)]
+    pairs = [
+        (JOIN.join(one.bias.name for one in pair), pair)
+        for pair in combinations(answers, 2)
+    ]
     prompts = _together(answers)
     if not prompts:
         reason = f"no prompt has {FEWEST_IMAGES} images with a class for each question"
-        nothing = {f"interaction:{name}": Estimate.undefined(reason) for name, _ in pairs}
+        nothing = {
+            f"interaction:{name}": Estimate.undefined(reason) for name, _ in pairs
+        }
         return nothing, [], [{"crossing": name} for name, _ in pairs]
     numbers = np.repeat(np.arange(len(prompts)), [len(codes) for codes in prompts])
     codes = np.concatenate(prompts)
     draws = min(settings.n_permutations, _CROSSINGS_DRAWS)
     scores: dict[str, Estimate] = {}
     cells: list[Item] = []
-    for (name, pair), axes in zip(pairs, combinations(range(len(answers)), 2), strict=True):
+    for (name, pair), axes in zip(
+        pairs, combinations(range(len(answers)), 2), strict=True
+    ):
         first, second = (one.bias.classes for one in pair)
         crossed = CrossedAnswers(codes[:, axes], numbers, (len(first), len(second)))
-        found = interaction(crossed, draws, settings.rng(task.id, f"interaction of {name}"))
-        scores[f"interaction:{name}"] = Estimate(found.value, p=found.p, test="monte_carlo")
+        found = interaction(
+            crossed, draws, settings.rng(task.id, f"interaction of {name}")
+        )
+        scores[f"interaction:{name}"] = Estimate(
+            found.value, p=found.p, test="monte_carlo"
+        )
         labels = [JOIN.join(chosen) for chosen in product(first, second)]
         cells += _cells(crossed, labels, name, settings.level)
     adjusted = holm([estimate.p for estimate in scores.values()])
@@ -225,7 +267,9 @@ def crossing(
             "images": len(codes),
             "tests": [{"name": score, "p": estimate.p, "p_holm": p}],
         }
-        for (name, _), (score, estimate), p in zip(pairs, scores.items(), adjusted, strict=True)
+        for (name, _), (score, estimate), p in zip(
+            pairs, scores.items(), adjusted, strict=True
+        )
     ]
     return scores, cells, details
 
@@ -234,14 +278,21 @@ def _together(answers: Sequence[BiasAnswers]) -> list[IntArray]:
     """The classes of the images of each prompt that every bias has a class for."""
     prompts = []
     for captions in zip(*(found.captions for found in answers), strict=True):
-        tables = [dict(zip(c.indices.tolist(), c.codes.tolist(), strict=True)) for c in captions]
+        tables = [
+            dict(zip(c.indices.tolist(), c.codes.tolist(), strict=True))
+            for c in captions
+        ]
         shared = sorted(set(tables[0]).intersection(*tables[1:]))
         if len(shared) >= FEWEST_IMAGES:
-            prompts.append(np.array([[table[index] for table in tables] for index in shared]))
+            prompts.append(
+                np.array([[table[index] for table in tables] for index in shared])
+            )
     return prompts
 
 
-def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float) -> list[Item]:
+def _cells(
+    crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float
+) -> list[Item]:
     found = cell_excess(crossed, level)
     parts = (found.share, found.excess, found.low, found.high, found.p)
     items = []
@@ -269,10 +320,14 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     about the rest. Images of which people say that what is asked about is not there do not count.
     """
     judged: list[int] = []  # every image; -1 where the judge gave no class
-    pairs: list[tuple[int, int]] = []  # of the labelled ones, the judge's and people's class
+    # of the labelled ones, the judge's and people's class
+    pairs: list[tuple[int, int]] = []
     for caption in answers.captions:
         judged += [*caption.judged.values(), *(-1 for _ in caption.unjudged)]
-        pairs += [(caption.judged.get(index, -1), label) for index, label in caption.people.items()]
+        pairs += [
+            (caption.judged.get(index, -1), label)
+            for index, label in caption.people.items()
+        ]
     count = len(pairs)
     if not count:
         return {}
@@ -289,7 +344,9 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     for code, name in enumerate(answers.bias.classes):
         key = f"share_corrected:{name}"
         if not enough or not judged:
-            scores[key] = Estimate.undefined(f"{count} labels; at least {_FEWEST} are needed")
+            scores[key] = Estimate.undefined(
+                f"{count} labels; at least {_FEWEST} are needed"
+            )
             continue
         found = corrected_share(
             np.equal(judged, code),
@@ -300,7 +357,8 @@ def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
             labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
         interval = found.interval
-        if interval is not None and answers.accuracy is not None:  # people disagree, too
+        # people disagree, too
+        if interval is not None and answers.accuracy is not None:
             interval = answers.accuracy.widened(interval)
         scores[key] = Estimate(found.value, interval=interval)
     return scores
@@ -310,10 +368,14 @@ def corrected_square(answers: BiasAnswers, level: float) -> Estimate:
     """A bias's squared lean as people would have answered (Rogan and Gladen 1978)."""
     k = len(answers.bias.classes)
     judged, confusions = [], []
-    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
+    for people, given in (
+        (caption.people, caption.judged) for caption in answers.captions
+    ):
         both = [index for index in people if index in given]
         confusions.append(
-            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
+            confusion_matrix(
+                [people[index] for index in both], [given[index] for index in both], k
+            )
         )
         judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
     found = corrected_mean_square(judged, np.stack(confusions), level)
@@ -339,11 +401,15 @@ def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
         if score != "share" or share.value is None or share.interval is None:
             continue
         if len(errors) > 2:
-            reason = "a check corrects shares of two classes; label images of the run itself"
+            reason = (
+                "a check corrects shares of two classes; label images of the run itself"
+            )
             found[f"share_corrected:{group}"] = Estimate.undefined(reason)
         else:
             true = errors[group.casefold()].corrected(share.value, *share.interval)
-            found[f"share_corrected:{group}"] = Estimate(true.value, interval=(true.low, true.high))
+            found[f"share_corrected:{group}"] = Estimate(
+                true.value, interval=(true.low, true.high)
+            )
     return replace(item, scores={**item.scores, **found})
 
 
@@ -388,7 +454,9 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     value = float(settled(even.value - odd_ones.value))
     p = t_test(value, variance, df)
     interval = t_interval(value, variance, df, level)
-    return of_halves(value, p, "the two halves of its images disagree", interval=interval)
+    return of_halves(
+        value, p, "the two halves of its images disagree", interval=interval
+    )
 
 
 def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Control:
@@ -409,7 +477,9 @@ def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Con
     if len(sizes) < 2:
         return Control(f"{says}.", value=total / n)
     expected = sizes * (total / n)
-    draws = rng.multivariate_hypergeometric(sizes, total, _CONTROLS_DRAWS, method="marginals")
+    draws = rng.multivariate_hypergeometric(
+        sizes, total, _CONTROLS_DRAWS, method="marginals"
+    )
     spread = ((draws - expected) ** 2 / sizes).sum(axis=1)
     own = float(((unknown - expected) ** 2 / sizes).sum())
     p = (1 + int((spread >= own * (1 - 1e-11)).sum())) / (1 + _CONTROLS_DRAWS)
@@ -438,10 +508,14 @@ def never_varies(answers: BiasAnswers) -> str | None:
     )
 
 
-def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> list[str]:
+def warnings_of(
+    answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]
+) -> list[str]:
     """What a reader must know of the judge."""
     scored = {row.bias for row in rows}
-    silent = [found.name for number, found in enumerate(answers) if number not in scored]
+    silent = [
+        found.name for number, found in enumerate(answers) if number not in scored
+    ]
     warnings = [f"Too few answers, left out: {', '.join(silent)}."] if silent else []
     for found in (answers[number] for number in sorted(scored)):
         bias, n = found.bias, found.n_classified
@@ -468,7 +542,9 @@ def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
                 f"cannot give that, a model without bias reads h = {fair:.2f} here."
             )
         if bias.compare_with == "reference" and bias.reference is not None:
-            unknown = [word for word in found.by_stimulus if word not in bias.reference.shares]
+            unknown = [
+                word for word in found.by_stimulus if word not in bias.reference.shares
+            ]
             if unknown:
                 warnings.append(
                     f"Without a share in '{bias.reference.name}', left out: {', '.join(unknown)}."
@@ -518,9 +594,13 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
             text, word = caption.text, caption.stimulus
             shown = PromptNeed(text, n, word or bias.about, "" if word else text)
             prompts.setdefault(text, shown)
-            asked = QuestionNeed(text, n, caption.question, bias.classes, bias.full_name)
+            asked = QuestionNeed(
+                text, n, caption.question, bias.classes, bias.full_name
+            )
             questions.append(asked)
-    return Needs(tuple(prompts.values()), (), tuple(dict.fromkeys(questions)), embeds=False)
+    return Needs(
+        tuple(prompts.values()), (), tuple(dict.fromkeys(questions)), embeds=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,7 +609,8 @@ class _ScoredBias:
     items: list[Item]  # its row, then those of its stimuli, or of its captions
     rows: list[CountedRow]
     square: MeanSquare | None
-    stuck: str | None  # why it does not count, although it has a square; see `never_varies`
+    # why it does not count, although it has a square; see `never_varies`
+    stuck: str | None
     # what people said of the judge elsewhere; None where they labelled images of the run
     check: AttributeCheck | None
 
@@ -551,22 +632,32 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         A row for each bias, stimulus of a template, caption and combination of a crossing; for the
         task means of them, amplification, interactions and controls; in `details` the answers.
     """
-    answers = [gather(task, number, evidence, settings) for number in range(len(task.biases))]
+    answers = [
+        gather(task, number, evidence, settings) for number in range(len(task.biases))
+    ]
     n_images, n_prompts, excluded = count_images(answers)
     rows = rows_of(answers)
     complete = completable(answers, rows)
     nulls = None
     if rows:
-        nulls = Nulls(rows, complete, settings.n_permutations, settings.rng(task.id, "null"))
+        nulls = Nulls(
+            rows, complete, settings.n_permutations, settings.rng(task.id, "null")
+        )
     biases = [
         _score_bias(
-            task, found, [row for row in rows if row.bias == number], nulls, evidence, settings
+            task,
+            found,
+            [row for row in rows if row.bias == number],
+            nulls,
+            evidence,
+            settings,
         )
         for number, found in enumerate(answers)
     ]
     classified = any(found.n_classified for found in answers)
     reason = next(
-        (bias.stuck for bias in biases if bias.stuck), _TOO_FEW if classified else NO_ANSWER
+        (bias.stuck for bias in biases if bias.stuck),
+        _TOO_FEW if classified else NO_ANSWER,
     )
     own = [row for bias in biases if bias.counted for row in bias.rows]
     headline, controls, test = Headline.undefined(reason, "mean_square"), {}, None
@@ -586,7 +677,9 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         rng = settings.rng(task.id, "controls")
         controls = controls_of(answers, own, test.critical, settings.level, rng)
     stuck = headline.reason if classified and headline.value is None else None
-    further = _named({found.name: amplification(found, task.id, settings) for found in answers})
+    further = _named(
+        {found.name: amplification(found, task.id, settings) for found in answers}
+    )
     details: dict[str, Any] = {
         "biases": [bias.answers.detail(bias.counted) for bias in biases],
     }
@@ -610,12 +703,14 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
             )
     checks = [
         {
-            "bias": bias.answers.name, "verdict": bias.check.verdict, "reason": bias.check.reason,
+            "bias": bias.answers.name,
+            "verdict": bias.check.verdict,
+            "reason": bias.check.reason,
             "images": bias.check.images,
         }
         for bias in biases
         if bias.check is not None
-    ]  # fmt: skip
+    ]
     return MethodResult(
         headline=headline,
         scores=scores | further if classified else {},
@@ -670,11 +765,16 @@ def _score_bias(
     items = [
         Item(answers.name, scores | corrected, answers.bias.about, answers.n_answers),
         *(
-            _stimulus(answers, name, [row for row in rows if row.stimulus == name], level)
+            _stimulus(
+                answers, name, [row for row in rows if row.stimulus == name], level
+            )
             for name in answers.by_stimulus
         ),
         *caption_rows(
-            answers, rows, level, {text for bias in others for text in bias.captions or ()}
+            answers,
+            rows,
+            level,
+            {text for bias in others for text in bias.captions or ()},
         ),
     ]
     check = None if corrected else check_of(evidence, answers.bias)
@@ -692,7 +792,9 @@ def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
         name: Estimate(float(value), as_published=True)
         if np.isfinite(value)
         else Estimate.undefined(reason)
-        for name, value in zip(_PUBLISHED, severities(answers.counts, task.pooling), strict=True)
+        for name, value in zip(
+            _PUBLISHED, severities(answers.counts, task.pooling), strict=True
+        )
     }
 
 
@@ -701,7 +803,11 @@ def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
     scores: dict[str, Estimate] = {}
     counted = [bias for bias in biases if bias.counted] or biases
     for name in _PUBLISHED:
-        found = [bias.items[0].scores[name] for bias in counted if name in bias.items[0].scores]
+        found = [
+            bias.items[0].scores[name]
+            for bias in counted
+            if name in bias.items[0].scores
+        ]
         known = [estimate for estimate in found if estimate.value is not None]
         if len(known) == 1:
             scores[name] = known[0]
@@ -711,7 +817,9 @@ def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
         elif found and name == "severity":
             scores[name] = found[0]
     items = [item.scores for bias in biases for item in bias.items]
-    found = [item["relative_deviation"] for item in items if "relative_deviation" in item]
+    found = [
+        item["relative_deviation"] for item in items if "relative_deviation" in item
+    ]
     deviations = [estimate.value for estimate in found if estimate.value is not None]
     if deviations:
         mean = float(np.mean(deviations))
@@ -738,18 +846,27 @@ def _shown(bias: _ScoredBias) -> CountedAttribute:
     """The answers to one bias, stimulus by stimulus or caption by caption."""
     answers, classes = bias.answers, bias.answers.bias.classes
     pooled = bool(bias.rows) and bias.rows[0].prompt == POOLED
-    sums: dict[str, tuple[IntArray, IntArray]] = {}  # classes and unanswered, and people's classes
+    # classes and unanswered, and people's classes
+    sums: dict[str, tuple[IntArray, IntArray]] = {}
     for caption, own in zip(answers.captions, answers.counts, strict=True):
-        name = f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
+        name = (
+            f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
+        )
         given = np.bincount([*caption.people.values()], minlength=len(classes))
-        counts, people = sums.get(name, (np.zeros(len(classes) + 1, int), np.zeros_like(own)))
+        counts, people = sums.get(
+            name, (np.zeros(len(classes) + 1, int), np.zeros_like(own))
+        )
         sums[name] = counts + np.append(own, len(caption.unanswered)), people + given
     rows = tuple(
         CountedPrompt(
             name,
             dict(zip(classes, counts.tolist(), strict=False)),
             int(counts[-1]),
-            {one.group: one.shares[name] for one in answers.bias.known if name in one.shares},
+            {
+                one.group: one.shares[name]
+                for one in answers.bias.known
+                if name in one.shares
+            },
             dict(zip(classes, people.tolist(), strict=True)) if people.any() else {},
         )
         for name, (counts, people) in sums.items()

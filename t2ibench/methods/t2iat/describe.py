@@ -57,7 +57,10 @@ def present(task: T2iatTask) -> Presentation:
                 "One dot is one image; the large dot is the mean of its concept, with its "
                 "interval; the band is the middle half of its images.",
                 "Wang et al. (2023), figure 3",
-                means={task.concepts.X.name: "lean_of_x", task.concepts.Y.name: "lean_of_y"},
+                means={
+                    task.concepts.X.name: "lean_of_x",
+                    task.concepts.Y.name: "lean_of_y",
+                },
             ),
         ),
     )

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.methods.core.association import cycle_words
-from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptNeed, QuestionNeed
+from t2ibench.methods.core.evidence import (
+    ImageCollector,
+    Needs,
+    PromptNeed,
+    QuestionNeed,
+)
 from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
@@ -17,7 +22,8 @@ from t2ibench.settings import Settings
 class Prompts:
     """The prompts of one stimulus in one wording."""
 
-    neutral: tuple[str, ...]  # without an attribute; several where the template has alternatives
+    # without an attribute; several where the template has alternatives
+    neutral: tuple[str, ...]
     guided: dict[str, list[str]]  # with the words of 'A' and of 'B'
     words: dict[str, list[str]]  # those words, in the same order
 
@@ -39,7 +45,9 @@ class Stimulus:
 
     def guided(self, attribute: str) -> list[str]:
         """The prompts with an attribute."""
-        return [prompt for prompts in self.wordings for prompt in prompts.guided[attribute]]
+        return [
+            prompt for prompts in self.wordings for prompt in prompts.guided[attribute]
+        ]
 
 
 def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
@@ -48,14 +56,20 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
     count = None if task.pairing == "cross" else task.words_per_stimulus
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
         for number, word in enumerate(settings.limited(concept.stimuli)):
-            chosen = {name: cycle_words(words, number, count) for name, words in attributes.items()}
+            chosen = {
+                name: cycle_words(words, number, count)
+                for name, words in attributes.items()
+            }
             wordings = tuple(
                 Prompts(
                     tuple(
                         wording.model_copy(update={"neutral": one}).without(word)
                         for one in alternatives(wording.neutral)
                     ),
-                    {name: wording.with_each(word, words) for name, words in chosen.items()},
+                    {
+                        name: wording.with_each(word, words)
+                        for name, words in chosen.items()
+                    },
                     chosen,
                 )
                 for wording in task.prompts.wordings
@@ -76,12 +90,18 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
                 for prompt in stimulus.guided(side)
             ]
         concept, word = stimulus.concept, stimulus.word
-        prompts += [PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral]
+        prompts += [
+            PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral
+        ]
         for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
             prompts += [
-                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}", word, shared)
+                PromptNeed(
+                    prompt, n_guided, f"{concept}, {attribute.name}", word, shared
+                )
                 for one in stimulus.wordings
-                for prompt, shared in zip(one.guided[side], one.words[side], strict=True)
+                for prompt, shared in zip(
+                    one.guided[side], one.words[side], strict=True
+                )
             ]
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
     return Needs(tuple(prompts), texts, checks=tuple(checks))
@@ -94,7 +114,9 @@ class ConceptImages(StimulusImages):
     stimulus: Stimulus
 
 
-def balanced(task: T2iatTask, collected: Sequence[ConceptImages]) -> list[ConceptImages]:
+def balanced(
+    task: T2iatTask, collected: Sequence[ConceptImages]
+) -> list[ConceptImages]:
     """The stimuli that have all of their images, and whose partners on the other side have them.
 
     Stimuli of one number share their attribute words, so that X and Y meet the same words equally
@@ -104,17 +126,24 @@ def balanced(task: T2iatTask, collected: Sequence[ConceptImages]) -> list[Concep
     lacking = {one.stimulus.number for one in collected if not one.complete}
     cross = task.pairing == "cross"
     return [
-        one for one in collected if (one.complete if cross else one.stimulus.number not in lacking)
+        one
+        for one in collected
+        if (one.complete if cross else one.stimulus.number not in lacking)
     ]
 
 
-def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> list[ConceptImages]:
+def collect(
+    task: T2iatTask, collector: ImageCollector, settings: Settings
+) -> list[ConceptImages]:
     """The images of every stimulus."""
     n_neutral, n_guided = task.image_counts(settings)
     return [
         ConceptImages(
             stimulus.word,
-            [collector.collect(prompts.neutral, n_neutral) for prompts in stimulus.wordings],
+            [
+                collector.collect(prompts.neutral, n_neutral)
+                for prompts in stimulus.wordings
+            ],
             {
                 side: [
                     collector.collect(prompts.guided[side], n_guided)

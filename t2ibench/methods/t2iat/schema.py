@@ -47,7 +47,9 @@ def check(task: T2iatTask) -> Iterator[checks.Finding]:
     """Problems of a task that its schema cannot express."""
     x, y = task.concepts.X, task.concepts.Y
     a, b = task.attributes.A, task.attributes.B
-    yield from checks.two_sets(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli")
+    yield from checks.two_sets(
+        x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli"
+    )
     yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
     found = (
         checks.guided(prompts, (*x.stimuli, *y.stimuli), (*a.words, *b.words))
@@ -72,5 +74,7 @@ def _each_alternative(prompts: GuidedPrompts) -> Iterator[GuidedPrompts]:
             wording.model_copy(update={"neutral": neutral})
             for wording, neutral in zip(prompts.wordings, chosen, strict=True)
         ]
-        changed = {"templates": copies} if prompts.templates else {"paraphrases": copies[1:]}
+        changed = (
+            {"templates": copies} if prompts.templates else {"paraphrases": copies[1:]}
+        )
         yield prompts.model_copy(update={"neutral": chosen[0], **changed})

@@ -10,7 +10,11 @@ from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.association import association, association_draws, left_out_warnings
+from t2ibench.methods.core.association import (
+    association,
+    association_draws,
+    left_out_warnings,
+)
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
 from t2ibench.methods.core.headline import (
@@ -39,7 +43,11 @@ from t2ibench.methods.core.wording_report import (
 from t2ibench.methods.t2iat.design import ConceptImages, balanced, collect
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
-from t2ibench.stats import sign_flip_permutation, two_sample_bootstrap, two_sample_permutation
+from t2ibench.stats import (
+    sign_flip_permutation,
+    two_sample_bootstrap,
+    two_sample_permutation,
+)
 from t2ibench.stats.student import satterthwaite, t_test
 
 _SIGNS = {"X": 1.0, "Y": -1.0}
@@ -76,16 +84,24 @@ class _Design:
         return (self.signs * self.weights(bottom)) @ top / 2
 
 
-@np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
+# images that are all alike have no direction
+@np.errstate(divide="ignore", invalid="ignore")
 def tested(
-    task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence, settings: Settings
+    task: T2iatTask,
+    images: Sequence[ConceptImages],
+    evidence: Evidence,
+    settings: Settings,
 ) -> tuple[MethodResult, list[Estimate], list[Float64Array]]:
     """Compare the two concepts; with each stimulus's lean, and where its images lie."""
-    leans = Leans.of([one.name for one in images], [one.marked("A", "B") for one in images])
+    leans = Leans.of(
+        [one.name for one in images], [one.marked("A", "B") for one in images]
+    )
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
     controls = {
-        "separation": lean_controls.separation(leans, *names, [at for _, at, _ in design.groups]),
+        "separation": lean_controls.separation(
+            leans, *names, [at for _, at, _ in design.groups]
+        ),
         "spread": lean_controls.lean_spread(leans, *names),
     }
     unclear = contradiction(controls)
@@ -108,7 +124,12 @@ def tested(
             for name, found in headline.inference.items()
         }
         headline = replace(
-            headline, value=None, inference=inference, fair=None, parts=(), reason=unclear
+            headline,
+            value=None,
+            inference=inference,
+            fair=None,
+            parts=(),
+            reason=unclear,
         )
         scores = {name: Estimate.undefined(unclear) for name in scores}
         rows = [row.undecided(unclear) for row in rows]
@@ -153,10 +174,15 @@ def _headline(leans: Leans, design: _Design, level: float) -> Headline:
         ),
         "prompt_population": like.inference,
     }
-    question: Question = "prompt_population" if like.inference.p is not None else "fixed_prompts"
+    question: Question = (
+        "prompt_population" if like.inference.p is not None else "fixed_prompts"
+    )
     moved = middle * signed + like.value * unit
     of_images = Influence.combined(
-        [(0.5, leans.influence(j, signed[j], moved[j], wordings=False)) for j in range(len(unit))]
+        [
+            (0.5, leans.influence(j, signed[j], moved[j], wordings=False))
+            for j in range(len(unit))
+        ]
     )
     influence, half = like.influence, like.half_width
     others: dict[Question, Influence] = {"fixed_prompts": of_images}
@@ -189,7 +215,9 @@ def _amplification(
 ) -> dict[str, Estimate]:
     """How much further the images lean than the words, in the direction of the words."""
     if in_text is None or headline.value is None:
-        alike = Estimate.undefined(without_text or "the texts with either attribute do not differ")
+        alike = Estimate.undefined(
+            without_text or "the texts with either attribute do not differ"
+        )
         return {"lean_text": alike, "amplification": alike}
     sign = 1.0 if in_text >= 0 else -1.0
     interval = None
@@ -212,12 +240,18 @@ def _repeated(leans: Leans, design: _Design, headline: Headline) -> dict[str, Co
     if halves is not None:
         difference, variances, dfs = halves
         value = float(design.lean(difference, leans.bottom))
-        variance, df = satterthwaite(design.weights(leans.bottom) ** 2 / 4 * variances, dfs)
-        controls["halves"] = lean_controls.halves_control(value, t_test(value, variance, df))
+        variance, df = satterthwaite(
+            design.weights(leans.bottom) ** 2 / 4 * variances, dfs
+        )
+        controls["halves"] = lean_controls.halves_control(
+            value, t_test(value, variance, df)
+        )
     return controls
 
 
-def _other_directions(leans: Leans, design: _Design, headline: Headline) -> Control | None:
+def _other_directions(
+    leans: Leans, design: _Design, headline: Headline
+) -> Control | None:
     """The headline with what L is beyond chance where it means nothing as noise.
 
     L² less its variance, of each half of the stimuli along each direction; its mean is 0 where it
@@ -243,7 +277,9 @@ def _other_directions(leans: Leans, design: _Design, headline: Headline) -> Cont
     if square <= np.sqrt(variance):
         return lean_controls.beyond_control(0.0, p, p)
     own = (headline.value / stdtrit(df, p / 2)) ** 2
-    allowed = t_test(headline.value, *satterthwaite([own, square], [df, 2 * square**2 / variance]))
+    allowed = t_test(
+        headline.value, *satterthwaite([own, square], [df, 2 * square**2 / variance])
+    )
     return lean_controls.beyond_control(square, p, allowed)
 
 
@@ -268,7 +304,9 @@ class Associations:
     @property
     def labels(self) -> IntArray:
         """Each image's stimulus, shape (n,)."""
-        return np.repeat(np.arange(len(self.by_stimulus)), [len(asc) for asc in self.by_stimulus])
+        return np.repeat(
+            np.arange(len(self.by_stimulus)), [len(asc) for asc in self.by_stimulus]
+        )
 
     @property
     def prompt_means(self) -> Float64Array:
@@ -280,7 +318,9 @@ def associate(
     task: T2iatTask, side: str, images: Sequence[ConceptImages], settings: Settings
 ) -> Associations:
     """Every neutral image's association with the attribute images it is matched to."""
-    all_a, all_b = (PromptImages.merged([one.of_group(side) for one in images]) for side in "AB")
+    all_a, all_b = (
+        PromptImages.merged([one.of_group(side) for one in images]) for side in "AB"
+    )
     shared = task.match == "concept"
     neutral = [one.all_neutral.embeddings for one in images]
     matched = [
@@ -321,10 +361,15 @@ def published_scores(
     if task.effect_size == "t2iat_code":
         # Averaging first makes an effect size larger than one over images.
         means = (x.prompt_means, y.prompt_means)
-        size = _compared(task, settings, " of prompts", means, ("union_d_ddof0",))["union_d_ddof0"]
+        size = _compared(task, settings, " of prompts", means, ("union_d_ddof0",))[
+            "union_d_ddof0"
+        ]
     else:
         size = images["cohens_d" if task.effect_size == "cohen" else "union_d"]
-    scores = {"differential_association": images["mean_difference"], "effect_size": size}
+    scores = {
+        "differential_association": images["mean_difference"],
+        "effect_size": size,
+    }
     # One concept's own association, which the difference hides.
     for side, one in concepts.items():
         of = side.lower()
@@ -335,8 +380,12 @@ def published_scores(
             max_exact=settings.max_exact,
             rng=settings.rng(task.id, f"sign flips {side}"),
         )
-        scores[f"association_of_{of}"] = Estimate.from_permutation(flips, images[f"mean_{of}"].boot)
-    return {name: replace(estimate, as_published=True) for name, estimate in scores.items()}
+        scores[f"association_of_{of}"] = Estimate.from_permutation(
+            flips, images[f"mean_{of}"].boot
+        )
+    return {
+        name: replace(estimate, as_published=True) for name, estimate in scores.items()
+    }
 
 
 def _compared(
@@ -359,7 +408,9 @@ def _compared(
         n_draws=settings.n_bootstrap,
         rng=settings.rng(task.id, f"bootstrap{purpose}"),
     )
-    whole = None if of_x is None or of_y is None else np.append(of_x, of_y + of_x.max() + 1)
+    whole = (
+        None if of_x is None or of_y is None else np.append(of_x, of_y + of_x.max() + 1)
+    )
     tests = two_sample_permutation(
         np.append(x, y),
         np.arange(len(x) + len(y)) < len(x),
@@ -425,10 +476,14 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         dict(zip("AB", names, strict=True)),
     )
     thin = [one.name for one in shown if not one.complete]
-    warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
+    warnings += left_out_warnings(
+        thin, "has fewer than two images that show what was asked for"
+    )
     shown = balanced(task, shown)
     words = {(one.stimulus.side, one.stimulus.number) for one in shown}
-    complete = [one for one in complete if (one.stimulus.side, one.stimulus.number) in words]
+    complete = [
+        one for one in complete if (one.stimulus.side, one.stimulus.number) in words
+    ]
     concepts: dict[str, Associations] = {}
     for side in ("X", "Y"):
         own = [images for images in complete if images.stimulus.side == side]
@@ -436,8 +491,12 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, own, settings)
     found, leans, places = tested(task, shown, evidence, settings)
-    seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
-    controls = found.controls | {"obedience": obedience_control(seen, judged=bool(judged))}
+    seen = judged or dict(
+        zip(names, read_groups(complete, "A", "B", evidence), strict=True)
+    )
+    controls = found.controls | {
+        "obedience": obedience_control(seen, judged=bool(judged))
+    }
     rows, samples = [], []
     images = [one for concept in concepts.values() for one in concept.images]
     associations = [asc for concept in concepts.values() for asc in concept.by_stimulus]
@@ -454,7 +513,9 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         )
     return replace(
         found,
-        scores=found.scores | published_scores(task, concepts, settings) | obedience_scores(seen),
+        scores=found.scores
+        | published_scores(task, concepts, settings)
+        | obedience_scores(seen),
         by=rows,
         n_images=collector.n_images,
         n_prompts=collector.n_prompts,

@@ -83,7 +83,10 @@ def _crossed(details: Mapping[str, Any]) -> Sequence[Panel]:
             columns = {_AS_IT_STANDS: other.concepts[:TOP_CROSSED]}
             for cf in axis.counterfactuals:
                 columns[cf.name] = cf.intersections.get(other.axis, ())
-            title, row = f"{one.prompt}, {other.axis} by {axis.axis}", f"{one.prompt} | {axis.axis}"
+            title, row = (
+                f"{one.prompt}, {other.axis} by {axis.axis}",
+                f"{one.prompt} | {axis.axis}",
+            )
             panels.append(_panel(title, row, columns, TOP_CROSSED))
     return panels
 
@@ -105,7 +108,10 @@ def _panel(title: str, row: str, columns: Mapping[str, Concepts], k: int) -> Pan
     absent = [0.0 if 0 < len(one) < k else None for one in found]
     names = list(dict.fromkeys(name for one in found for name in one))
     items = [
-        (name, tuple(one.get(name, rest) for one, rest in zip(found, absent, strict=True)))
+        (
+            name,
+            tuple(one.get(name, rest) for one, rest in zip(found, absent, strict=True)),
+        )
         for name in names
     ]
 
@@ -146,7 +152,10 @@ def present(task: TibetTask) -> Presentation:
     groups = {
         name: {
             prompt.prompt: _AS_IT_STANDS,
-            **{other.prompt: f"changed to “{other.name}”" for other in axis.counterfactuals},
+            **{
+                other.prompt: f"changed to “{other.name}”"
+                for other in axis.counterfactuals
+            },
         }
         for name, (prompt, axis) in task.rows.items()
     }
@@ -154,9 +163,15 @@ def present(task: TibetTask) -> Presentation:
     def group(name: str, row: Mapping[str, Any]) -> str | None:
         return groups.get(name, {}).get(str(row.get("prompt")))
 
-    count = f"{len(task.prompts)} prompts" if len(task.prompts) > 1 else task.prompts[0].prompt
+    count = (
+        f"{len(task.prompts)} prompts"
+        if len(task.prompts) > 1
+        else task.prompts[0].prompt
+    )
     return Presentation(
-        name=f"{count}, {next(iter(axes))}" if len(axes) == 1 else f"{count}, {len(axes)} axes",
+        name=f"{count}, {next(iter(axes))}"
+        if len(axes) == 1
+        else f"{count}, {len(axes)} axes",
         rows=(RowSeries("squared_lean", "prompt and axis", square=True),),
         images=ImageGroups(group, "{group}", "squared_lean"),
         formula=(
@@ -177,7 +192,9 @@ def present(task: TibetTask) -> Presentation:
             *concept_figures(),
         ),
         leans=tuple(
-            RowSeries("lean", "prompt", PageAxis(second, first), groups=frozenset({name}))
+            RowSeries(
+                "lean", "prompt", PageAxis(second, first), groups=frozenset({name})
+            )
             for name, first, second in sorted(
                 (axis.name, *(other.name for other in axis.counterfactuals))
                 for axis in axes.values()

@@ -39,11 +39,13 @@ class Mixture:
     Influences are scaled so that their squares sum to the variance of a share.
     """
 
-    shares: Float64Array  # shape (k,), of sum 1; each may lie outside of 0 to 1 by chance
+    # shape (k,), of sum 1; each may lie outside of 0 to 1 by chance
+    shares: Float64Array
     # influence of each of the prompt's images, then of each counterfactual's, and in the last row
     # of the one more that it takes for at least some variance, shape (n + 1, k) each
     moved: tuple[Float64Array, ...]
-    even: tuple[Float64Array, ...]  # the same if all shares are 1 / k, for the test that they are
+    # the same if all shares are 1 / k, for the test that they are
+    even: tuple[Float64Array, ...]
     # part of the variances' sum that the influences count twice: products of the errors of two
     # means, which are the errors of both
     twice: float
@@ -107,7 +109,9 @@ def mixture(
     return Mixture(shares, moved(inverted, shares), moved(even, even), twice)
 
 
-def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Float64Array:
+def _floored(
+    rows: Float64Array, distance: float, direction: Float64Array
+) -> Float64Array:
     """Influences of n images and of what one at a mean squared distance would add."""
     n, variance = len(rows), float((rows**2).sum())
     missing = max(((n - 1) * variance + distance / n) / n - variance, 0.0)
@@ -143,7 +147,9 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
         contrasts.append(basis @ np.linalg.eigh(basis.T @ gram @ basis + ties)[1][:, 0])
     ratios = settled([_ratio(contrast, changed, means, gram) for contrast in contrasts])
     least = int(np.argmin(ratios))
-    return Separation(float(ratios[least]), pairs[least] if least < len(pairs) else None)
+    return Separation(
+        float(ratios[least]), pairs[least] if least < len(pairs) else None
+    )
 
 
 def contrast_basis(k: int) -> Float64Array:
@@ -300,7 +306,9 @@ class PromptSets:
         answers = image_set.answers[:, columns]
         answered = (answers >= 0).any(axis=1)
         shown = image_set.bags(answers[answered]) > 0
-        return FeatureSet(image_set.prompt, image_set.indices[answered], shown.astype(np.float64))
+        return FeatureSet(
+            image_set.prompt, image_set.indices[answered], shown.astype(np.float64)
+        )
 
     def top(self, prompt: str, k: int, axis: Axis) -> Concepts:
         """The most frequent concepts of a prompt's answers about an axis; ties by the alphabet."""
@@ -309,9 +317,13 @@ class PromptSets:
             return ()
         asked = [self.questions.index(question) for question in questions_of(axis)]
         frequencies = image_set.bags(image_set.answers[:, asked]).mean(axis=0)
-        order = sorted(range(len(self.names)), key=lambda v: (-frequencies[v], self.names[v]))
+        order = sorted(
+            range(len(self.names)), key=lambda v: (-frequencies[v], self.names[v])
+        )
         return tuple(
-            (self.names[v], float(frequencies[v])) for v in order[:k] if frequencies[v] > 0
+            (self.names[v], float(frequencies[v]))
+            for v in order[:k]
+            if frequencies[v] > 0
         )
 
 
@@ -339,7 +351,8 @@ def gather(
     sizes[target.prompt] = n
     numbers: dict[str, int] = {}
     sets = [
-        _read(task, prompt, count, questions, evidence, numbers) for prompt, count in sizes.items()
+        _read(task, prompt, count, questions, evidence, numbers)
+        for prompt, count in sizes.items()
     ]
     texts = list(numbers)
     names, concepts = _concepts(texts, [one.answers for one in sets], merging)
@@ -407,7 +420,9 @@ def published(value: float) -> Estimate:
     return Estimate(value, as_published=True)
 
 
-def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
+def associations(
+    start: Float64Array, changed: Float64Array
+) -> tuple[Float64Array, Float64Array]:
     """CAS, and the shares that MAD is taken of, both of shape (..., k).
 
     Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1); the shares are of
@@ -441,7 +456,9 @@ def null_deviation(
     which is most of it.
     """
     bags = np.concatenate([image_set.bags() for image_set in changed])
-    even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])
+    even = np.concatenate(
+        [np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed]
+    )
     weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
     first = drop_rare(weights @ bags, start.floor)
     others = []
@@ -449,7 +466,9 @@ def null_deviation(
         n = len(image_set)
         weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
         others.append(drop_rare(weights @ image_set.bags(), start.floor))
-    return np.nan_to_num(mad(associations(first, np.stack(others, axis=1))[1], root=False))
+    return np.nan_to_num(
+        mad(associations(first, np.stack(others, axis=1))[1], root=False)
+    )
 
 
 TOP_K = 10
@@ -491,9 +510,14 @@ def top_concepts(target: TibetPrompt, sets: PromptSets) -> PromptConcepts:
             CounterfactualConcepts(
                 cf.name,
                 sets.top(cf.prompt, TOP_K, axis),
-                {other.name: sets.top(cf.prompt, TOP_CROSSED, other) for other in others},
+                {
+                    other.name: sets.top(cf.prompt, TOP_CROSSED, other)
+                    for other in others
+                },
             )
             for cf in axis.counterfactuals
         )
-        axes.append(AxisConcepts(axis.name, sets.top(target.prompt, TOP_K, axis), changed))
+        axes.append(
+            AxisConcepts(axis.name, sets.top(target.prompt, TOP_K, axis), changed)
+        )
     return PromptConcepts(target.prompt, tuple(axes))

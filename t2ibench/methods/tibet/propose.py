@@ -52,7 +52,9 @@ def normal_axis(name: str) -> str:
     return " ".join(word for word in plain_key(name).split() if word not in _NO_AXIS)
 
 
-def _axes(value: Any, label: str = "", depth: int = 0) -> Iterator[tuple[str, list[str]]]:
+def _axes(
+    value: Any, label: str = "", depth: int = 0
+) -> Iterator[tuple[str, list[str]]]:
     """Every list of prompts, with the label above it."""
     if depth > _DEEPEST:
         return
@@ -66,7 +68,9 @@ def _axes(value: Any, label: str = "", depth: int = 0) -> Iterator[tuple[str, li
             return
         for key, item in value.items():
             # A wrapper such as {"gender": {"counterfactuals": [...]}} keeps the name above it.
-            yield from _axes(item, str(key) if normal_axis(str(key)) else label, depth + 1)
+            yield from _axes(
+                item, str(key) if normal_axis(str(key)) else label, depth + 1
+            )
     elif isinstance(value, Sequence) and not isinstance(value, str):
         texts = [_prompt(item) for item in value]
         if any(texts) and label:
@@ -96,7 +100,9 @@ TURNS = (
     "Convert these to a json dictionary where the axes are the keys and the counterfactuals are "
     "list for each key. Only return json.",
 )
-AGAIN = "That could not be read ({why}). Only return json: axes as keys, lists as values."
+AGAIN = (
+    "That could not be read ({why}). Only return json: axes as keys, lists as values."
+)
 _LONGER = 5  # words by which a counterfactual may not differ from its prompt
 
 
@@ -129,8 +135,12 @@ class TibetProposal:
             try:
                 messages: list[Message] = []
                 for turn in TURNS[:-1]:
-                    messages.append({"role": "user", "content": turn.replace("{prompt}", prompt)})
-                    messages.append({"role": "assistant", "content": conversation.reply(messages)})
+                    messages.append(
+                        {"role": "user", "content": turn.replace("{prompt}", prompt)}
+                    )
+                    messages.append(
+                        {"role": "assistant", "content": conversation.reply(messages)}
+                    )
                 messages.append({"role": "user", "content": TURNS[-1]})
                 axes = conversation.read(messages, read_axes, args.tries, AGAIN)
                 row, left_out = prompt_row(prompt, axes)
@@ -140,7 +150,9 @@ class TibetProposal:
                 failed += 1
                 problems.append(f"'{prompt}' is excluded: {error}")
             advance(1)
-        nothing = T2IBenchError("No prompt got readable axes.", "The replies are kept; see them.")
+        nothing = T2IBenchError(
+            "No prompt got readable axes.", "The replies are kept; see them."
+        )
         return Proposed(
             body={"prompts": rows},
             problems=tuple(problems),
@@ -149,7 +161,9 @@ class TibetProposal:
         )
 
 
-def prompt_row(prompt: str, axes: Mapping[str, Sequence[str]]) -> tuple[dict[str, Any], list[str]]:
+def prompt_row(
+    prompt: str, axes: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, Any], list[str]]:
     """A prompt as a task file has it, and what was dropped.
 
     Examples:
@@ -165,14 +179,18 @@ def prompt_row(prompt: str, axes: Mapping[str, Sequence[str]]) -> tuple[dict[str
         if len(counterfactuals) < 2:
             left_out.append(f"{axis}: fewer than two counterfactuals")
             continue
-        rows = [{"name": name, "prompt": text} for name, text in counterfactuals.items()]
+        rows = [
+            {"name": name, "prompt": text} for name, text in counterfactuals.items()
+        ]
         kept.append({"name": axis, "counterfactuals": rows})
     if not kept:
         raise UnreadableError("; ".join(left_out) or "no axis has two counterfactuals")
     return {"prompt": prompt, "axes": kept}, left_out
 
 
-def _counterfactuals(prompt: str, proposed: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _counterfactuals(
+    prompt: str, proposed: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
     """Name to prompt of the counterfactuals that can be used; and why others cannot."""
     kept: dict[str, str] = {}
     left_out: list[str] = []

@@ -87,7 +87,9 @@ class TibetTask(ImageTask):
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
     """What is wrong with a task that its schema cannot express."""
-    yield from checks.duplicates([target.prompt for target in task.prompts], ("prompts",))
+    yield from checks.duplicates(
+        [target.prompt for target in task.prompts], ("prompts",)
+    )
     for number, target in enumerate(task.prompts):
         yield from checks.duplicates(
             [axis.name for axis in target.axes], ("prompts", number, "axes")
@@ -97,7 +99,9 @@ def check(task: TibetTask) -> Iterator[checks.Finding]:
             yield from checks.duplicates([cf.name for cf in axis.counterfactuals], at)
             yield from checks.duplicates([cf.prompt for cf in axis.counterfactuals], at)
             if len(axis.counterfactuals) < 2:
-                yield checks.Finding(at, "an axis with one counterfactual has no MAD", warning=True)
+                yield checks.Finding(
+                    at, "an axis with one counterfactual has no MAD", warning=True
+                )
             for row, cf in enumerate(axis.counterfactuals):
                 yield from _check_counterfactual(target.prompt, cf.prompt, (*at, row))
 

@@ -13,12 +13,27 @@ import numpy.typing as npt
 from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
-from t2ibench.methods.core.averages import average_results, bounded_mean, untested_shares
+from t2ibench.methods.core.answer_counts import (
+    KEY,
+    CountedAttribute,
+    CountedPrompt,
+    mean_counts,
+)
+from t2ibench.methods.core.averages import (
+    average_results,
+    bounded_mean,
+    untested_shares,
+)
 from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import UNSEEN, Evidence, Needs, PromptNeed, QuestionNeed
+from t2ibench.methods.core.evidence import (
+    UNSEEN,
+    Evidence,
+    Needs,
+    PromptNeed,
+    QuestionNeed,
+)
 from t2ibench.methods.core.headline import (
     SHUFFLES,
     Control,
@@ -48,7 +63,13 @@ from t2ibench.methods.tibet.image_sets import (
     separation,
     top_concepts,
 )
-from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_questions, questions_of
+from t2ibench.methods.tibet.schema import (
+    Axis,
+    TibetPrompt,
+    TibetTask,
+    all_questions,
+    questions_of,
+)
 from t2ibench.settings import Settings
 from t2ibench.stats import mad
 from t2ibench.stats.rounding import settled
@@ -146,7 +167,11 @@ def joint_square(
     trace = float(np.trace(found.matrix))
     total = max(trace - twice, _LEAST * trace)
     squares = float((lean**2).sum())
-    along = float(lean @ found.matrix @ lean) / squares * total / trace if squares * trace else 0.0
+    along = (
+        float(lean @ found.matrix @ lean) / squares * total / trace
+        if squares * trace
+        else 0.0
+    )
     return f_square(
         squares / rows,
         total / rows,
@@ -172,7 +197,8 @@ class AxisShares:
     name: str
     prompt: str
     counterfactuals: tuple[str, ...]
-    sets: tuple[FeatureSet, ...]  # the images of the prompt, then those of each counterfactual
+    # the images of the prompt, then those of each counterfactual
+    sets: tuple[FeatureSet, ...]
     mixture: Mixture
     separation: Separation
     # What it may be otherwise: if images of counterfactuals whose answers name another one count
@@ -188,7 +214,9 @@ class AxisShares:
             return None
         if self.separation.pair is None:
             return "the answers do not tell each counterfactual from a mixture of the others"
-        first, second = (self.counterfactuals[number] for number in self.separation.pair)
+        first, second = (
+            self.counterfactuals[number] for number in self.separation.pair
+        )
         return f"the answers do not tell '{first}' from '{second}'"
 
     @property
@@ -263,22 +291,32 @@ def _size(axis: AxisShares) -> float:
 
 def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
     """The mixture between two; images that one of them leaves out move the other alone."""
-    units = [np.union1d(a.units, b.units) for a, b in zip(first.sets, second.sets, strict=True)]
+    units = [
+        np.union1d(a.units, b.units)
+        for a, b in zip(first.sets, second.sets, strict=True)
+    ]
     pairs = ((1 - weight, first), (weight, second))
 
-    def mean(rows: Callable[[Mixture], Sequence[Float64Array]]) -> tuple[Float64Array, ...]:
+    def mean(
+        rows: Callable[[Mixture], Sequence[Float64Array]],
+    ) -> tuple[Float64Array, ...]:
         found = []
         for number, every in enumerate(units):
             total = np.zeros((len(every) + 1, len(first.counterfactuals)))
             for share, one in pairs:
                 places = np.searchsorted(every, one.sets[number].units)
-                total[np.append(places, len(every))] += share * rows(one.mixture)[number]
+                total[np.append(places, len(every))] += (
+                    share * rows(one.mixture)[number]
+                )
             found.append(total)
         return tuple(found)
 
     return replace(
         first,
-        sets=tuple(replace(one, units=every) for one, every in zip(first.sets, units, strict=True)),
+        sets=tuple(
+            replace(one, units=every)
+            for one, every in zip(first.sets, units, strict=True)
+        ),
         mixture=Mixture(
             (1 - weight) * first.mixture.shares + weight * second.mixture.shares,
             mean(lambda one: one.moved),
@@ -292,7 +330,11 @@ def _nearest(first: Float64Array, second: Float64Array) -> float:
     """Where the way from the one to the other comes nearest to 0."""
     way = first - second
     length = float(way @ way)
-    return float(np.clip(settled(first @ way / length), 0, 1)) if length > _ROUNDING else 0.0
+    return (
+        float(np.clip(settled(first @ way / length), 0, 1))
+        if length > _ROUNDING
+        else 0.0
+    )
 
 
 def most(axis: AxisShares) -> AxisShares:
@@ -323,11 +365,15 @@ def axis_shares(
     def without(numbers: Sequence[int]) -> AxisShares:
         kept = [sets[0]]
         for number, one in enumerate(sets[1:]):
-            keep = ~np.isin(one.units, list(astray[number]) if number in numbers else [])
+            keep = ~np.isin(
+                one.units, list(astray[number]) if number in numbers else []
+            )
             kept.append(FeatureSet(one.prompt, one.units[keep], one.features[keep]))
         start, *changed = (one.features for one in kept)
         found = mixture(start, changed)
-        return AxisShares(name, sets[0].prompt, tuple(counterfactuals), tuple(kept), found, apart)
+        return AxisShares(
+            name, sets[0].prompt, tuple(counterfactuals), tuple(kept), found, apart
+        )
 
     for number in wrong:
         n = len(sets[number + 1].units)
@@ -338,10 +384,14 @@ def axis_shares(
             )
     # Left out are all of them, all but those of one counterfactual, and none.
     alone = [[other for other in wrong if other != number] for number in wrong]
-    found, *others = (without(numbers) for numbers in [wrong, *alone, []][: 2 ** len(wrong)])
+    found, *others = (
+        without(numbers) for numbers in [wrong, *alone, []][: 2 ** len(wrong)]
+    )
     if unanswered:
         places = range(len(counterfactuals))
-        others += [_shifted(one, k, unanswered) for one in (found, *others) for k in places]
+        others += [
+            _shifted(one, k, unanswered) for one in (found, *others) for k in places
+        ]
     return replace(found, others=tuple(others), unanswered=unanswered)
 
 
@@ -374,7 +424,10 @@ def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
         len(axes),
         level,
         value=float(np.mean([axis.squared for axis in axes])),
-        twice=sum(axis.mixture.twice * k / (k - 1) for axis, k in zip(axes, sizes, strict=True)),
+        twice=sum(
+            axis.mixture.twice * k / (k - 1)
+            for axis, k in zip(axes, sizes, strict=True)
+        ),
         extra=sum(axis.extra for axis in axes),
     )
 
@@ -391,7 +444,8 @@ def headline_of(axes: Sequence[AxisShares], level: float) -> Headline:
     near = _headline([least(axis) for axis in axes], level).inference
     far = _headline([most(axis) for axis in axes], level).inference
     inference = {
-        question: ends.up_to(far[question], found.value) for question, ends in near.items()
+        question: ends.up_to(far[question], found.value)
+        for question, ends in near.items()
     }
     return replace(found, inference=inference)
 
@@ -409,11 +463,16 @@ def _headline(axes: Sequence[AxisShares], level: float) -> Headline:
         for axis in axes
         for number, lean in enumerate(axis.leans)
     )
-    return square_of(found, parts, [(axis.prompt, axis.squared) for axis in axes], level)
+    return square_of(
+        found, parts, [(axis.prompt, axis.squared) for axis in axes], level
+    )
 
 
 def square_of(
-    found: MeanSquare, parts: tuple[Part, ...], rows: Sequence[tuple[str, float]], level: float
+    found: MeanSquare,
+    parts: tuple[Part, ...],
+    rows: Sequence[tuple[str, float]],
+    level: float,
 ) -> Headline:
     """A mean square as a headline; `rows` are the prompt and the squared lean of each row.
 
@@ -421,8 +480,11 @@ def square_of(
     """
     matrix = spread([part.influence for part in parts]).matrix / len(parts)
     leans = np.array([part.value for part in parts])
-    products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
-    variance = max(4.0 * float(leans @ matrix @ leans) / len(parts) - products, products)
+    # of errors, which the squares of leans contain too
+    products = 2.0 * float((matrix**2).sum())
+    variance = max(
+        4.0 * float(leans @ matrix @ leans) / len(parts) - products, products
+    )
     like = Inference(reason="one prompt does not show how prompts differ")
     # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
     sums = dict.fromkeys((prompt for prompt, _ in rows), 0.0)
@@ -463,7 +525,8 @@ def share_estimates(
     if reason or isinstance(axis, str):
         kinds = ["squared_lean", *(f"share:{name}" for name in names)]
         return dict.fromkeys(
-            [*kinds, "lean"] if len(names) == 2 else kinds, Estimate.undefined(reason or "")
+            [*kinds, "lean"] if len(names) == 2 else kinds,
+            Estimate.undefined(reason or ""),
         )
     square = headline_of([axis], level)
     ends = square.chosen.interval
@@ -480,7 +543,9 @@ def share_estimates(
             )
             for one in every
         ]
-        scores[f"share:{name}"] = replace(found[0], p=None, test=None, interval=_around(found))
+        scores[f"share:{name}"] = replace(
+            found[0], p=None, test=None, interval=_around(found)
+        )
     if len(names) == 2:
         weights = np.array([1.0, -1.0])
         found = [
@@ -500,7 +565,9 @@ def share_estimates(
 def _around(found: Sequence[Estimate]) -> tuple[float, float] | None:
     """From the least of the lower ends to the largest of the upper ones."""
     ends = [one.interval for one in found if one.interval is not None]
-    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    return (
+        (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    )
 
 
 def average_headlines(
@@ -513,12 +580,17 @@ def average_headlines(
         count = len({_row_of(part.name) for part in headline.parts})
         factor = float(np.sqrt(count / max(len(headline.parts), 1)))
         tables.append(
-            {p.name: (p.value * factor, p.influence.scaled(factor)) for p in headline.parts}
+            {
+                p.name: (p.value * factor, p.influence.scaled(factor))
+                for p in headline.parts
+            }
         )
     names = [name for name in tables[0] if all(name in table for table in tables)]
     if not names:
         lacking = next((one.reason for one in headlines if one.reason), None)
-        return Headline.undefined(lacking or "the judges decide different rows", "mean_square")
+        return Headline.undefined(
+            lacking or "the judges decide different rows", "mean_square"
+        )
     rows = [_row_of(name) for name in names]
     squares = dict.fromkeys(rows, 0.0)
     scale = float(np.sqrt(len(names) / len(squares)))
@@ -526,7 +598,9 @@ def average_headlines(
         Part(
             name,
             scale * float(np.mean([table[name][0] for table in tables])),
-            Influence.combined([(scale / len(tables), table[name][1]) for table in tables]),
+            Influence.combined(
+                [(scale / len(tables), table[name][1]) for table in tables]
+            ),
         )
         for name in names
     )
@@ -540,7 +614,9 @@ def average_headlines(
         level,
         value=float(np.mean(list(squares.values()))),
     )
-    return square_of(found, parts, [(prompts[row], one) for row, one in squares.items()], level)
+    return square_of(
+        found, parts, [(prompts[row], one) for row, one in squares.items()], level
+    )
 
 
 def _row_of(part: str) -> str:
@@ -609,7 +685,9 @@ def _adherence(obeyed: Sequence[Obedience]) -> Control:
         f"{percent(row['named'] / row['images'])} of '{row['counterfactual']}'"
         for row in (ordered[0], ordered[-1])
     )
-    return Control(f"{said}: from {each} (p = {p:.2g} that they are alike).", share, p=p)
+    return Control(
+        f"{said}: from {each} (p = {p:.2g} that they are alike).", share, p=p
+    )
 
 
 def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
@@ -617,12 +695,18 @@ def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
     found: dict[str, Counter[str]] = {}
     for one in obeyed:
         if one.images:
-            counts = {"images": one.images, "named": one.hits, "another_named": len(one.astray)}
+            counts = {
+                "images": one.images,
+                "named": one.hits,
+                "another_named": len(one.astray),
+            }
             found.setdefault(one.counterfactual, Counter()).update(counts)
     return [{"counterfactual": name, **counts} for name, counts in found.items()]
 
 
-def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> Control:
+def _shuffled(
+    known: Sequence[AxisShares], rng: np.random.Generator, level: float
+) -> Control:
     """Shuffled labels of the counterfactuals' images: no prompt is then nearer to some of them."""
     rejected = 0
     for _ in range(SHUFFLES):
@@ -644,7 +728,9 @@ def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: floa
                 combined_influence(strata, units, [one @ weights for one in rows])
                 for weights in np.ascontiguousarray(basis.T)
             ]
-        rejected += joint_square(leans, influences, len(known), level, twice=twice).p < _ALPHA
+        rejected += (
+            joint_square(leans, influences, len(known), level, twice=twice).p < _ALPHA
+        )
     return of_shuffles(
         f"With the labels of the counterfactuals' images shuffled, {rejected} of {SHUFFLES} tests "
         f"have p < {_ALPHA:g}.",
@@ -673,7 +759,10 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
                 # Exchangeable images: the variance is that of all of them, not within the halves.
                 parts.append(values * np.sqrt(n / (n - 1)))
             leans.append(lean)
-            strata, units = [one.prompt for one in axis.sets], [one.units for one in axis.sets]
+            strata, units = (
+                [one.prompt for one in axis.sets],
+                [one.units for one in axis.sets],
+            )
             influences.append(combined_influence(strata, units, parts))
     if not leans:
         return Control("There are too few images for two halves.")
@@ -683,7 +772,9 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
     return of_halves(value, found.p, shown=shown, interval=(found.low, found.high))
 
 
-def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> list[Obedience]:
+def obedience(
+    axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]
+) -> list[Obedience]:
     """Which images of an axis's counterfactuals are answered with which counterfactual's name.
 
     A word that several of the names share, such as 'skin', names none of them.
@@ -701,7 +792,9 @@ def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> li
     everything = np.concatenate([one.features for one in changed])
     found = []
     for number, (cf, one) in enumerate(zip(axis.counterfactuals, changed, strict=True)):
-        others = {c for place, other in enumerate(columns) if place != number for c in other}
+        others = {
+            c for place, other in enumerate(columns) if place != number for c in other
+        }
         own = sorted(columns[number] - others)
         if not everything[:, own].any():
             found.append(Obedience(cf.name, 0, 0, frozenset()))
@@ -713,7 +806,9 @@ def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> li
     return found
 
 
-_NO_AXIS = "no prompt has two answered images of itself and of each of two counterfactuals"
+_NO_AXIS = (
+    "no prompt has two answered images of itself and of each of two counterfactuals"
+)
 _NAMED = 5  # rows in a warning
 
 
@@ -732,7 +827,9 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
         asked = all_questions(task, target)
         for need in wanted:
             prompts.setdefault((need.prompt, need.images), need)
-            questions += [QuestionNeed(need.prompt, need.images, question) for question in asked]
+            questions += [
+                QuestionNeed(need.prompt, need.images, question) for question in asked
+            ]
     every = tuple(dict.fromkeys(questions))
     return Needs(tuple(prompts.values()), (), every)
 
@@ -787,7 +884,9 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         prompts.append(asdict(top_concepts(target, sets)))
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     obeyed = [one for row in rows for one in row.obeyed]
-    controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
+    controls = controls_of(
+        known, obeyed, settings.rng(task.id, "shuffled"), settings.level
+    )
     decided = [row for row in known if row.reason is None]
     reason = (known[0].reason if known else None) or _NO_AXIS
     headline = Headline.undefined(reason, "mean_square")
@@ -804,7 +903,9 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
-        excluded=sum((image_set.excluded for image_set, _ in image_sets.values()), Counter()),
+        excluded=sum(
+            (image_set.excluded for image_set, _ in image_sets.values()), Counter()
+        ),
         conventions={"synonyms": merging.name, "min_frequency": task.min_frequency},
         warnings=_warnings(known),
         details=details,
@@ -815,7 +916,8 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         ],
         reason=None if known else _NO_AXIS,
         controls=controls,
-        inconclusive=contradiction(controls) or _open_question(decided, headline, settings),
+        inconclusive=contradiction(controls)
+        or _open_question(decided, headline, settings),
     )
 
 
@@ -837,7 +939,10 @@ def _shown(rows: Sequence[_Row]) -> Iterator[CountedAttribute]:
             }
             if row.axis.name == axis and shares:
                 total = sum(shares.values()) or 1.0
-                shares = {name: float(settled(share / total)) for name, share in shares.items()}
+                shares = {
+                    name: float(settled(share / total))
+                    for name, share in shares.items()
+                }
                 counted.append(CountedPrompt(row.prompt, shares))
         classes = tuple(dict.fromkeys(name for one in counted for name in one.counts))
         if counted:
@@ -864,7 +969,9 @@ def _open_question(
     )
 
 
-def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+def combine(
+    task: TibetTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
     """The scores over all judges."""
     mean = average_results(results, settings.level)
     if len(results) == 1 or mean.reason:
@@ -872,7 +979,9 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
     prompts = {name: target.prompt for name, (target, _) in task.rows.items()}
     headlines = [result.headline for result in results]
     mean = replace(mean, headline=average_headlines(headlines, prompts, settings.level))
-    obedience = [row for result in results for row in result.details.get("obedience", ())]
+    obedience = [
+        row for result in results for row in result.details.get("obedience", ())
+    ]
     open_to_more = any(row["another_named"] for row in obedience) or any(
         "unanswered" in result.details for result in results
     )
@@ -880,7 +989,10 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
         mean = bounded_mean(mean, results, settings.level)
     return replace(
         mean,
-        details={**mean.details, KEY: mean_counts([result.details for result in results])},
+        details={
+            **mean.details,
+            KEY: mean_counts([result.details for result in results]),
+        },
         by=untested_shares(mean.by),
     )
 
@@ -898,16 +1010,26 @@ def _warnings(known: Sequence[AxisShares]) -> list[str]:
 
 
 def _row(
-    task: TibetTask, target: TibetPrompt, axis: Axis, sets: PromptSets, settings: Settings
+    task: TibetTask,
+    target: TibetPrompt,
+    axis: Axis,
+    sets: PromptSets,
+    settings: Settings,
 ) -> _Row:
     start = sets.sets[target.prompt]
     changed = [sets.sets[cf.prompt] for cf in axis.counterfactuals]
     names = [cf.name for cf in axis.counterfactuals]
     row = f"{target.prompt} | {axis.name}"
-    features = [sets.features(image_set, questions_of(axis)) for image_set in (start, *changed)]
+    features = [
+        sets.features(image_set, questions_of(axis)) for image_set in (start, *changed)
+    ]
     obeyed = obedience(axis, sets, features[1:])
     astray = [one.astray for one in obeyed]
-    lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
+    lost = (
+        len(start)
+        - len(features[0].units)
+        + sum(start.excluded[reason] for reason in UNSEEN)
+    )
     shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
     lacking = [one.prompt for one in (start, *changed) if not len(one)]

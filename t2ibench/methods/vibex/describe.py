@@ -9,7 +9,12 @@ import numpy as np
 
 from t2ibench.methods.core.describe import listed, nothing_shown, sentence
 from t2ibench.methods.core.estimate import Item, MethodResult
-from t2ibench.methods.core.presentation import Axis, ImageGroups, Presentation, RowSeries
+from t2ibench.methods.core.presentation import (
+    Axis,
+    ImageGroups,
+    Presentation,
+    RowSeries,
+)
 from t2ibench.methods.core.probing import Reading, Verdict, verdict
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.stats import holm
@@ -18,9 +23,15 @@ from t2ibench.stats.rounding import settled
 _ALPHA = 0.05
 
 
-def verdicts(task: VibexTask, items: Sequence[Item]) -> list[tuple[str, Verdict, float]]:
+def verdicts(
+    task: VibexTask, items: Sequence[Item]
+) -> list[tuple[str, Verdict, float]]:
     """The verdict on every forward query, the clearest first, with p of its effect (Holm)."""
-    rows = [item for item in items if item.group == "forward" and "beyond_words" in item.scores]
+    rows = [
+        item
+        for item in items
+        if item.group == "forward" and "beyond_words" in item.scores
+    ]
     anchors = [anchor.name for anchor in task.anchors]
     drawn = drawn_sides(task, items)
     beyond, plain = (
@@ -39,7 +50,9 @@ def verdicts(task: VibexTask, items: Sequence[Item]) -> list[tuple[str, Verdict,
 def _side(item: Item, name: str, anchors: Sequence[str]) -> int:
     if len(anchors) == 2:
         return int((item.scores[name].value or 0.0) < 0.0)
-    return int(np.argmax([item.scores[f"{name}:{anchor}"].value or 0.0 for anchor in anchors]))
+    return int(
+        np.argmax([item.scores[f"{name}:{anchor}"].value or 0.0 for anchor in anchors])
+    )
 
 
 def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
@@ -56,7 +69,9 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
     found = {}
     for item in rows:
         shares = [item.scores.get(f"share:{anchor.name}") for anchor in task.anchors]
-        lows = [share.interval[0] if share and share.interval else 0.0 for share in shares]
+        lows = [
+            share.interval[0] if share and share.interval else 0.0 for share in shares
+        ]
         above = [j for j, low in enumerate(lows) if low > 1.0 / len(shares)]
         if len(above) == 1:
             found[item.name] = above[0]
@@ -83,10 +98,14 @@ def describe(task: VibexTask, result: MethodResult) -> str:
     if missing:
         return missing
     anchors = listed([anchor.name for anchor in task.anchors])
-    claim = f"the concepts tell images of {anchors} apart further than everyday words do"
+    claim = (
+        f"the concepts tell images of {anchors} apart further than everyday words do"
+    )
     names = [anchor.name for anchor in task.anchors]
     found = verdicts(task, result.by)
-    leaning = {concept: names[one.side] for concept, one, _ in found if one.side is not None}
+    leaning = {
+        concept: names[one.side] for concept, one, _ in found if one.side is not None
+    }
     split = [f"'{concept}'" for concept, one, _ in found if one.contradiction]
     parts = [nothing_shown(result, claim) or sentence(claim)]
     for anchor in dict.fromkeys(leaning.values()):
@@ -111,7 +130,11 @@ def present(task: VibexTask) -> Presentation:
     anchors = {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def group(name: str, row: Mapping[str, Any]) -> str | None:
-        return anchors.get(str(row.get("prompt"))) if name in row.get("similarities", {}) else None
+        return (
+            anchors.get(str(row.get("prompt")))
+            if name in row.get("similarities", {})
+            else None
+        )
 
     return Presentation(
         name=f"{names} ({len(task.concepts)} concept{'s' if len(task.concepts) > 1 else ''})",

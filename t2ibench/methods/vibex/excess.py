@@ -39,24 +39,33 @@ class Squares:
 
     @classmethod
     def of(
-        cls, found: Nearness, related: Float64Array, strata: Sequence[str], units: IntArray
+        cls,
+        found: Nearness,
+        related: Float64Array,
+        strata: Sequence[str],
+        units: IntArray,
     ) -> Squares:
         """From the images beside m concepts and, after them, the reference, by the jackknife."""
         m, values = len(related), squares(found)
         without = squares_without_each(found, (slice(0, m), slice(m, None)))
         concepts, others = (
-            Influence.of_jackknife(strata, found.labels, units, estimates) for estimates in without
+            Influence.of_jackknife(strata, found.labels, units, estimates)
+            for estimates in without
         )
         return cls(values[:m], values[m:], concepts, others, related, found.k - 1)
 
 
-def related_concepts(found: Nearness, texts: Float64Array, reference: Float64Array) -> Float64Array:
+def related_concepts(
+    found: Nearness, texts: Float64Array, reference: Float64Array
+) -> Float64Array:
     """How m concepts' effects correlate, as everyday words of these cosines do, (m, m)."""
     means = found.means - found.means.mean(axis=0)
     curve = Relatedness.learnt(reference, means[:, len(texts) :].T)
     if curve is None:
         nowhere = np.zeros(texts.shape[1])
-        return positive_definite(relatedness_across(texts - reference.mean(axis=0), nowhere))
+        return positive_definite(
+            relatedness_across(texts - reference.mean(axis=0), nowhere)
+        )
     return positive_definite(curve.of(texts))
 
 
@@ -77,7 +86,9 @@ def excess_headline(
     These concepts: the interval by Fieller's set. It has no test: what these very words read
     where a model is fair is the encoder's, and not known.
     """
-    if not all(np.isfinite(p.on_concepts.variance + p.on_reference.variance) for p in parts):
+    if not all(
+        np.isfinite(p.on_concepts.variance + p.on_reference.variance) for p in parts
+    ):
         return Headline.undefined("an anchor has fewer than three images", "excess")
     sums = [float(part.concepts.mean() + part.reference.mean()) for part in parts]
     if min(sums) <= 0:
@@ -96,7 +107,9 @@ def excess_headline(
     if images.ci_low is None:
         undefined = Headline.undefined(ALIKE, "excess")
         inference: dict[Question, Inference] = {"fixed_prompts": images}
-        return replace(undefined, question="prompt_population", inference=inference, test="rank")
+        return replace(
+            undefined, question="prompt_population", inference=inference, test="rank"
+        )
     ratios, typical = _random_sets(pooled, rng, n_draws)
     pooled = replace(
         pooled,
@@ -105,7 +118,10 @@ def excess_headline(
     )
     fixed_prompts = replace(_fixed_prompts(pooled, level), p=None)
     prompt_population, fair = _prompt_population(pooled, ratios / typical, level)
-    v, w = max(float(pooled.concepts.mean()), 0.0), max(float(pooled.reference.mean()), 0.0)
+    v, w = (
+        max(float(pooled.concepts.mean()), 0.0),
+        max(float(pooled.reference.mean()), 0.0),
+    )
     of_v, of_w = pooled.on_concepts, pooled.on_reference
     # The bias of a ratio whose parts vary with the images, to second order.
     bent = v * of_w.variance - w * of_v.variance + (v - w) * of_v.covariance(of_w)
@@ -148,7 +164,9 @@ def _prompt_population(
     n_draws = len(ratios)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     ratio = max(v, 0.0) / max(w, _NOTHING)
-    beyond = n_draws - int(np.searchsorted(settled(ratios), settled(ratio), side="left"))
+    beyond = n_draws - int(
+        np.searchsorted(settled(ratios), settled(ratio), side="left")
+    )
     p = (1 + beyond) / (n_draws + 1)
     upper = max(1, int((1 - level) * (n_draws + 1)))
     lower = max(1, int((1 - level) / HIGH_END * (n_draws + 1)))
@@ -157,7 +175,10 @@ def _prompt_population(
     high = float(excess(ratio, least)) if least > 0 else 1.0
     images = _fixed_prompts(pooled, level)
     one_sided = _fixed_prompts(pooled, 2 * level - 1)
-    ends = (-1.0 if one_sided.ci_low is None else one_sided.ci_low, images.ci_high or 0.0)
+    ends = (
+        -1.0 if one_sided.ci_low is None else one_sided.ci_low,
+        images.ci_high or 0.0,
+    )
     tail = 0.5 * (images.p or 1.0)
     p_images = tail if v > w else 1.0 - tail
     inference = Inference(min(low, ends[0]), max(high, ends[1]), max(p, p_images))
@@ -179,4 +200,6 @@ def _random_sets(
     places = (chdtr(k, drawn) * len(words)).astype(np.int64)
     chosen = words[np.minimum(places, len(words) - 1)].mean(axis=1)
     others = np.maximum((words.sum() - m * chosen) / r, _NOTHING)
-    return np.sort(np.maximum(chosen, 0.0) / others), typical_square(drawn.mean(axis=1) / k)
+    return np.sort(np.maximum(chosen, 0.0) / others), typical_square(
+        drawn.mean(axis=1) / k
+    )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods.core.prompting_tree import Exploration, ExploredConcept, ExploredReference
+from t2ibench.methods.core.prompting_tree import (
+    Exploration,
+    ExploredConcept,
+    ExploredReference,
+)
 from t2ibench.methods.core.schema import EVERYDAY
 from t2ibench.methods.vibex.schema import VibexTask
 
@@ -52,7 +56,11 @@ class VibexExploration:
         rows = []
         for concept in concepts:
             forward = {"name": concept.name, "prompt": concept.prompt}
-            rows += [forward, {**forward, "query": "inverse"}] if concept.inverse else [forward]
+            rows += (
+                [forward, {**forward, "query": "inverse"}]
+                if concept.inverse
+                else [forward]
+            )
         task: dict[str, Any] = {
             "id": name,
             "version": 1,
@@ -63,14 +71,18 @@ class VibexExploration:
             "citation": "Method: Eschner et al. (2025), ViBEx, Computer Graphics Forum.",
             "tags": ["explored"],
             "images_per_prompt": images_per_prompt,
-            "anchors": [{"name": label, "prompt": prompt} for prompt, label in anchors.items()],
+            "anchors": [
+                {"name": label, "prompt": prompt} for prompt, label in anchors.items()
+            ],
             "reference": {
                 "words": EVERYDAY if reference.words is None else list(reference.words),
                 "template": reference.template,
             },
             "concepts": rows,
         }
-        return task | ({"intersections": [list(pair) for pair in pairs]} if pairs else {})
+        return task | (
+            {"intersections": [list(pair) for pair in pairs]} if pairs else {}
+        )
 
 
 EXPLORATION: Exploration[VibexTask] = VibexExploration()

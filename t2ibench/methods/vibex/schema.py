@@ -90,20 +90,27 @@ class VibexTask(ImageTask):
     ] = EVERYDAY  # type: ignore[assignment]
 
 
-_WORDS_EACH = 20  # reference words for each concept: Holm's p cannot fall below 1 / 20 with fewer
+# reference words for each concept: Holm's p cannot fall below 1 / 20 with fewer
+_WORDS_EACH = 20
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
     """What is wrong with a task that its schema cannot express."""
     anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))
-    yield from checks.duplicates([anchor.prompt for anchor in task.anchors], ("anchors",))
+    yield from checks.duplicates(
+        [anchor.prompt for anchor in task.anchors], ("anchors",)
+    )
     names = [concept.name for concept in task.concepts]
     yield from checks.duplicates(
-        [f"{concept.name} ({concept.query})" for concept in task.concepts], ("concepts",)
+        [f"{concept.name} ({concept.query})" for concept in task.concepts],
+        ("concepts",),
     )
     for number, concept in enumerate(task.concepts):
-        if concept.tendency is not None and concept.tendency not in (*anchors, "balanced"):
+        if concept.tendency is not None and concept.tendency not in (
+            *anchors,
+            "balanced",
+        ):
             yield checks.Finding(
                 ("concepts", number, "tendency"),
                 f"unknown anchor '{concept.tendency}'."
@@ -138,9 +145,12 @@ def _reference(task: VibexTask) -> Iterator[checks.Finding]:
         return
     yield from checks.articles(task.reference.texts, (*at, "template"))
     yield from checks.article_language(template, words, (*at, "template"))
-    meant = {concept.prompt for concept in asked} | {anchor.prompt for anchor in task.anchors}
+    meant = {concept.prompt for concept in asked} | {
+        anchor.prompt for anchor in task.anchors
+    }
     both = sorted(meant & set(task.reference.texts))
     if both:
         yield checks.Finding(
-            (*at, "words"), f"the reference holds what is asked: {', '.join(map(repr, both))}"
+            (*at, "words"),
+            f"the reference holds what is asked: {', '.join(map(repr, both))}",
         )

@@ -11,8 +11,20 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import left_out_warnings
 from t2ibench.methods.core.averages import average_results, by_key
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.estimate import (
+    Estimate,
+    Item,
+    MethodResult,
+    share_draws,
+    share_estimate,
+)
+from t2ibench.methods.core.evidence import (
+    Evidence,
+    ImageCollector,
+    Needs,
+    PromptImages,
+    PromptNeed,
+)
 from t2ibench.methods.core.headline import (
     SHUFFLES,
     Control,
@@ -23,7 +35,11 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import Sides, corrected_shares
-from t2ibench.methods.core.probing import anchor_probabilities, distance_margin, similarity
+from t2ibench.methods.core.probing import (
+    anchor_probabilities,
+    distance_margin,
+    similarity,
+)
 from t2ibench.methods.core.reference import (
     Nearness,
     beyond_words,
@@ -38,7 +54,12 @@ from t2ibench.methods.vibex.describe import tendency, verdicts
 from t2ibench.methods.vibex.excess import Squares, excess_headline, related_concepts
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
 from t2ibench.settings import Settings
-from t2ibench.stats import cliffs_delta, group_distance, shuffled_labels, sign_flip_permutation
+from t2ibench.stats import (
+    cliffs_delta,
+    group_distance,
+    shuffled_labels,
+    sign_flip_permutation,
+)
 from t2ibench.stats.excess import excess
 from t2ibench.stats.student import t_test
 
@@ -78,11 +99,15 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
     # Standard errors of P_j = M_j / (sum of M), by the delta method, shape (m, k).
     total = np.sum([group.mean(axis=1) for group in groups], axis=0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        variances = np.stack([g.var(axis=1, ddof=1) / g.shape[1] for g in groups], axis=1)
+        variances = np.stack(
+            [g.var(axis=1, ddof=1) / g.shape[1] for g in groups], axis=1
+        )
     own = (1.0 - 2.0 * probabilities) * variances
     shared = probabilities**2 * variances.sum(axis=1, keepdims=True)
     errors = np.sqrt(own + shared) / total
-    margin = distance_margin(np.bincount(scene.labels, minlength=scene.k), scene.settings.level)
+    margin = distance_margin(
+        np.bincount(scene.labels, minlength=scene.k), scene.settings.level
+    )
     rows = []
     for index, distance in enumerate(distances.tolist()):
         ends = max(0.0, distance - margin), min(1.0, distance + margin)
@@ -98,7 +123,9 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
         if scene.k == 2:
             first, second = (group[index] for group in groups)
             scores["cliffs_delta"] = Estimate(cliffs_delta(first, second))
-        rows.append({name: replace(one, as_published=True) for name, one in scores.items()})
+        rows.append(
+            {name: replace(one, as_published=True) for name, one in scores.items()}
+        )
     return rows
 
 
@@ -119,14 +146,19 @@ class Forward:
 
 
 def forward(
-    scene: Scene, concepts: Sequence[TestConcept], texts: Float64Array, reference: Float64Array
+    scene: Scene,
+    concepts: Sequence[TestConcept],
+    texts: Float64Array,
+    reference: Float64Array,
 ) -> Forward:
     """How far the anchors' images differ in each concept, beside reference words; see `score`."""
     pool, m = scene.pool, len(concepts)
     plain = nearness(pool.embeddings, scene.labels, scene.k, texts, reference)
     rest = beyond_words(pool.embeddings, scene.anchors)
     beyond = nearness(rest, scene.labels, scene.k, texts, reference)
-    words = scene.anchors @ (np.concatenate([texts, reference]) - reference.mean(axis=0)).T
+    words = (
+        scene.anchors @ (np.concatenate([texts, reference]) - reference.mean(axis=0)).T
+    )
     text_only = words[0] - words[1] if scene.k == 2 else np.ptp(words, axis=0)
     values = similarity(pool.embeddings, texts)
     found = {"beyond_words": beyond, "similarity_difference": plain}
@@ -141,14 +173,19 @@ def forward(
         # Each anchor's mean, where an effect has no side.
         for name in EFFECTS if scene.k > 2 else ():
             for j, anchor in enumerate(scene.task.anchors):
-                scores[f"{name}:{anchor.name}"] = Estimate(float(found[name].means[j, index]))
-        items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
+                scores[f"{name}:{anchor.name}"] = Estimate(
+                    float(found[name].means[j, index])
+                )
+        items.append(
+            Item(concept.name, scores | published[index], "forward", len(pool))
+        )
     related = related_concepts(beyond, texts, reference)
     squares = Squares.of(beyond, related, pool.prompts, pool.indices)
     samples = _samples(scene, pool)
     for image, sample in enumerate(samples):
         sample["similarities"] = {
-            concept.name: float(values[row, image]) for row, concept in enumerate(concepts)
+            concept.name: float(values[row, image])
+            for row, concept in enumerate(concepts)
         }
     return Forward(tuple(items), squares, beyond, text_only, samples)
 
@@ -164,7 +201,9 @@ def effect_scores(scene: Scene, found: Nearness, m: int) -> list[Estimate]:
     noise = image_p(found.columns(slice(0, m)))
     estimates = []
     for index, value in enumerate(values[:m].tolist()):
-        influence = effect_influence(found, index, scene.pool.prompts, scene.pool.indices)
+        influence = effect_influence(
+            found, index, scene.pool.prompts, scene.pool.indices
+        )
         moved = Estimate.from_influence(value, influence, scene.settings.level)
         p = float(max(places[index], noise[index]))
         estimates.append(replace(moved, null=values[m:], p=p, test="rank"))
@@ -189,7 +228,9 @@ def averaged_effect(estimates: Sequence[Estimate], k: int, level: float) -> Esti
     scaled = [value / s for value, s in zip(values, spreads, strict=True)]
     null = np.mean([null / s for null, s in zip(nulls, spreads, strict=True)], axis=0)
     _, places = place([np.mean(scaled)], null)
-    pairs = [(1.0 / s / len(known), i) for s, i in zip(spreads, influences, strict=True)]
+    pairs = [
+        (1.0 / s / len(known), i) for s, i in zip(spreads, influences, strict=True)
+    ]
     moved = Influence.combined(pairs)
     noise = t_test(float(np.mean(scaled)), moved.variance, moved.df) * k * (k - 1) / 2
     influence = Influence.combined([(1.0 / len(known), part) for part in influences])
@@ -243,7 +284,9 @@ def _samples(scene: Scene, pool: PromptImages) -> list[dict[str, Any]]:
         {
             "prompt": pool.prompts[pool.clusters[image]],
             "index": int(index),
-            "anchors": {a.name: float(near[j, image]) for j, a in enumerate(scene.task.anchors)},
+            "anchors": {
+                a.name: float(near[j, image]) for j, a in enumerate(scene.task.anchors)
+            },
         }
         for image, index in enumerate(pool.indices)
     ]
@@ -254,7 +297,9 @@ def _shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
     anchors = scene.pool
     sides = Sides(anchors.embeddings, scene.labels, anchors.prompts, anchors.indices)
     level = scene.settings.level
-    shares = corrected_shares(sides, pool.embeddings, pool.prompts[0], pool.indices, level)
+    shares = corrected_shares(
+        sides, pool.embeddings, pool.prompts[0], pool.indices, level
+    )
     names = [anchor.name for anchor in scene.task.anchors]
     if shares.reason:
         return {f"share:{name}": Estimate.undefined(shares.reason) for name in names}
@@ -285,7 +330,9 @@ def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> 
     rng = scene.rng(f"intersection of {first} and {second}")
     n_draws = min(_DRAWS, scene.settings.n_permutations)
     shuffled = shuffled_labels(scene.labels, n_draws, rng)
-    dealt = np.stack([(both * (shuffled == j)).sum(axis=1) / sizes[j] for j in range(scene.k)])
+    dealt = np.stack(
+        [(both * (shuffled == j)).sum(axis=1) / sizes[j] for j in range(scene.k)]
+    )
     spread = float(shares.max() - shares.min())
     null = dealt.max(axis=0) - dealt.min(axis=0)
     difference = Estimate.from_null(spread, None, null)
@@ -293,17 +340,25 @@ def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> 
     for j, anchor in enumerate(scene.task.anchors):
         hits = int(both[scene.labels == j].sum())
         boot = share_draws(hits, sizes[j], scene.settings.n_bootstrap, rng)
-        scores[f"share_both:{anchor.name}"] = Estimate(float(shares[j]), boot, as_published=True)
+        scores[f"share_both:{anchor.name}"] = Estimate(
+            float(shares[j]), boot, as_published=True
+        )
     return Item(f"{first} & {second}", scores, "intersection", len(both))
 
 
 _CONTROLS_SETS = 999  # sets of words in the test of one shuffle
 
 
-def controls(scene: Scene, found: Forward, m: int, headline: Headline) -> dict[str, Control]:
+def controls(
+    scene: Scene, found: Forward, m: int, headline: Headline
+) -> dict[str, Control]:
     """What the task shows where there is nothing to show."""
     bottom = found.squares.concepts.mean() + found.squares.reference.mean()
-    says = "The pictures differ" if headline.value is not None else "The pictures do not differ"
+    says = (
+        "The pictures differ"
+        if headline.value is not None
+        else "The pictures do not differ"
+    )
     squared = found.text_only**2
     value = float(excess(squared[:m].mean(), squared[m:].mean()))
     return {
@@ -328,7 +383,9 @@ def _shuffled(scene: Scene, found: Forward) -> Control:
     rejected, values = 0, []
     for _ in range(SHUFFLES):
         shuffle = found.beyond.relabelled(rng.permutation(scene.labels))
-        squares = Squares.of(shuffle, found.squares.related, scene.pool.prompts, scene.pool.indices)
+        squares = Squares.of(
+            shuffle, found.squares.related, scene.pool.prompts, scene.pool.indices
+        )
         headline = excess_headline([squares], scene.settings.level, rng, _CONTROLS_SETS)
         rejected += headline.p is not None and headline.p < 0.05
         values += [headline.value] if headline.value is not None else []
@@ -410,7 +467,10 @@ def _readable_concepts(
 
 
 def _forward(
-    scene: Scene, concepts: Sequence[TestConcept], evidence: Evidence, warnings: list[str]
+    scene: Scene,
+    concepts: Sequence[TestConcept],
+    evidence: Evidence,
+    warnings: list[str],
 ) -> tuple[Forward | None, str]:
     """The forward queries of concepts, or why there are none; what is left out is warned of."""
     task = scene.task
@@ -424,7 +484,10 @@ def _forward(
     if not concepts:
         return None, "the encoder has no vectors of the concepts' texts"
     if lost is not None and len(reference) < _FEWEST_REFERENCE:
-        return None, f"the encoder has vectors of fewer than {_FEWEST_REFERENCE} reference words"
+        return (
+            None,
+            f"the encoder has vectors of fewer than {_FEWEST_REFERENCE} reference words",
+        )
     return forward(scene, concepts, _texts(evidence, concepts), reference), ""
 
 
@@ -472,7 +535,11 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     pool = collector.collect([anchor.prompt for anchor in task.anchors], n)
     texts = evidence.texts([anchor.text or anchor.prompt for anchor in task.anchors])
     scene = Scene(task, settings, pool, texts.astype(np.float64))
-    empty = [anchor.name for j, anchor in enumerate(task.anchors) if not (scene.labels == j).any()]
+    empty = [
+        anchor.name
+        for j, anchor in enumerate(task.anchors)
+        if not (scene.labels == j).any()
+    ]
     if empty:
         reason = f"no image of: {', '.join(empty)}"
         return MethodResult.undefined(reason, collector)
@@ -493,7 +560,9 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         if concept.query == "inverse":
             images = collector.collect([concept.prompt], m)
             if concept in readable:
-                inverses.append(inverse(scene, concept, images, _texts(evidence, [concept])))
+                inverses.append(
+                    inverse(scene, concept, images, _texts(evidence, [concept]))
+                )
     by_name = {concept.name: concept for concept in task.concepts}
     crossed = []
     for first, second in task.intersections:
@@ -542,7 +611,9 @@ class ProbingResult(MethodResult):
     squares: Squares | None = None
 
 
-def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+def combine(
+    task: VibexTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
     """The scores over all encoders: concepts against the reference, for the mean encoder."""
     if len(results) == 1 or any(result.reason for result in results):
         return average_results(results, settings.level)
@@ -553,10 +624,12 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
     lacking = [result.headline for result in results if result.headline.value is None]
     if lacking:
         headline = lacking[0]
-    elif len({(item.name, item.group) for result in results for item in result.by}) > min(
-        len(result.by) for result in results
-    ):
-        headline = Headline.undefined("the encoders have vectors of different texts", "excess")
+    elif len(
+        {(item.name, item.group) for result in results for item in result.by}
+    ) > min(len(result.by) for result in results):
+        headline = Headline.undefined(
+            "the encoders have vectors of different texts", "excess"
+        )
     elif len(squares) == len(results):
         rng = settings.rng(task.id, "sets of reference words")
         n_draws = min(_SETS, settings.n_permutations)
@@ -588,7 +661,9 @@ def _shares_of_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
     return {
         "lean": replace(lean, interval=(low, high)),
         first: Estimate((1 + lean.value) / 2, interval=((1 + low) / 2, (1 + high) / 2)),
-        second: Estimate((1 - lean.value) / 2, interval=((1 - high) / 2, (1 - low) / 2)),
+        second: Estimate(
+            (1 - lean.value) / 2, interval=((1 - high) / 2, (1 - low) / 2)
+        ),
     }
 
 
@@ -597,12 +672,19 @@ def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
     found = verdicts(task, result.by)
     anchors = [anchor.name for anchor in task.anchors]
     lines = [
-        {"concept": concept, "verdict": one.outcome,
-         "anchor": None if one.side is None else anchors[one.side], "p": p, "says": one.says}
+        {
+            "concept": concept,
+            "verdict": one.outcome,
+            "anchor": None if one.side is None else anchors[one.side],
+            "p": p,
+            "says": one.says,
+        }
         for concept, one, p in found
-    ]  # fmt: skip
+    ]
     warnings = [
-        f"'{name}' is inconclusive: {one.says}." for name, one, _ in found if one.contradiction
+        f"'{name}' is inconclusive: {one.says}."
+        for name, one, _ in found
+        if one.contradiction
     ]
     published = {(one.name, str(one.query)): one.tendency for one in task.concepts}
     rows = [
@@ -619,6 +701,9 @@ def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
     return replace(
         result,
         scores=scores,
-        warnings=[*result.warnings, *(line for line in warnings if line not in result.warnings)],
+        warnings=[
+            *result.warnings,
+            *(line for line in warnings if line not in result.warnings),
+        ],
         details=result.details | {"verdicts": lines, "tendencies": rows},
     )

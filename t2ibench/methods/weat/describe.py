@@ -22,7 +22,9 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         "less": stronger(y, x),
     }
     near, far = (x, y) if (result.headline.value or 0.0) > 0 else (y, x)
-    return nothing_shown(result, claims[task.alternative]) or sentence(stronger(near, far))
+    return nothing_shown(result, claims[task.alternative]) or sentence(
+        stronger(near, far)
+    )
 
 
 def _words(name: str) -> str:

@@ -9,17 +9,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.association import association, standardised, standardised_draws
+from t2ibench.methods.core.association import (
+    association,
+    standardised,
+    standardised_draws,
+)
 from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, Needs
-from t2ibench.methods.core.headline import Control, Headline, Inference, Part, contradiction
+from t2ibench.methods.core.headline import (
+    Control,
+    Headline,
+    Inference,
+    Part,
+    contradiction,
+)
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
-from t2ibench.stats import p_value, resample_weights, two_sample_bootstrap, two_sample_permutation
+from t2ibench.stats import (
+    p_value,
+    resample_weights,
+    two_sample_bootstrap,
+    two_sample_permutation,
+)
 from t2ibench.stats.moments import placements
 from t2ibench.stats.relatedness import (
     Relatedness,
@@ -31,14 +46,17 @@ from t2ibench.stats.relatedness import (
 from t2ibench.stats.rounding import settled
 
 _REACHABLE = 0.01  # a test that cannot get below this decides nothing
-_FEWEST, _FEW = 2.0, 3.0  # independent words a side: below, it decides nothing, or few are said
+# independent words a side: below, it decides nothing, or few are said
+_FEWEST, _FEW = 2.0, 3.0
 _ALPHA = 0.05
 _SHUFFLES = 1999
 _DRAWS = 10_000
 _BESIDE = 1e-3  # where an end lies that must not contain 0
 
 
-def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) -> Control:
+def units_control(
+    task: WeatTask, x: WordSet, y: WordSet, null: Float64Array
+) -> Control:
     """How many independent words the sets have, and whether they are enough.
 
     Its value is the smaller effective number of words. It contradicts where that is below 2, or
@@ -57,7 +75,9 @@ def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) ->
     return Control(f"{told}.", fewest, contradicts=contradicts)
 
 
-def separation_control(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Control:
+def separation_control(
+    task: WeatTask, sets: Mapping[str, WordSet], settings: Settings
+) -> Control:
     """Whether the encoder tells the attribute words A and B apart at all (p below .05).
 
     The squared distance of their means, against that of shuffled labels. The value is the mean
@@ -67,7 +87,9 @@ def separation_control(task: WeatTask, sets: Mapping[str, WordSet], settings: Se
     rows = np.concatenate([a.vectors, b.vectors])
     n, m = len(a.vectors), len(b.vectors)
     gram = rows @ rows.T
-    within = [part[~np.eye(len(part), dtype=bool)] for part in (gram[:n, :n], gram[n:, n:])]
+    within = [
+        part[~np.eye(len(part), dtype=bool)] for part in (gram[:n, :n], gram[n:, n:])
+    ]
     known = [float(part.mean()) for part in within if len(part)]
     value = float(np.mean(known) - gram[:n, n:].mean()) if known else float("nan")
     if 1 / math.comb(n + m, n) * (2 if n == m else 1) >= _ALPHA:
@@ -86,7 +108,10 @@ def separation_control(task: WeatTask, sets: Mapping[str, WordSet], settings: Se
 
 
 def shuffled_control(
-    task: WeatTask, sets: Mapping[str, WordSet], settings: Settings, p_of_test: float | None
+    task: WeatTask,
+    sets: Mapping[str, WordSet],
+    settings: Settings,
+    p_of_test: float | None,
 ) -> Control:
     """Whether other splits of the attribute words show as large a difference of X and Y.
 
@@ -143,7 +168,11 @@ class WordSet:
     @property
     def effective(self) -> float:
         """As many independent words would tell as much."""
-        return float(len(self.words)) if self.noise is None else effective_number(self.noise)
+        return (
+            float(len(self.words))
+            if self.noise is None
+            else effective_number(self.noise)
+        )
 
 
 def groups_of(task: WeatTask) -> dict[str, WordGroup]:
@@ -151,7 +180,9 @@ def groups_of(task: WeatTask) -> dict[str, WordGroup]:
     return {**dict(task.targets), **dict(task.attributes)}
 
 
-def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[str, WordSet] | str:
+def read_sets(
+    task: WeatTask, evidence: Evidence, settings: Settings
+) -> dict[str, WordSet] | str:
     """The four sets with their vectors, and how the associations of target words correlate."""
     sets: dict[str, WordSet] = {}
     for side, group in groups_of(task).items():
@@ -160,7 +191,9 @@ def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[st
         known = np.atleast_1d(np.isfinite(vectors).all(axis=1))
         numbers = np.flatnonzero(known).astype(np.int64)
         kept = [words[number] for number in numbers.tolist()]
-        missing = [word for word, is_known in zip(words, known, strict=True) if not is_known]
+        missing = [
+            word for word, is_known in zip(words, known, strict=True) if not is_known
+        ]
         if not kept or len(missing) > task.allow_missing * len(words):
             return (
                 f"{side} ({group.name}) keeps {len(kept)} of {len(words)} words; the vocabulary "
@@ -168,7 +201,9 @@ def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[st
                 "`allow_missing` in the task file sets how many may be lacking."
             )
         stratum = f"{task.id} {side}"
-        sets[side] = WordSet(group.name, stratum, kept, vectors[known], missing, numbers)
+        sets[side] = WordSet(
+            group.name, stratum, kept, vectors[known], missing, numbers
+        )
     direction = sets["A"].vectors.mean(axis=0) - sets["B"].vectors.mean(axis=0)
     curve = None
     if task.reference:
@@ -177,21 +212,28 @@ def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[st
         curve = Relatedness.learnt(reference, reference @ direction)
     for side in "XY":
         rows = sets[side].vectors
-        related = relatedness_across(rows, direction) if curve is None else curve.of(rows)
+        related = (
+            relatedness_across(rows, direction) if curve is None else curve.of(rows)
+        )
         sets[side] = replace(sets[side], noise=noise_correlation(related))
     return sets
 
 
 def _vectors(task: WeatTask, words: Sequence[str], evidence: Evidence) -> Float64Array:
     """A word's vector is its mean over templates, of unit length, shape (words, d)."""
-    stacked = [evidence.texts([fill(text, word=word) for word in words]) for text in task.templates]
+    stacked = [
+        evidence.texts([fill(text, word=word) for word in words])
+        for text in task.templates
+    ]
     mean = np.mean(np.asarray(stacked, dtype=np.float64), axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         rows: Float64Array = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     return rows
 
 
-def delta_of(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Estimate:
+def delta_of(
+    task: WeatTask, sets: Mapping[str, WordSet], settings: Settings
+) -> Estimate:
     """Cliff's delta with its test and interval under the words' own correlation."""
     x, y = sets["X"], sets["Y"]
     assert x.noise is not None and y.noise is not None
@@ -226,7 +268,11 @@ def delta_of(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) ->
 
 def headline_of(delta: Estimate, level: float) -> Headline:
     """The headline from Cliff's delta."""
-    assert delta.value is not None and delta.influence is not None and delta.null is not None
+    assert (
+        delta.value is not None
+        and delta.influence is not None
+        and delta.null is not None
+    )
     assert delta.interval is not None
     tail = 100 * (1.0 - level) / 2
     fair = np.percentile(delta.null, [tail, 100 - tail])
@@ -241,7 +287,9 @@ def headline_of(delta: Estimate, level: float) -> Headline:
     )
 
 
-def combine(task: WeatTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+def combine(
+    task: WeatTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
     """The mean of every score over encoders, whose errors are taken to agree.
 
     The draws of all encoders are sorted before they are averaged, and the ends of their intervals
@@ -255,7 +303,9 @@ def combine(task: WeatTask, results: Sequence[MethodResult], settings: Settings)
     null = np.mean([np.sort(np.asarray(delta.null)) for delta in known], axis=0)
     averaged = mean.scores["cliffs_delta"]
     assert averaged.value is not None
-    low, high = np.mean([delta.interval for delta in known if delta.interval], axis=0).tolist()
+    low, high = np.mean(
+        [delta.interval for delta in known if delta.interval], axis=0
+    ).tolist()
     p = p_value(null, averaged.value, task.alternative, exact=False)
     # Test and interval agree about 0.
     if p_value(null, averaged.value, "two-sided", exact=False) > 1.0 - settings.level:
@@ -278,7 +328,11 @@ Sets = Mapping[str, WordSet]
 
 def needs(task: WeatTask, settings: Settings) -> Needs:
     """Texts of every word, and of every reference word, in every template."""
-    words = [word for group in groups_of(task).values() for word in settings.limited(group.words)]
+    words = [
+        word
+        for group in groups_of(task).values()
+        for word in settings.limited(group.words)
+    ]
     words += task.reference
     texts = [fill(template, word=word) for word in words for template in task.templates]
     return Needs(texts=tuple(dict.fromkeys(texts)))
@@ -335,7 +389,9 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     headline, gate = headline_of(delta, settings.level), found["separation"].contradicts
     if gate is not None:  # the encoder does not tell the attributes apart
         p_only = {headline.question: Inference(p=headline.p)}
-        headline = replace(headline, value=None, inference=p_only, fair=None, parts=(), reason=gate)
+        headline = replace(
+            headline, value=None, inference=p_only, fair=None, parts=(), reason=gate
+        )
     return MethodResult(
         headline,
         {
@@ -384,14 +440,16 @@ def _as_published(
         rng=settings.rng(task.id, "permutation"),
     )
     difference, d = (
-        Estimate.from_permutation(tests[name], boot[name], task.alternative) for name in _PUBLISHED
+        Estimate.from_permutation(tests[name], boot[name], task.alternative)
+        for name in _PUBLISHED
     )
     # The paper's difference of sums, of sets of one size, from the difference of means.
     factor, total = (len(s_x) + len(s_y)) / 2, difference.value
     if total is not None:
         total = float(s_x.sum() - s_y.sum()) if len(s_x) == len(s_y) else total * factor
     scaled, null = (
-        one if one is None else one * factor for one in (difference.boot, difference.null)
+        one if one is None else one * factor
+        for one in (difference.boot, difference.null)
     )
     sums = replace(difference, value=total, boot=scaled, null=null)
     found = {"effect_size": d, "differential_association": sums}
@@ -401,7 +459,9 @@ def _as_published(
 def _means(sets: Sets) -> dict[str, Estimate]:
     """Mean associations of the target sets."""
     sides = zip("xy", _associations(sets), strict=True)
-    return {f"association_of_{of}": Estimate(float(values.mean())) for of, values in sides}
+    return {
+        f"association_of_{of}": Estimate(float(values.mean())) for of, values in sides
+    }
 
 
 def _by_word(sets: Sets, weights: Mapping[str, Float64Array]) -> list[Item]:

@@ -12,7 +12,10 @@ from t2ibench.models.resolution import create, downloads_of, find_registered
 from t2ibench.registry import Registry
 
 DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
-DEFAULT_WEIGHTS = ("timm/vit_large_patch14_clip_224.openai", "open_clip_model.safetensors")
+DEFAULT_WEIGHTS = (
+    "timm/vit_large_patch14_clip_224.openai",
+    "open_clip_model.safetensors",
+)
 ENCODERS: Registry[Adapter[Encoder]] = Registry(
     "encoder",
     {

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-_GEMMA_VOCABULARY = 256_000  # tokens of SigLIP 2; SigLIP has 32,000, or 250,000 in many languages
+# tokens of SigLIP 2; SigLIP has 32,000, or 250,000 in many languages
+_GEMMA_VOCABULARY = 256_000
 # What towers for images take of what an image processor gives.
 _PIXELS = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
@@ -113,14 +114,17 @@ class ClipEncoder(TowerEncoder):
             model = load_part(AutoModel, source, **options)
             kinds = AutoTokenizer, AutoImageProcessor
             tokenizer, processor = (load_part(kind, source, **local) for kind in kinds)
-        if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):
+        if not hasattr(model, "get_image_features") or not hasattr(
+            model, "get_text_features"
+        ):
             raise T2IBenchError(
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",
                 "Give a CLIP or SigLIP model.",
             )
         texts = _TextReading.of(model.config)
         if not texts.masked:
-            tokenizer.padding_side = "right"  # so that the last token is padding, as in training
+            # so that the last token is padding, as in training
+            tokenizer.padding_side = "right"
         return _Loaded(model.to(self._device).eval(), tokenizer, processor, texts)
 
     def untrained(self) -> ClipEncoder:
@@ -158,13 +162,20 @@ class ClipEncoder(TowerEncoder):
 
         def call(batch: Sequence[str]) -> Any:
             tokens = loaded.tokenizer(
-                [text.lower() for text in batch] if loaded.texts.lowercase else list(batch),
-                padding="max_length",  # one shape for all batches, and what SigLIP was trained on
+                [text.lower() for text in batch]
+                if loaded.texts.lowercase
+                else list(batch),
+                # one shape for all batches, and what SigLIP was trained on
+                padding="max_length",
                 max_length=loaded.texts.context,
                 truncation=True,
                 return_tensors="pt",
             ).to(self._device)
-            names = ("input_ids", "attention_mask") if loaded.texts.masked else ("input_ids",)
+            names = (
+                ("input_ids", "attention_mask")
+                if loaded.texts.masked
+                else ("input_ids",)
+            )
             inputs = {key: tokens[key] for key in names if key in tokens}
             return _tensor(towers.get_text_features(**inputs))
 

@@ -109,7 +109,9 @@ class OpenClipEncoder(TowerEncoder):
         """Shape (n, d); texts longer than the model's context are cut, as in training."""
 
         def call(batch: Sequence[str]) -> Any:
-            return self.towers().encode_text(self._tokenizer(list(batch)).to(self._device))
+            return self.towers().encode_text(
+                self._tokenizer(list(batch)).to(self._device)
+            )
 
         return np.ascontiguousarray(self._rows(texts, call))
 
@@ -165,7 +167,10 @@ def _check_reachable(source: _Source) -> None:
     """Stop in seconds where weights are not here and the hub does not answer."""
     import open_clip
 
-    where = open_clip.get_pretrained_cfg(source.architecture, source.tag).get("hf_hub") or ""
+    where = (
+        open_clip.get_pretrained_cfg(source.architecture, source.tag).get("hf_hub")
+        or ""
+    )
     repository, _, file = where.rpartition("/")
     names = (file,) if file else _WEIGHTS
     if repository and not any(is_downloaded(repository, name) for name in names):
@@ -233,7 +238,9 @@ def _downloads(request: Request[Arguments]) -> list[Download]:
     texts = (open_clip.get_model_config(architecture) or {}).get("text_cfg", {})
     tower, tokenizer = texts.get("hf_model_name"), texts.get("hf_tokenizer_name")
     for name in dict.fromkeys(filter(None, (tokenizer, tower))):
-        downloads.append(Download(name, ModelFiles(with_weights=False), part="tokenizer"))
+        downloads.append(
+            Download(name, ModelFiles(with_weights=False), part="tokenizer")
+        )
     return downloads
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
-CONFIGURATION = "open_clip_config.json"  # what repositories of the hub have beside the weights
+# what repositories of the hub have beside the weights
+CONFIGURATION = "open_clip_config.json"
 _LARGEST = 1_000_000  # bytes of it
 _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
@@ -113,7 +114,9 @@ def _training(architecture: str, configuration: Mapping[str, Any]) -> Training:
     usual = PreprocessCfg()
     model = get_model_config(architecture) or {}
     return Training(
-        quick_gelu=bool(configuration.get("quick_gelu", model.get("quick_gelu", False))),
+        quick_gelu=bool(
+            configuration.get("quick_gelu", model.get("quick_gelu", False))
+        ),
         mean=_numbers(configuration.get("mean", usual.mean)),
         std=_numbers(configuration.get("std", usual.std)),
         interpolation=str(configuration.get("interpolation", usual.interpolation)),

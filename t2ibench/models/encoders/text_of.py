@@ -83,7 +83,8 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
         def call(batch: Sequence[str]) -> Any:
             tokens = self._tokenizer(
                 list(batch),
-                padding="max_length",  # one shape for all batches: a text's row is always the same
+                # one shape for all batches: a text's row is always the same
+                padding="max_length",
                 max_length=self._context,
                 truncation=True,
                 return_tensors="pt",
@@ -130,7 +131,9 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
             f"Its text encoders: {', '.join(towers)}." if towers else pipeline,
         )
     library, name = index[part]
-    kind: Any = getattr(transformers, str(name), None) if library == "transformers" else None
+    kind: Any = (
+        getattr(transformers, str(name), None) if library == "transformers" else None
+    )
     if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
         raise T2IBenchError(
             f"'{shown(where)}': {part} is a {shown(str(library))}.{shown(str(name))}, which is not "

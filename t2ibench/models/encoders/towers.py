@@ -42,7 +42,8 @@ def encode(
             count = len(batch)
             batch += [batch[-1]] * (batch_size - count)
             rows.append(call(batch)[:count].float())
-        embeddings: Float32Array = torch.cat(rows).cpu().numpy()  # a GPU is waited for once
+        # a GPU is waited for once
+        embeddings: Float32Array = torch.cat(rows).cpu().numpy()
     return embeddings
 
 
@@ -67,7 +68,10 @@ def untrained_twin(
         import torch
 
         own = next(trained().parameters())
-        with torch.random.fork_rng(devices=[]), collect_messages(twin.name, expected=_RANDOM):
+        with (
+            torch.random.fork_rng(devices=[]),
+            collect_messages(twin.name, expected=_RANDOM),
+        ):
             torch.manual_seed(_SEED)
             model = build()
         return model.to(own.device, own.dtype).eval()
@@ -115,7 +119,9 @@ class TowerEncoder:
     def _dtype(self) -> Any:
         return torch_dtype(self._precision)
 
-    def _rows(self, items: Sequence[Any], call: Callable[[Sequence[Any]], Any]) -> Float32Array:
+    def _rows(
+        self, items: Sequence[Any], call: Callable[[Sequence[Any]], Any]
+    ) -> Float32Array:
         return unit_rows(encode(items, self._batch, call))
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
@@ -152,6 +158,8 @@ class TextsOnly:
 
     def prepare(self, image: Any) -> Any:
         """Not for images."""
-        raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
+        raise T2IBenchError(
+            f"'{self.name}' cannot embed images.", "Add an --encoder that can."
+        )
 
     encode_images = prepare

@@ -71,9 +71,13 @@ class ToylandEncoder:
 
 
 def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
-    array = np.array([[row.get(axis, 0.0) for axis in AXES] for row in rows], dtype=np.float64)
+    array = np.array(
+        [[row.get(axis, 0.0) for axis in AXES] for row in rows], dtype=np.float64
+    )
     array = array.reshape(len(rows), len(AXES)) * _SCALE
-    unit: Float32Array = (array / np.linalg.norm(array, axis=1, keepdims=True)).astype(np.float32)
+    unit: Float32Array = (array / np.linalg.norm(array, axis=1, keepdims=True)).astype(
+        np.float32
+    )
     return unit
 
 
@@ -97,14 +101,18 @@ def _image_axes(reading: Reading) -> dict[str, float]:
 def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
     mean = sum(colour) / 3
     return {
-        name: value - mean for name, value in zip(("red", "green", "blue"), colour, strict=True)
+        name: value - mean
+        for name, value in zip(("red", "green", "blue"), colour, strict=True)
     }
 
 
 def _text_axes(text: str) -> dict[str, float]:
     caption = parse(text)
     # A little of every text is its own, so that no two embed alike.
-    own = {f"word {index + 1}": 2 * value - 1 for index, value in enumerate(look(text)[4:8])}
+    own = {
+        f"word {index + 1}": 2 * value - 1
+        for index, value in enumerate(look(text)[4:8])
+    }
     axes = {"always": 1.0, **own}
     if caption.kind != "thing" or caption.noun != "thing":
         axes[caption.kind] = 1.0

@@ -31,7 +31,9 @@ class VectorEncoder(TextsOnly):
 
     def __init__(self, name: str, path: Path) -> None:
         if not is_file(path):
-            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after vectors:")
+            raise T2IBenchError(
+                f"No such file: '{shown(path)}'.", "Check the path after vectors:"
+            )
         if path.suffix == ".bin":
             raise T2IBenchError(
                 f"'{path}' is word2vec's binary format.",
@@ -40,7 +42,9 @@ class VectorEncoder(TextsOnly):
             )
         self.name = name
         self.path = path
-        self.fingerprint = fingerprint({"adapter": "vectors 1", "file": file_hash(path)})
+        self.fingerprint = fingerprint(
+            {"adapter": "vectors 1", "file": file_hash(path)}
+        )
         self.batch_size = 1
         self._dim = self._dimension()
 
@@ -55,7 +59,8 @@ class VectorEncoder(TextsOnly):
                     raise self._malformed(number, "numbers")
                 return len(cells) - 1
         raise T2IBenchError(
-            f"'{self.path}' has no word vectors.", "Expected a word and its numbers on each line."
+            f"'{self.path}' has no word vectors.",
+            "Expected a word and its numbers on each line.",
         )
 
     def _malformed(self, line: int, numbers: str) -> T2IBenchError:
@@ -104,11 +109,15 @@ class VectorEncoder(TextsOnly):
 
 
 def _is_header(cells: Sequence[bytes]) -> bool:
-    return len(cells) == 2 and all(cell.isdigit() and len(cell) <= _DIGITS for cell in cells)
+    return len(cells) == 2 and all(
+        cell.isdigit() and len(cell) <= _DIGITS for cell in cells
+    )
 
 
 ADAPTER = Adapter(
-    create=lambda request: VectorEncoder(request.spec, Path(request.source).expanduser()),
+    create=lambda request: VectorEncoder(
+        request.spec, Path(request.source).expanduser()
+    ),
     form="vectors:FILE",
     description="word vectors in word2vec's text format, also gzipped; for tasks on texts",
     embeds_images=False,

@@ -62,7 +62,9 @@ class WordLlamaEncoder(TextsOnly):
         twin = copy.copy(self)
         twin._model = copy.copy(self._model)
         shape = self._model.embedding.shape
-        twin._model.embedding = np.random.default_rng(_SEED).standard_normal(shape, np.float32)
+        twin._model.embedding = np.random.default_rng(_SEED).standard_normal(
+            shape, np.float32
+        )
         twin.name = f"random:{self.name}"
         twin.fingerprint = fingerprint(
             adapter="wordllama untrained 1",
@@ -91,7 +93,9 @@ def _load(folder: Path) -> Any:
         try:
             from wordllama import WordLlama
 
-            return WordLlama.load(cache_dir=folder, dim=_DIMENSIONS, disable_download=True)
+            return WordLlama.load(
+                cache_dir=folder, dim=_DIMENSIONS, disable_download=True
+            )
         except Exception as error:
             raise T2IBenchError(
                 f"The package wordllama cannot be loaded: {first_line(error)}", _INSTALL

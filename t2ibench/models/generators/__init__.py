@@ -96,15 +96,23 @@ def _requested(
     )
 
 
-def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Alias | None]:
+def _resolve(
+    spec: str, *, recorded: bool = False
+) -> tuple[ResolvedAdapter, Alias | None]:
     """The adapter and the alias that a text names."""
     scheme, colon, rest = spec.partition(":")
     alias_name = rest if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
         alias = ALIASES[alias_name]
         return ResolvedAdapter(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
-    resolved = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec, recorded=recorded)
-    if resolved is None and scheme not in GENERATORS and (is_path(spec) or is_hub_id(spec)):
+    resolved = find_registered(GENERATORS, spec) or find_target(
+        GENERATORS, spec, recorded=recorded
+    )
+    if (
+        resolved is None
+        and scheme not in GENERATORS
+        and (is_path(spec) or is_hub_id(spec))
+    ):
         resolved = ResolvedAdapter(GENERATORS.get(_DIFFUSERS), spec)
     if resolved is None:
         raise T2IBenchError(
@@ -116,7 +124,9 @@ def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Ali
     return resolved, None
 
 
-def _declared(spec: object, *, recorded: bool = False) -> tuple[Adapter[Any] | None, Alias | None]:
+def _declared(
+    spec: object, *, recorded: bool = False
+) -> tuple[Adapter[Any] | None, Alias | None]:
     """The adapter and the alias of a name, as far as they are known.
 
     A name may come from a stored run: with `recorded` a module that it names is not imported.
@@ -143,7 +153,11 @@ def default_judge(spec: object) -> str:
 def default_images(spec: object) -> tuple[int | None, int | None]:
     """Images of a prompt, and of a guided one, that a model makes by default; None: the task's."""
     _, alias = _declared(spec)
-    return (alias.images_per_prompt, alias.guided_images_per_prompt) if alias else (None, None)
+    return (
+        (alias.images_per_prompt, alias.guided_images_per_prompt)
+        if alias
+        else (None, None)
+    )
 
 
 def free_arguments(spec: str) -> frozenset[str]:
@@ -151,7 +165,9 @@ def free_arguments(spec: str) -> frozenset[str]:
     resolved, alias = _resolve(spec)
     if default_encoder(spec) != DEFAULT_ENCODER:
         return frozenset()
-    return frozenset(resolved.adapter.Args.model_fields) - set(alias.args if alias else ())
+    return frozenset(resolved.adapter.Args.model_fields) - set(
+        alias.args if alias else ()
+    )
 
 
 def can_regenerate(spec: str) -> bool:

@@ -20,7 +20,8 @@ def _bundled(name: str, description: str) -> Alias:
         fixed_batch=16,
         default_encoder="toy-clip",
         default_judge="toyland",
-        device="cpu",  # so small that a CPU will do, and images are the same on every machine
+        # so small that a CPU will do, and images are the same on every machine
+        device="cpu",
         licence="Apache-2.0",
         side=64,
     )

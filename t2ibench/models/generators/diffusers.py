@@ -18,7 +18,12 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.downloads import Download, LoraFiles, PipelineFiles
-from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
+from t2ibench.models.fingerprint import (
+    file_hash,
+    fingerprint,
+    folder_hash,
+    hub_revision,
+)
 from t2ibench.models.generators import hooks
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.effects import check_effects
@@ -35,10 +40,16 @@ from t2ibench.models.generators.pipelines import (
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.generators.readings import PromptReader
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
-from t2ibench.models.protocols import ALL_BLACK, GeneratedImage, ImageRequest, TowerReading
+from t2ibench.models.protocols import (
+    ALL_BLACK,
+    GeneratedImage,
+    ImageRequest,
+    TowerReading,
+)
 
 _VERSION = 1
-_PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
+# where weights are decides no image
+_PLACES = ("offload", "load.device_map", "load.max_memory")
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
 _NOT_FINITE = "its weights or settings are at fault, or --dtype float32 helps"
@@ -56,7 +67,9 @@ class DiffusersGenerator:
     """
 
     def __init__(
-        self, request: Request[DiffusersArguments], load: Callable[[], Any] | None = None
+        self,
+        request: Request[DiffusersArguments],
+        load: Callable[[], Any] | None = None,
     ) -> None:
         source, fixed = request.source, request.fixed_batch
         self._args = request.args
@@ -64,7 +77,9 @@ class DiffusersGenerator:
         self._per_image: hooks.PerImage | None = None
         self._device = choose_device(request.device)
         self._dtype = model_dtype(request.dtype, self._device)
-        self._load = load or (lambda: load_pipeline(source, self._args, self._device, self._dtype))
+        self._load = load or (
+            lambda: load_pipeline(source, self._args, self._device, self._dtype)
+        )
         self._pipeline: Any = None
         self._has_effects = False  # its settings; not yet tried
         self._shape: tuple[int, ...] | None = None
@@ -141,7 +156,8 @@ class DiffusersGenerator:
         if self._pipeline is not None:
             return
         pipeline = self._load()
-        if self._hook is not None:  # it is given the settings, too, and may use them in its way
+        # it is given the settings, too, and may use them in its way
+        if self._hook is not None:
             pipeline, self._per_image = self._hook.apply(pipeline, self._args)
         elif not self._has_effects:
             check_effects(pipeline, self._args)
@@ -163,12 +179,17 @@ class DiffusersGenerator:
         for numbers, options, together in hooks.calls(
             requests, self._per_image, self._pipeline, self._hook.target
         ):
-            made = self._generate([requests[number] for number in numbers], options, together)
+            made = self._generate(
+                [requests[number] for number in numbers], options, together
+            )
             found |= dict(zip(numbers, made, strict=True))
         return [found[number] for number in range(len(requests))]
 
     def _generate(
-        self, requests: Sequence[ImageRequest], options: Mapping[str, Any], together: bool = True
+        self,
+        requests: Sequence[ImageRequest],
+        options: Mapping[str, Any],
+        together: bool = True,
     ) -> list[GeneratedImage]:
         """Generate requests whose calls are alike; halves the batch where memory runs out."""
         import torch
@@ -186,7 +207,8 @@ class DiffusersGenerator:
             except _NOT_ONE_BY_ONE as error:
                 if len(batch) == 1 or "'list'" not in str(error):
                     raise
-                size = self._batch_limit = 1  # it takes one random generator, so one image
+                # it takes one random generator, so one image
+                size = self._batch_limit = 1
             except torch.cuda.OutOfMemoryError:
                 if size == 1:
                     raise
@@ -207,7 +229,9 @@ class DiffusersGenerator:
         call = one_a_row(call, len(batch))
         if call.get("prompt_embeds") is not None:
             call["prompt"] = None
-        generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
+        generators = [
+            torch.Generator(device="cpu").manual_seed(request.seed) for request in batch
+        ]
         generator = generators if len(batch) > 1 else generators[0]
         with torch.inference_mode(), self._reading(batch, call):
             # As numbers, not as PIL's images: a NaN would become a black pixel unseen.
@@ -221,7 +245,9 @@ class DiffusersGenerator:
         ]
 
     @contextmanager
-    def _reading(self, batch: Sequence[ImageRequest], call: Mapping[str, Any]) -> Iterator[None]:
+    def _reading(
+        self, batch: Sequence[ImageRequest], call: Mapping[str, Any]
+    ) -> Iterator[None]:
         """Note what is not read of the prompts of a call."""
         texts = call.get("prompt")
         if self._reader is None or not isinstance(texts, list):
@@ -244,7 +270,8 @@ def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImag
     if not np.isfinite(image).all():
         way_out = _WAY_OUT if dtype == "float16" else _NOT_FINITE
         return GeneratedImage(
-            "failed", reason=f"the image has values that are not numbers in {dtype}: {way_out}"
+            "failed",
+            reason=f"the image has values that are not numbers in {dtype}: {way_out}",
         )
     if unsafe:
         return GeneratedImage("filtered", reason="the pipeline's safety checker")

@@ -18,7 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
+from t2ibench.models.generators.pipeline_arguments import (
+    CALL_NAMES,
+    SIDES,
+    DiffusersArguments,
+)
 from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
 
 _SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
@@ -30,7 +34,13 @@ _NEGATIVE = CALL_NAMES["negative_prompt"]
 _FIXED_STEPS = ("timesteps", "sigmas")
 # They have a language model rewrite the prompt, which takes longer than the image, or say how
 # large it is: both sizes would be the pipeline's own.
-_NOT_TRIED = {*SIDES, "enable_prompt_rewrite", "use_pe", "max_area", "use_resolution_binning"}
+_NOT_TRIED = {
+    *SIDES,
+    "enable_prompt_rewrite",
+    "use_pe",
+    "max_area",
+    "use_resolution_binning",
+}
 # What a length does is seen in a text that is longer.
 _OF_LONG_TEXTS = ("sequence_length", "token_length")
 _PROMPT = "a photo of a nurse in a garden"
@@ -53,7 +63,11 @@ def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
     """
     from diffusers import DiffusionPipeline
 
-    settings = _settings_to_try(pipeline, args) if isinstance(pipeline, DiffusionPipeline) else {}
+    settings = (
+        _settings_to_try(pipeline, args)
+        if isinstance(pipeline, DiffusionPipeline)
+        else {}
+    )
     if not settings:
         return
     with _unnoticed():
@@ -115,11 +129,15 @@ class _Trials:
         prompt = _LONG_PROMPT if name.endswith(_OF_LONG_TEXTS) else _PROMPT
         key = prompt, small
         if key not in self._with_all:
-            self._with_all[key] = self._first(prompt) if small else self._image(self._given, prompt)
+            self._with_all[key] = (
+                self._first(prompt) if small else self._image(self._given, prompt)
+            )
         first = self._with_all[key]
         if first is None:
             return None, None
-        call = dict(self._small_call(self._side) if small and self._side else self._given)
+        call = dict(
+            self._small_call(self._side) if small and self._side else self._given
+        )
         if name in _STEP_NAMES:
             call[name] += 1
         else:
@@ -129,7 +147,9 @@ class _Trials:
     def _first(self, prompt: str) -> Image | None:
         """The small image with all settings, of the first size that the pipeline takes."""
         sides = _SIDES_TRIED if self._side is None else (self._side,)
-        if self._side is None and max(map(self._given_side, SIDES)) in range(1, _SIDES_TRIED[-1]):
+        if self._side is None and max(map(self._given_side, SIDES)) in range(
+            1, _SIDES_TRIED[-1]
+        ):
             sides = (max(map(self._given_side, SIDES)), *sides)
         for side in sides:
             image = self._image(self._small_call(side), prompt, small=True)
@@ -144,9 +164,15 @@ class _Trials:
     def _small_call(self, side: int) -> Call:
         """All settings, for an image as small and quick as the pipeline takes it."""
         quick = dict.fromkeys(_STEP_NAMES, _STEPS) | dict.fromkeys(SIDES, side)
-        call = {**self._given, **{k: v for k, v in quick.items() if k in self._parameters}}
+        call = {
+            **self._given,
+            **{k: v for k, v in quick.items() if k in self._parameters},
+        }
         # Else the image would be of a size that the pipeline chooses, whatever it is asked for.
-        for name, value in (("use_resolution_binning", False), ("max_area", side * side)):
+        for name, value in (
+            ("use_resolution_binning", False),
+            ("max_area", side * side),
+        ):
             if name in self._parameters and name not in self._given:
                 call[name] = value
         return call
@@ -208,7 +234,9 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
         return "It is a distilled model, whose guidance is fixed; leave guidance out."
     if name == _TRUE_GUIDANCE and not call.get(_NEGATIVE):
         return f"call.{_TRUE_GUIDANCE} needs a negative_prompt."
-    if name in _STEP_NAMES and any(call.get(fixed) is not None for fixed in _FIXED_STEPS):
+    if name in _STEP_NAMES and any(
+        call.get(fixed) is not None for fixed in _FIXED_STEPS
+    ):
         return "call.timesteps or call.sigmas say how many steps there are; leave steps out."
     return None
 
@@ -219,16 +247,24 @@ def _is_distilled(pipeline: Any) -> bool:
         return True
     for name in _DENOISERS:
         config = getattr(getattr(pipeline, name, None), "config", None)
-        if getattr(config, "time_cond_proj_dim", None) or hasattr(config, "guidance_embeds"):
+        if getattr(config, "time_cond_proj_dim", None) or hasattr(
+            config, "guidance_embeds"
+        ):
             return True
     return False
 
 
-def _refusal(pipeline: Any, args: DiffusersArguments, useless: Mapping[str, Any]) -> T2IBenchError:
+def _refusal(
+    pipeline: Any, args: DiffusersArguments, useless: Mapping[str, Any]
+) -> T2IBenchError:
     written = {name: key for key, name in CALL_NAMES.items()}
-    names = [f"{written.get(name, f'call.{name}')}={shown(v)}" for name, v in useless.items()]
+    names = [
+        f"{written.get(name, f'call.{name}')}={shown(v)}" for name, v in useless.items()
+    ]
     given = call_of(pipeline, args)
-    reasons = [known_reason(pipeline, name, given) or "Leave it out." for name in useless]
+    reasons = [
+        known_reason(pipeline, name, given) or "Leave it out." for name in useless
+    ]
     plural = "change nothing" if len(names) > 1 else "changes nothing"
     return T2IBenchError(
         f"--model-args: {', '.join(names)} {plural} in this {type(pipeline).__name__}: images with "

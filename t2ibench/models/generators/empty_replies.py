@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import UnusableServerError
 
-_MOST_REPLIES = 8  # that are empty, without a single image before: the server makes none
+# that are empty, without a single image before: the server makes none
+_MOST_REPLIES = 8
 _MOST_PROMPTS = 5  # the same of replies to different prompts
 
 Outcome = tuple[int, GeneratedImage]  # the number of a request, and what became of it
@@ -25,7 +26,9 @@ class EmptyReplies:
         self._makes_images = False
         self._held: list[Outcome] = []
 
-    def settled(self, outcomes: Sequence[Outcome], empty: Sequence[Outcome]) -> list[Outcome]:
+    def settled(
+        self, outcomes: Sequence[Outcome], empty: Sequence[Outcome]
+    ) -> list[Outcome]:
         """The outcomes that can be stored now."""
         self._makes_images |= any(image.status == "ok" for _, image in outcomes)
         self._held += empty

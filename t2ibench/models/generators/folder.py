@@ -49,7 +49,9 @@ class FolderGenerator(ImageFolder):
         )
         self._files: dict[str, list[Path]] = {}
         pictures = self.pictures()
-        request = _request([prompt for _, prompt in pictures]) if arguments.request else ""
+        request = (
+            _request([prompt for _, prompt in pictures]) if arguments.request else ""
+        )
         if arguments.request and not request:
             raise T2IBenchError(
                 f"--model-args request=true: the prompts of '{folder}' do not end with the same "
@@ -65,15 +67,22 @@ class FolderGenerator(ImageFolder):
         self.revision: str | None = None
         self.batch_size = 32
         paths = [path for files in self._files.values() for path in files]
-        self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
+        self.settings: Mapping[str, Any] = {
+            "pictures": len(paths),
+            "prompts": len(self._files),
+        }
         self._asked = bool(request)
         if request:
             self.settings = {**self.settings, "request": request}
         with ThreadPoolExecutor(4) as pool:
             hashes = dict(zip(paths, pool.map(_hash, paths), strict=True))
-        content = {key: [hashes[path] for path in files] for key, files in self._files.items()}
+        content = {
+            key: [hashes[path] for path in files] for key, files in self._files.items()
+        }
         parts = {"adapter": "folder 1", "content": content}
-        self.fingerprint = fingerprint(parts | ({"request": request} if request else {}))
+        self.fingerprint = fingerprint(
+            parts | ({"request": request} if request else {})
+        )
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """The files of the requests."""

@@ -24,7 +24,14 @@ from t2ibench.registry import is_target, load_target
 PerImage = Callable[[str, int], Mapping[str, Any] | None]
 # The seed, the form and the size of an image are the run's.
 _OWN = {
-    *("generator", "output_type", "return_dict", "num_images_per_prompt", "height", "width"),
+    *(
+        "generator",
+        "output_type",
+        "return_dict",
+        "num_images_per_prompt",
+        "height",
+        "width",
+    ),
     *("callback", "callback_steps", "callback_on_step_end", "self"),
 }
 
@@ -45,7 +52,9 @@ class Hook:
     function: Callable[..., Any]
     keywords: Mapping[str, Any]
 
-    def apply(self, pipeline: Any, args: DiffusersArguments) -> tuple[Any, PerImage | None]:
+    def apply(
+        self, pipeline: Any, args: DiffusersArguments
+    ) -> tuple[Any, PerImage | None]:
         """Call it with a loaded pipeline."""
         where = f"--model-args: hook={self.target}"
         given = args.given().items()
@@ -57,7 +66,9 @@ class Hook:
         for part in parts:
             if hasattr(part, "components") and callable(part):
                 pipeline = part
-            elif inspect.isroutine(part) or (callable(part) and not isinstance(part, type)):
+            elif inspect.isroutine(part) or (
+                callable(part) and not isinstance(part, type)
+            ):
                 per_image = part
             elif part is not None:
                 raise T2IBenchError(
@@ -65,7 +76,9 @@ class Hook:
                     "It gives a pipeline, a function of prompt and index, or both as a tuple.",
                 )
         check_call(
-            type(pipeline), args, f"hook={self.target} makes the pipeline one of another kind: "
+            type(pipeline),
+            args,
+            f"hook={self.target} makes the pipeline one of another kind: ",
         )
         return pipeline, per_image
 
@@ -143,7 +156,9 @@ def _options(
     return dict(found)
 
 
-def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], where: str) -> None:
+def _check_keywords(
+    function: Callable[..., Any], keywords: Mapping[str, Any], where: str
+) -> None:
     """Refuse, before weights are loaded, what the function does not take."""
     try:
         inspect.signature(function).bind(None, {}, **keywords)

@@ -51,9 +51,11 @@ if TYPE_CHECKING:
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
-_SLOW = 0.25  # of the deadline: beyond it, more requests would only wait for one another
+# of the deadline: beyond it, more requests would only wait for one another
+_SLOW = 0.25
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
-_OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
+# what every request decides for itself
+_OWN = {"prompt", "model", "n", "stream", "seed", "user"}
 
 # Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
 _NAMES = {
@@ -68,7 +70,9 @@ _SEED_BITS = (63, 32, 31)
 def _size(value: str) -> str:
     text = value.lower().replace("×", "x")
     if not _SIZE.fullmatch(text):
-        raise ValueError("expected WIDTHxHEIGHT in pixels, one number for a square, or auto")
+        raise ValueError(
+            "expected WIDTHxHEIGHT in pixels, one number for a square, or auto"
+        )
     return text if "x" in text or text == "auto" else f"{text}x{text}"
 
 
@@ -95,7 +99,9 @@ class HostedArguments(ServerArguments):
     @model_validator(mode="before")
     @classmethod
     def _collected(cls, data: Any) -> Any:
-        return gathered(data, {"body": dict.fromkeys(_OWN, "t2ibench sets it for each image.")})
+        return gathered(
+            data, {"body": dict.fromkeys(_OWN, "t2ibench sets it for each image.")}
+        )
 
     def deciding(self) -> dict[str, Any]:
         """What decides an image, as the user gave it."""
@@ -121,9 +127,13 @@ class Fields:
         self._where = where
         self._model = model
         given = args.deciding()
-        self._asked = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
+        self._asked = {
+            _NAMES[name]: value for name, value in given.items() if name in _NAMES
+        }
         self._asked |= args.body
-        self._wishes = {name: v for name, v in wishes.items() if name not in self._asked}
+        self._wishes = {
+            name: v for name, v in wishes.items() if name not in self._asked
+        }
         self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
         self.known = False
 
@@ -138,7 +148,11 @@ class Fields:
         if not self.known:
             return {}
         bits = self._seed_bits[0]
-        seed = f"one an image, its lowest {bits} bits" if bits < _SEED_BITS[0] else "one an image"
+        seed = (
+            f"one an image, its lowest {bits} bits"
+            if bits < _SEED_BITS[0]
+            else "one an image"
+        )
         if not bits:
             seed = "none: whether the same images would come again is unknown"
         return {**self._asked, "seed": seed}
@@ -155,7 +169,9 @@ class Fields:
             return field == "seed" and self._narrower(int(fields["seed"]))
         words = one_line(message.text)
         if field in self._asked:
-            name = next((own for own, sent in _NAMES.items() if sent == field), f"body.{field}")
+            name = next(
+                (own for own, sent in _NAMES.items() if sent == field), f"body.{field}"
+            )
             raise UnusableServerError(
                 f"The server {self._where} does not take {field}={self._asked[field]!r}: {words}.",
                 f"Leave {name}=… out of --model-args, or give a value that it takes.",
@@ -262,7 +278,11 @@ class HostedGenerator:
             )
         args: HostedArguments = request.args
         self.name = request.spec
-        self.settings: Mapping[str, Any] = {"seed": request.seed, **settings, **args.deciding()}
+        self.settings: Mapping[str, Any] = {
+            "seed": request.seed,
+            **settings,
+            **args.deciding(),
+        }
         self.fingerprint = fingerprint({"adapter": "hosted 1", **self.settings})
         self.revision: str | None = None
         self.batch_size = _BATCH
@@ -345,7 +365,9 @@ class HostedGenerator:
                 if isinstance(outcome, T2IBenchError):
                     ended = ended or outcome
                 else:
-                    (empty if outcome.empty else outcomes).append((number, outcome.image))
+                    (empty if outcome.empty else outcomes).append(
+                        (number, outcome.image)
+                    )
             part = self._empty.settled(outcomes, empty)
             if part:
                 yield part
@@ -425,7 +447,9 @@ class HostedGenerator:
         """What a request costs of which the server does not say so."""
         return None if self._price is None else self._price * made
 
-    def _declined(self, reply: Reply, prompt: str, sent: Mapping[str, Any]) -> _Received:
+    def _declined(
+        self, reply: Reply, prompt: str, sent: Mapping[str, Any]
+    ) -> _Received:
         """What becomes of an image whose request was not fulfilled."""
         names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
@@ -442,4 +466,6 @@ class HostedGenerator:
         base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")
         if isinstance(server, OpenAiServer):
             base_url, key = server.base_url, server.key
-        return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
+        return await fetch_image(
+            url, base_url, key, args.largest_reply, float(args.timeout)
+        )

@@ -22,7 +22,9 @@ from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import TABLE_SUFFIXES, Table, read_table
 
 _ENDINGS = ("jsonl", "csv", "xlsx", "tsv", "json")
-_MANIFESTS = tuple(f"{name}.{ending}" for ending in _ENDINGS for name in ("prompts", "metadata"))
+_MANIFESTS = tuple(
+    f"{name}.{ending}" for ending in _ENDINGS for name in ("prompts", "metadata")
+)
 _ANY_TEXT = frozenset({"text", "texte", "texto", "eingabe"})
 _SHOWN = 5
 _PURPOSE = "each row needs a file and a prompt"
@@ -65,7 +67,9 @@ class ImageFolder:
         pattern: str | None = None,
     ) -> None:
         if not folder.is_dir():
-            raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
+            raise T2IBenchError(
+                f"No such folder: '{folder}'.", "Check the path after folder:"
+            )
         self._root = folder.resolve()
         self._columns = columns or {}
         self._table = table
@@ -126,7 +130,9 @@ class ImageFolder:
         return self._only_table()
 
     def _table_at(self, path: Path) -> Table:
-        return read_table(path, columns=self._columns, sheet=self._sheet, expected=_EXAMPLE)
+        return read_table(
+            path, columns=self._columns, sheet=self._sheet, expected=_EXAMPLE
+        )
 
     def _tables(self) -> list[Path]:
         return [
@@ -141,7 +147,9 @@ class ImageFolder:
         for path in self._tables():
             try:
                 table = self._table_at(path)
-                complete = table.find("image") is not None and table.find("prompt") is not None
+                complete = (
+                    table.find("image") is not None and table.find("prompt") is not None
+                )
             except T2IBenchError:
                 continue  # it need not be a table of prompts; sub-folders may name them
             if complete and table.rows:
@@ -156,7 +164,9 @@ class ImageFolder:
         if not tables or self._says_what_folders_say(tables[0]):
             return None
         table = tables[0]
-        self.notes.append(f"Images and prompts are read from '{shown(table.path.name)}'.")
+        self.notes.append(
+            f"Images and prompts are read from '{shown(table.path.name)}'."
+        )
         return table
 
     def _says_what_folders_say(self, table: Table) -> bool:
@@ -178,7 +188,9 @@ class ImageFolder:
 
     def _has_sub_folders_of_images(self) -> bool:
         folders = (path for path in visible_entries(self._root) if path.is_dir())
-        return any(is_image_file(path) for folder in folders for path in folder.iterdir())
+        return any(
+            is_image_file(path) for folder in folders for path in folder.iterdir()
+        )
 
     def _listed(self, table: Table) -> Iterator[tuple[Path, str]]:
         image = table.need("image", _PURPOSE)
@@ -191,7 +203,9 @@ class ImageFolder:
             text = table.text(line, row, prompt)
             for heading, value in ((image, name), (prompt, text)):
                 if not value:
-                    raise T2IBenchError(f"{where}: its '{shown(heading)}' is empty.", _SENTENCE)
+                    raise T2IBenchError(
+                        f"{where}: its '{shown(heading)}' is empty.", _SENTENCE
+                    )
             path = finder.find(name) or self._root / name
             yield self._inside(path, where), text
 
@@ -209,8 +223,14 @@ class ImageFolder:
             if image is None:
                 unfit.append(name)
                 continue
-            order = (normal(image.prompt), _or_first(image.index), _or_first(image.seed))
-            named.append((order, natural_key(name), self._inside(path, name), image.prompt))
+            order = (
+                normal(image.prompt),
+                _or_first(image.index),
+                _or_first(image.seed),
+            )
+            named.append(
+                (order, natural_key(name), self._inside(path, name), image.prompt)
+            )
         if images and not named:
             raise T2IBenchError(
                 f"None of the {len(images)} images of '{self._root}' fits the pattern "
@@ -256,13 +276,19 @@ class ImageFolder:
             except T2IBenchError as error:
                 lines.append(str(error))
                 continue
-            lines.append(f"'{shown(path.name)}' has no images with prompts. {table.listed()}")
+            lines.append(
+                f"'{shown(path.name)}' has no images with prompts. {table.listed()}"
+            )
         return f" {' '.join(lines)}" if lines else ""
 
     def _inside(self, path: Path, where: str) -> Path:
         try:
             inside = path.resolve().is_relative_to(self._root)
-        except (RuntimeError, OSError, ValueError):  # a loop of links, or no name of a file
+        except (
+            RuntimeError,
+            OSError,
+            ValueError,
+        ):  # a loop of links, or no name of a file
             return path
         if not inside:
             raise T2IBenchError(

@@ -54,12 +54,17 @@ class Item(NamedTuple):
     def empty(self) -> bool:
         """Whether the reply has neither an image nor a word about it."""
         image = self.image
-        return isinstance(image, GeneratedImage) and image.reason in {_NO_ENTRY, _EMPTY_ENTRY}
+        return isinstance(image, GeneratedImage) and image.reason in {
+            _NO_ENTRY,
+            _EMPTY_ENTRY,
+        }
 
     @property
     def made(self) -> bool:
         """Whether the server made an image that it may charge for."""
-        return not (isinstance(self.image, GeneratedImage) and self.image.status == "filtered")
+        return not (
+            isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
+        )
 
 
 def _filtered(reason: str) -> GeneratedImage:
@@ -73,11 +78,21 @@ def read_reply(body: bytes, prompt: str) -> Item:
         found = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
-        raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
+        raise BadReplyError(
+            f"the reply is no list of images (it begins with: {begins})"
+        ) from None
     usage = parsed.get("usage")
-    costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
-    numbers = (one for one in costs if isinstance(one, int | float) and not isinstance(one, bool))
-    priced = (one for one in numbers if 0 <= one <= _MOST_COST)  # a server may say anything
+    costs = (
+        parsed.get("cost"),
+        usage.get("cost") if isinstance(usage, Mapping) else None,
+    )
+    numbers = (
+        one
+        for one in costs
+        if isinstance(one, int | float) and not isinstance(one, bool)
+    )
+    # a server may say anything
+    priced = (one for one in numbers if 0 <= one <= _MOST_COST)
     taken = _filtered(_NO_ENTRY)
     return Item(*(found or [(taken, None)])[0], next(priced, None))
 
@@ -104,7 +119,9 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
         return _of_base64(encoded.partition(",")[2] or encoded)
     if isinstance(url, str) and url:
         return url
-    return GeneratedImage("failed", reason="the server's entry of an image is malformed")
+    return GeneratedImage(
+        "failed", reason="the server's entry of an image is malformed"
+    )
 
 
 def _of_base64(encoded: str) -> bytes:
@@ -130,7 +147,9 @@ async def drawn_of(
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image
-        found = await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
+        found = (
+            await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
+        )
     except BadReplyError as error:
         found = GeneratedImage("failed", reason=str(error))
     said = item.revised_prompt

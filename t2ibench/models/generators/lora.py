@@ -15,7 +15,9 @@ from t2ibench.models.hub import offline_folder
 from t2ibench.models.weight_files import find_file_defect
 
 _DENOISERS = {"unet": "UNet", "transformer": "transformer"}
-_MODULE_OF_KEY = re.compile(r"(.+?)\.(?:lora_[A-Z]|lora_magnitude_vector|lokr_|lora_embedding)")
+_MODULE_OF_KEY = re.compile(
+    r"(.+?)\.(?:lora_[A-Z]|lora_magnitude_vector|lokr_|lora_embedding)"
+)
 _PEFT = "base_model.model."
 _FOREIGN = (
     "No LoRA keys associated to",
@@ -47,7 +49,9 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     path = offline_folder(lora) or Path(lora).expanduser()
     # Offline, diffusers wants the file's name, of a folder with a single one too.
     files = [path] if path.is_file() else sorted(path.glob("*.safetensors"))
-    where, name = (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
+    where, name = (
+        (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
+    )
     try:
         with _recorded_keys(pipeline) as converted, _without_foreign_line():
             options = {"weight_name": name} if name else {}
@@ -57,7 +61,9 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     fit = lora_fit(pipeline, converted)
     _check_fit(pipeline, lora, fit, _keys_of(files[0]) if len(files) == 1 else ())
     try:
-        parts = [part for part in _parts_of(pipeline) if _layers(getattr(pipeline, part))]
+        parts = [
+            part for part in _parts_of(pipeline) if _layers(getattr(pipeline, part))
+        ]
         pipeline.fuse_lora(components=parts, lora_scale=scale)
     except Exception as error:
         raise _cannot_load(pipeline, lora, path, error) from error
@@ -115,7 +121,9 @@ def _layers(module: Any) -> dict[str, Any]:
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return {
-        name: layer for name, layer in module.named_modules() if isinstance(layer, BaseTunerLayer)
+        name: layer
+        for name, layer in module.named_modules()
+        if isinstance(layer, BaseTunerLayer)
     }
 
 
@@ -131,12 +139,17 @@ def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[s
         return []
     renamed = dict(tensors)
     if part in _DENOISERS:
-        if "lora_A" not in next(iter(renamed)) and not any(".lokr_" in key for key in renamed):
+        if "lora_A" not in next(iter(renamed)) and not any(
+            ".lokr_" in key for key in renamed
+        ):
             renamed = convert_unet_state_dict_to_peft(renamed)
     else:
         renamed = convert_state_dict_to_peft(convert_state_dict_to_diffusers(renamed))
         if not hasattr(module, "text_model"):
-            renamed = {key.removeprefix("text_model."): tensor for key, tensor in renamed.items()}
+            renamed = {
+                key.removeprefix("text_model."): tensor
+                for key, tensor in renamed.items()
+            }
     names = (_module_of(key) for key in renamed if "lora" in key or "lokr" in key)
     return list(dict.fromkeys(names))
 
@@ -162,7 +175,8 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
         if any(key.startswith(_PEFT) for key in keys):
             hint = _save_again(pipeline)
         raise T2IBenchError(
-            f"{where} has no weights for this {name}: it has layers such as {examples}.", hint
+            f"{where} has no weights for this {name}: it has layers such as {examples}.",
+            hint,
         )
     if fit.unfitting:
         total = len(fit.fitting) + len(fit.unfitting)
@@ -178,7 +192,9 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
             "Merge it into the model where it was trained, and give that model.",
         )
     layers = [
-        layer for part in _parts_of(pipeline) for layer in _layers(getattr(pipeline, part)).values()
+        layer
+        for part in _parts_of(pipeline)
+        for layer in _layers(getattr(pipeline, part)).values()
     ]
     if not any(_changes_weights(layer) for layer in layers):
         raise T2IBenchError(
@@ -233,7 +249,9 @@ def _without_foreign_line() -> Iterator[None]:
     def is_other(record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(_FOREIGN)
 
-    loggers = [logging.getLogger(f"diffusers.loaders.{name}") for name in ("lora_base", "peft")]
+    loggers = [
+        logging.getLogger(f"diffusers.loaders.{name}") for name in ("lora_base", "peft")
+    ]
     for logger in loggers:
         logger.addFilter(is_other)
     try:
@@ -243,12 +261,16 @@ def _without_foreign_line() -> Iterator[None]:
             logger.removeFilter(is_other)
 
 
-def _cannot_load(pipeline: Any, lora: str, path: Path, error: Exception) -> T2IBenchError:
+def _cannot_load(
+    pipeline: Any, lora: str, path: Path, error: Exception
+) -> T2IBenchError:
     where = f"--model-args: lora={shown(lora)} could not be loaded"
     defect = find_file_defect(path) if path.exists() else None
     if defect is not None:
         return T2IBenchError(f"{where}: {defect.reason}.", defect.hint)
-    hint = f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
+    hint = (
+        f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
+    )
     if path.is_file() and any(key.startswith(_PEFT) for key in _keys_of(path)):
         hint = _save_again(pipeline)
     if "version of PEFT" in str(error):

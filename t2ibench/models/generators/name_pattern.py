@@ -66,7 +66,9 @@ class NamePattern:
         prompt = " ".join(fields["prompt"].replace("_", " ").split())
         if not prompt:
             return None
-        return NamedImage(prompt, _number(fields.get("index")), _number(fields.get("seed")))
+        return NamedImage(
+            prompt, _number(fields.get("index")), _number(fields.get("seed"))
+        )
 
 
 def _number(digits: str | None) -> int | None:

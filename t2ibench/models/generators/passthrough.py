@@ -46,7 +46,9 @@ def value_of(value: Any) -> Any:
         return value
 
 
-def check_name(written: str, name: str, known: Collection[str], who: str = "diffusers") -> None:
+def check_name(
+    written: str, name: str, known: Collection[str], who: str = "diffusers"
+) -> None:
     """Refuse a name that a class of diffusers does not have, as the user wrote it."""
     if name not in known:
         near = did_you_mean(name, known)

@@ -18,12 +18,21 @@ CALL_NAMES = {
 SIDES = ("height", "width")
 # What each image decides for itself, or what changes the form of the output.
 _OF_AN_IMAGE = (
-    *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
+    *(
+        "prompt",
+        "generator",
+        "output_type",
+        "return_dict",
+        "num_images_per_prompt",
+        "latents",
+    ),
     *("prompt_embeds", "callback", "callback_steps", "callback_on_step_end"),
 )
 _CODE = "t2ibench runs no code that comes with a model."
 _PICKLED = "weights have to be safetensors: others can run code."
-_SECRET = "arguments are stored with the run; log in to the hub instead, or set HTTPS_PROXY."
+_SECRET = (
+    "arguments are stored with the run; log in to the hub instead, or set HTTPS_PROXY."
+)
 # Each of these can run code that comes with a model, or put a secret into run.db.
 _NEVER = {
     **dict.fromkeys(("trust_remote_code", "custom_pipeline", "custom_revision"), _CODE),
@@ -115,4 +124,6 @@ class DiffusersArguments(Arguments):
         """Arguments of the pipeline's call, by its own names."""
         given = self.given()
         names = CALL_NAMES | dict(zip(SIDES, SIDES, strict=True))
-        return {name: given[key] for key, name in names.items() if key in given} | self.to_call
+        return {
+            name: given[key] for key, name in names.items() if key in given
+        } | self.to_call

@@ -12,7 +12,11 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.devices import torch_dtype
 from t2ibench.models.generators.lora import add_lora, lora_fact
 from t2ibench.models.generators.passthrough import check_name
-from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, SIDES, DiffusersArguments
+from t2ibench.models.generators.pipeline_arguments import (
+    CALL_NAMES,
+    SIDES,
+    DiffusersArguments,
+)
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.locations import exists, loading
@@ -21,12 +25,31 @@ from t2ibench.models.locations import exists, loading
 # Others pad to the longest prompt of the batch, which changes images (CogView4), or nobody tried.
 _FIXED_LENGTH = {
     *("AuraFlowPipeline", "BriaPipeline", "ChromaPipeline", "CogView3PlusPipeline"),
-    *("Flux2KleinKVPipeline", "Flux2KleinPipeline", "Flux2Pipeline", "FluxKontextPipeline"),
-    *("FluxPipeline", "HiDreamImagePipeline", "HunyuanDiTPAGPipeline", "HunyuanDiTPipeline"),
+    *(
+        "Flux2KleinKVPipeline",
+        "Flux2KleinPipeline",
+        "Flux2Pipeline",
+        "FluxKontextPipeline",
+    ),
+    *(
+        "FluxPipeline",
+        "HiDreamImagePipeline",
+        "HunyuanDiTPAGPipeline",
+        "HunyuanDiTPipeline",
+    ),
     *("LongCatImagePipeline", "PixArtSigmaPAGPipeline", "SanaPAGPipeline"),
-    *("StableDiffusion3PAGPipeline", "StableDiffusionPAGPipeline", "StableDiffusionXLPAGPipeline"),
+    *(
+        "StableDiffusion3PAGPipeline",
+        "StableDiffusionPAGPipeline",
+        "StableDiffusionXLPAGPipeline",
+    ),
     *("IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
-    *("Lumina2Pipeline", "OvisImagePipeline", "PixArtAlphaPipeline", "PixArtSigmaPipeline"),
+    *(
+        "Lumina2Pipeline",
+        "OvisImagePipeline",
+        "PixArtAlphaPipeline",
+        "PixArtSigmaPipeline",
+    ),
     *("SanaPipeline", "SanaSprintPipeline", "SemanticStableDiffusionPipeline"),
     "StableDiffusion3Pipeline",
     *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
@@ -44,15 +67,28 @@ _FROM_IMAGE = re.compile(
 # Of `from_pretrained`, besides the parts of a pipeline and its settings.
 _LOAD_OPTIONS = {
     *("cache_dir", "device_map", "disable_mmap", "enable_pag", "force_download"),
-    *("local_files_only", "low_cpu_mem_usage", "max_memory", "mirror", "offload_folder"),
+    *(
+        "local_files_only",
+        "low_cpu_mem_usage",
+        "max_memory",
+        "mirror",
+        "offload_folder",
+    ),
     *("offload_state_dict", "pag_applied_layers", "quantization_config", "variant"),
 }
 _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
-_REPORTED = ("num_inference_steps", "guidance_scale", "true_cfg_scale", "max_sequence_length")
+_REPORTED = (
+    "num_inference_steps",
+    "guidance_scale",
+    "true_cfg_scale",
+    "max_sequence_length",
+)
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
 
 
-def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str) -> Any:
+def load_pipeline(
+    source: str, args: DiffusersArguments, device: str, dtype: str
+) -> Any:
     """Load a pipeline, ready to be called."""
     local = ask_hub(source, "model_index.json", args.revision)
     from diffusers import PipelineQuantizationConfig
@@ -99,7 +135,8 @@ def _compile(pipeline: Any) -> None:
     for name in _DENOISERS:
         part: Any = getattr(pipeline, name, None)
         if getattr(part, "_repeated_blocks", None):
-            part.compile_repeated_blocks()  # a fraction of the time that all of it takes
+            # a fraction of the time that all of it takes
+            part.compile_repeated_blocks()
         elif hasattr(part, "parameters"):
             part.compile()
 
@@ -198,7 +235,10 @@ def mixes_prompts(pipeline: Any) -> bool:
 def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
     """What a pipeline is called with, besides what each image decides."""
     known = inspect.signature(type(pipeline).__call__).parameters
-    return {**({"clean_caption": False} if "clean_caption" in known else {}), **args.call()}
+    return {
+        **({"clean_caption": False} if "clean_caption" in known else {}),
+        **args.call(),
+    }
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
@@ -209,12 +249,16 @@ def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
         {'prompt_2': ['sunny', 'sunny'], 'clip_skip': 1}
     """
     return {
-        name: [value] * rows if isinstance(value, str) and _A_PROMPT.fullmatch(name) else value
+        name: [value] * rows
+        if isinstance(value, str) and _A_PROMPT.fullmatch(name)
+        else value
         for name, value in call.items()
     }
 
 
-def pipeline_call(pipeline: Any, call: Mapping[str, Any], generator: Any, form: str) -> Any:
+def pipeline_call(
+    pipeline: Any, call: Mapping[str, Any], generator: Any, form: str
+) -> Any:
     """Call a pipeline and give its images in a form, such as 'np' or 'latent'."""
     return images_of(pipeline(generator=generator, output_type=form, **call), pipeline)
 
@@ -234,9 +278,13 @@ def images_of(output: Any, pipeline: Any) -> Any:
 def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> None:
     """Refuse arguments that a pipeline's call does not take."""
     known = {*inspect.signature(kind.__call__).parameters} - {"self"}
-    written = {name: key for key, name in CALL_NAMES.items()} | dict.fromkeys(SIDES, "size")
+    written = {name: key for key, name in CALL_NAMES.items()} | dict.fromkeys(
+        SIDES, "size"
+    )
     for name in args.call():
-        check_name(written.get(name, f"call.{name}"), name, known, f"{where}{kind.__name__}")
+        check_name(
+            written.get(name, f"call.{name}"), name, known, f"{where}{kind.__name__}"
+        )
 
 
 def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
@@ -260,7 +308,10 @@ def effective_settings(
 ) -> dict[str, Any]:
     """What a loaded pipeline really uses."""
     known = inspect.signature(type(pipeline).__call__).parameters
-    used = {**{name: one.default for name, one in known.items()}, **call_of(pipeline, args)}
+    used = {
+        **{name: one.default for name, one in known.items()},
+        **call_of(pipeline, args),
+    }
     named = {name: used.get(name) for name in _REPORTED}
     given, further = args.given(), {**args.to_call}
     if "clean_caption" in known:
@@ -268,7 +319,11 @@ def effective_settings(
     return {
         "pipeline": type(pipeline).__name__,
         "scheduler": type(getattr(pipeline, "scheduler", None)).__name__,
-        **{name: one for name, one in named.items() if isinstance(one, (bool, int, float, str))},
+        **{
+            name: one
+            for name, one in named.items()
+            if isinstance(one, (bool, int, float, str))
+        },
         "height": shape[0] if shape else given.get("height"),
         "width": shape[1] if shape else given.get("width"),
         "dtype": dtype,

@@ -14,7 +14,8 @@ from typing import Any
 
 _LIMIT = 64  # encodings that stay on the device; one of FLUX.1 has 4 MB
 _TEXTS = ("prompt", "negative_prompt")  # arguments that begin so are one text a row
-_ALIKE = 0.05  # distance, relative to the length, that half precision may make; another row is 1
+# distance, relative to the length, that half precision may make; another row is 1
+_ALIKE = 0.05
 
 
 class _UnlikeError(Exception):
@@ -46,14 +47,19 @@ class EncodedPrompts:
             for name, value in bound.arguments.items()
             if name.startswith(_TEXTS) and _is_text(value)
         }
-        rest = {name: value for name, value in bound.arguments.items() if name not in texts}
+        rest = {
+            name: value for name, value in bound.arguments.items() if name not in texts
+        }
         prompt = texts.get("prompt")
         count = len(prompt) if isinstance(prompt, list) else 1
         if (
             not self.works
             or prompt is None
             or not _is_plain(rest)
-            or any(isinstance(value, list) and len(value) != count for value in texts.values())
+            or any(
+                isinstance(value, list) and len(value) != count
+                for value in texts.values()
+            )
         ):
             return self._plain(bound, {})
         encoded = [
@@ -64,7 +70,9 @@ class EncodedPrompts:
             return encoded[0]
         try:
             if repr(rest) not in self._compared:
-                if not _alike(_joined(encoded[:2]), self._plain(bound, _part(texts, 0, 2))):
+                if not _alike(
+                    _joined(encoded[:2]), self._plain(bound, _part(texts, 0, 2))
+                ):
                     raise _UnlikeError
                 self._compared.add(repr(rest))
             return _joined(encoded)
@@ -74,11 +82,15 @@ class EncodedPrompts:
             return self._plain(bound, {})
 
     def _plain(self, bound: inspect.BoundArguments, texts: Mapping[str, Any]) -> Any:
-        given = inspect.BoundArguments(self._signature, OrderedDict({**bound.arguments, **texts}))
+        given = inspect.BoundArguments(
+            self._signature, OrderedDict({**bound.arguments, **texts})
+        )
         self.calls += 1
         return self._own(*given.args, **given.kwargs)
 
-    def _encoded(self, bound: inspect.BoundArguments, row: Mapping[str, Any], rest: str) -> Any:
+    def _encoded(
+        self, bound: inspect.BoundArguments, row: Mapping[str, Any], rest: str
+    ) -> Any:
         key = f"{sorted(row.items())!r} {rest}"
         if key not in self._known:
             self._known[key] = self._plain(bound, row)
@@ -108,7 +120,9 @@ def _part(texts: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (
-        isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, str) for one in value)
     )
 
 
@@ -120,7 +134,9 @@ def _is_plain(value: Any) -> bool:
         return all(map(_is_plain, value))
     if isinstance(value, dict):
         return all(map(_is_plain, value.values()))
-    return value is None or isinstance(value, (str, bool, int, float, torch.device, torch.dtype))
+    return value is None or isinstance(
+        value, (str, bool, int, float, torch.device, torch.dtype)
+    )
 
 
 def _joined(encoded: Sequence[Any]) -> Any:
@@ -137,7 +153,8 @@ def _joined(encoded: Sequence[Any]) -> Any:
     elif 1 in first.shape and all(one.shape == first.shape for one in encoded):
         return torch.cat(list(encoded), dim=first.shape.index(1))
     else:
-        alike = all(torch.equal(one, first) for one in encoded)  # such as FLUX.1's places of tokens
+        # such as FLUX.1's places of tokens
+        alike = all(torch.equal(one, first) for one in encoded)
     if not alike:
         raise _UnlikeError
     return first

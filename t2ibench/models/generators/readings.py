@@ -18,9 +18,21 @@ from typing import Any
 from t2ibench.models.protocols import TowerReading
 
 # A text encoder's class begins with its family; the first that fits.
-_FAMILIES = ("CLIP", "UMT5", "T5", "Qwen", "Gemma", "Llama", "Mistral", "Bert", "Glm", "ChatGLM")
+_FAMILIES = (
+    "CLIP",
+    "UMT5",
+    "T5",
+    "Qwen",
+    "Gemma",
+    "Llama",
+    "Mistral",
+    "Bert",
+    "Glm",
+    "ChatGLM",
+)
 _WORD = re.compile(r"\S+")
-_LEAST_CUT = 100  # characters that a text and a prompt share, where it is a part of the prompt
+# characters that a text and a prompt share, where it is a part of the prompt
+_LEAST_CUT = 100
 _LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say more
 # Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
 _CUT_LATER = {"LongCatImagePipeline": "tokenizer_max_length"}
@@ -47,7 +59,9 @@ class PromptReader:
             _note_calls(getattr(tokenizer, "tokenizer", tokenizer), self._noting(title))
 
     @contextmanager
-    def reading(self, prompts: Mapping[str, str], options: Mapping[str, Any]) -> Iterator[None]:
+    def reading(
+        self, prompts: Mapping[str, str], options: Mapping[str, Any]
+    ) -> Iterator[None]:
         """Note what is read while a pipeline is called.
 
         Args:
@@ -70,16 +84,28 @@ class PromptReader:
         }
 
     def _noting(self, title: str) -> Callable[[Any, str, Mapping[str, Any]], None]:
-        return lambda tokenizer, text, options: self._note(title, tokenizer, text, options)
+        return lambda tokenizer, text, options: self._note(
+            title, tokenizer, text, options
+        )
 
-    def _note(self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]) -> None:
+    def _note(
+        self, title: str, tokenizer: Any, text: str, options: Mapping[str, Any]
+    ) -> None:
         places = {prompt: _find(text, prompt) for prompt in self._now}
-        prompt = max(places, key=lambda candidate: places[candidate].length, default=None)
-        if prompt is None or not places[prompt].length or self._is_negative(text, prompt):
+        prompt = max(
+            places, key=lambda candidate: places[candidate].length, default=None
+        )
+        if (
+            prompt is None
+            or not places[prompt].length
+            or self._is_negative(text, prompt)
+        ):
             return
         limit = self._limit(tokenizer, options)
         special = bool(options.get("add_special_tokens", True))
-        reading = _reading(title, tokenizer, (text, prompt), places[prompt], limit, special)
+        reading = _reading(
+            title, tokenizer, (text, prompt), places[prompt], limit, special
+        )
         towers = self._read.setdefault(self._now[prompt], {})
         before = towers.get(title)
         # Some pipelines also count the tokens of the whole text, in a call of its own.
@@ -93,7 +119,9 @@ class PromptReader:
             if not name.startswith("negative_prompt") or not isinstance(texts, list):
                 continue
             others = [
-                negative for negative in texts if isinstance(negative, str) and negative.strip()
+                negative
+                for negative in texts
+                if isinstance(negative, str) and negative.strip()
             ]
             if any(
                 _find(text, negative).length and not _find(prompt, negative).length
@@ -124,7 +152,9 @@ def _without_lines_on_length() -> Iterator[None]:
     def is_other(record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(_LINES_ON_LENGTH)
 
-    handlers = [handler for name in _LIBRARIES for handler in logging.getLogger(name).handlers]
+    handlers = [
+        handler for name in _LIBRARIES for handler in logging.getLogger(name).handlers
+    ]
     for handler in handlers:
         handler.addFilter(is_other)
     try:
@@ -148,7 +178,9 @@ def _towers(pipeline: Any) -> dict[str, str]:
     return titles
 
 
-def _note_calls(tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], None]) -> None:
+def _note_calls(
+    tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], None]
+) -> None:
     """Have one tokenizer note the texts that it is called with; what it returns is the same."""
     kind = type(tokenizer)
     if not callable(tokenizer) or not hasattr(tokenizer, "model_max_length"):
@@ -185,7 +217,9 @@ def _find(text: str, prompt: str) -> _Place:
     if start < 0:
         return _Place(0, 0)
     pairs = zip(whole[start:], body, strict=False)
-    return _Place(start, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    return _Place(
+        start, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    )
 
 
 def _reading(
@@ -207,7 +241,8 @@ def _reading(
 
     total = tokens(text)
     words = [match.span() for match in _WORD.finditer(body)]
-    low, high = 0, sum(end <= place.length for _, end in words)  # read at least, and at most
+    # read at least, and at most
+    low, high = 0, sum(end <= place.length for _, end in words)
     if limit is None or total <= limit:
         low = high
     while low < high:

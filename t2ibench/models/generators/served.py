@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 # Asked for where the server takes them; what they change is the way an image comes.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
 _FIELDS = ("b64_json", "url", "revised_prompt")
-_OF_THE_HUB = {"num_inference_steps", "guidance_scale", "negative_prompt", "seed", "scheduler"}
+_OF_THE_HUB = {
+    "num_inference_steps",
+    "guidance_scale",
+    "negative_prompt",
+    "seed",
+    "scheduler",
+}
 
 
 class InferenceArguments(HostedArguments):
@@ -57,10 +63,15 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
         found = await server.library.aimage_generation(
             prompt=prompt, n=1, **server.given(), **optional
         )
-        rows = [{name: getattr(row, name, None) for name in _FIELDS} for row in found.data or ()]
+        rows = [
+            {name: getattr(row, name, None) for name in _FIELDS}
+            for row in found.data or ()
+        ]
         cost = (getattr(found, "_hidden_params", None) or {}).get("response_cost")
         # 0 is what it says of a model that its table does not have.
-        return Reply(200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key)
+        return Reply(
+            200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key
+        )
 
     prices = server.library.model_cost.get(request.source, {})
     known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
@@ -97,7 +108,9 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
             {"width": int(width), "height": int(height)} if width.isdigit() else {}
         )
         own = {name: given.pop(name) for name in list(given) if name in _OF_THE_HUB}
-        found = await client.text_to_image(prompt, **sides, **own, extra_body=given or None)
+        found = await client.text_to_image(
+            prompt, **sides, **own, extra_body=given or None
+        )
         return as_rgb(found)
 
     server = Server(
@@ -105,7 +118,13 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         key,
         args,
         address=address or huggingface_hub.constants.ENDPOINT,
-        hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
+        hopeless=(
+            OfflineModeIsEnabled,
+            ValueError,
+            KeyError,
+            ImportError,
+            NotImplementedError,
+        ),
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
     return HostedGenerator(request, server, call, settings)

@@ -36,7 +36,9 @@ class ToylandGenerator:
         # The key is part of the fingerprint of stored runs.
         biases = self._biases.as_args()
         self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": biases}
-        what = json.dumps([self.revision, world().shares, self.settings], sort_keys=True)
+        what = json.dumps(
+            [self.revision, world().shares, self.settings], sort_keys=True
+        )
         self.fingerprint = hashlib.sha256(f"toyland\0{what}".encode()).hexdigest()
         self.batch_size = 64
 

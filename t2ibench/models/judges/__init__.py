@@ -38,7 +38,11 @@ def recorded_name(spec: str) -> str:
         >>> recorded_name("llava-1.5-7b"), recorded_name("toyland")
         ('vlm:llava-hf/llava-1.5-7b-hf', 'toyland')
     """
-    return f"vlm:{ALIASES[spec].source}" if spec in ALIASES and spec not in JUDGES else spec
+    return (
+        f"vlm:{ALIASES[spec].source}"
+        if spec in ALIASES and spec not in JUDGES
+        else spec
+    )
 
 
 def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
@@ -64,14 +68,20 @@ def create_judges(
     recorded: bool = False,
 ) -> list[Judge]:
     """Make judges."""
-    where: dict[str, Any] = {"device": device, "dtype": dtype, "encoders": tuple(encoders)}
+    where: dict[str, Any] = {
+        "device": device,
+        "dtype": dtype,
+        "encoders": tuple(encoders),
+    }
     return [
         made(*item, Judge, "judge") if isinstance(item, tuple) else item
         for item in _requested(specs, args or {}, recorded=recorded, **where)
     ]
 
 
-def judge_downloads(spec: str, args: Mapping[str, Any] | None = None) -> Sequence[Download] | None:
+def judge_downloads(
+    spec: str, args: Mapping[str, Any] | None = None
+) -> Sequence[Download] | None:
     """What a judge reads of the hub; None where its adapter does not say."""
     for item in _requested([spec], args or {}):
         if isinstance(item, tuple) and item[0].downloads is not None:
@@ -79,7 +89,9 @@ def judge_downloads(spec: str, args: Mapping[str, Any] | None = None) -> Sequenc
     return None
 
 
-def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None) -> None:
+def check_judges(
+    specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None
+) -> None:
     """Check names, arguments and files without loading a model."""
     for item in _requested(specs, args or {}):
         if isinstance(item, tuple) and item[0].check is not None:
@@ -87,7 +99,11 @@ def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = 
 
 
 def _requested(
-    specs: Sequence[str | Judge], args: Mapping[str, Any], *, recorded: bool = False, **where: Any
+    specs: Sequence[str | Judge],
+    args: Mapping[str, Any],
+    *,
+    recorded: bool = False,
+    **where: Any,
 ) -> Iterator[tuple[Adapter[Any], Request[Any]] | Judge]:
     """Every judge: those given as objects as they are, the others with what they are made of."""
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
@@ -97,8 +113,14 @@ def _requested(
             resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
             resolved[id(spec)] = given_object(spec, Judge, "judge")
-    named = {k: one.adapter.Args for k, one in resolved.items() if isinstance(one, ResolvedAdapter)}
-    free = {name for name, one in named.items() if one.model_config.get("extra") == "allow"}
+    named = {
+        k: one.adapter.Args
+        for k, one in resolved.items()
+        if isinstance(one, ResolvedAdapter)
+    }
+    free = {
+        name for name, one in named.items() if one.model_config.get("extra") == "allow"
+    }
     known = {key for one in named.values() for key in one.model_fields}
     for key in () if free else args:
         if key not in known:

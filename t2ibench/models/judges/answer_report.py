@@ -11,9 +11,12 @@ from t2ibench.models.judges.answer_rows import AnswerRows
 from t2ibench.models.judges.question_column import QuestionColumn
 
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
-Answers = Mapping[Question, Counter[str]]  # the answers about the images of a run, counted
+# the answers about the images of a run, counted
+Answers = Mapping[Question, Counter[str]]
 # Answers to every question, which name no class and need no line.
-NO_CLASS = frozenset({UNKNOWN, "not in the picture", "both", "several", "mixed", "other"})
+NO_CLASS = frozenset(
+    {UNKNOWN, "not in the picture", "both", "several", "mixed", "other"}
+)
 _VALUES = 6  # different answers in a message
 _MOST_VALUES = 12  # a column with more has no classes
 
@@ -56,7 +59,11 @@ class AnswerReport:
             question: self._unfit(question, counts or without_question)
             for question, counts in answers.items()
         }
-        lines = [self._unfit_line(question, counts) for question, counts in unfit.items() if counts]
+        lines = [
+            self._unfit_line(question, counts)
+            for question, counts in unfit.items()
+            if counts
+        ]
         if lines:
             raise T2IBenchError(
                 f"{self._table.where()}: {' '.join(lines)} {self._table.listed()}",
@@ -109,7 +116,9 @@ class AnswerReport:
             for question, classes in answers
         )
         values = "; ".join(
-            text for column in self._rows.columns if (text := values_of(self._rows, column))
+            text
+            for column in self._rows.columns
+            if (text := values_of(self._rows, column))
         )
         return T2IBenchError(
             f"{self._table.where()}: no column answers {questions}. {self._table.listed()}"
@@ -151,5 +160,7 @@ def _questions(answers: Answers) -> str:
 
 def _counted(counts: Counter[str]) -> str:
     """Values with how often each is there, the most frequent first."""
-    listed = ", ".join(f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_VALUES))
+    listed = ", ".join(
+        f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_VALUES)
+    )
     return f"{listed}, …" if len(counts) > _VALUES else listed

@@ -25,7 +25,9 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
 _FORMULA_MARK = re.compile("^'(?=[=+@-])")  # what `label export` puts before a formula
-_NOT_ASKED = frozenset({"id", "prompt", "index", "classes", "image", "sha256", "file", "path"})
+_NOT_ASKED = frozenset(
+    {"id", "prompt", "index", "classes", "image", "sha256", "file", "path"}
+)
 _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
 
@@ -122,14 +124,18 @@ class AnswerRows:
                 self.questions.update(answers)
             if any(answers.values()):
                 name = self._name(line, row)
-                self.by_name.setdefault(name, ImageRows()).answers.append((line, answers))
+                self.by_name.setdefault(name, ImageRows()).answers.append(
+                    (line, answers)
+                )
 
     def _rows_by(self, by: str) -> Sequence[tuple[int, Mapping[str, object]]]:
         """The rows of a person, if a column of labellers names them; else all rows."""
         table = self.table
         by_labeller = table.rows_by_labeller()
         self.labellers = tuple(by_labeller)
-        name = next((name for name in by_labeller if name.casefold() == by.casefold()), None)
+        name = next(
+            (name for name in by_labeller if name.casefold() == by.casefold()), None
+        )
         self.is_one_of_several = len(by_labeller) > 1 and name is not None
         if name is None or not self.is_one_of_several:
             return table.rows
@@ -162,7 +168,8 @@ class AnswerRows:
         """How a row names its image."""
         table = self.table
         name = table.text(line, row, self._image)
-        if name and self._is_sheet:  # the sheet's images are smaller copies of those of the run
+        # the sheet's images are smaller copies of those of the run
+        if name and self._is_sheet:
             return _SHEET, PurePosixPath(name.replace("\\", "/")).stem
         if name:
             sha256 = name.lower()
@@ -173,7 +180,11 @@ class AnswerRows:
         if prompt and number is not None:
             self.indexes.add(int(number[1]))
             return prompt_name(prompt, int(number[1]))
-        what = f"the index '{shown(index)}' is no whole number" if prompt else "it names none"
+        what = (
+            f"the index '{shown(index)}' is no whole number"
+            if prompt
+            else "it names none"
+        )
         raise T2IBenchError(
             f"{table.where(line)}: a row needs its image, but {what}. {table.listed()}",
             "Name it by 'file', by 'sha256', or by 'prompt' and 'index'.",
@@ -188,7 +199,9 @@ class AnswerRows:
         self.is_any_file_there = bool(finders)
         rows: dict[ImageName, ImageRows] = {}
         for name, image_rows in self.by_name.items():
-            files = [finder.find(name[1]) for finder in finders] if name[0] == _FILE else []
+            files = (
+                [finder.find(name[1]) for finder in finders] if name[0] == _FILE else []
+            )
             there = [file for file in files if file is not None]
             key = (HASH, _hash(there[0])) if len(there) == 1 else name
             rows.setdefault(key, ImageRows()).answers.extend(image_rows.answers)

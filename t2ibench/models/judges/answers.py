@@ -15,7 +15,13 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.judges.answer_report import NO_CLASS, AnswerReport, Question, quoted, values_of
+from t2ibench.models.judges.answer_report import (
+    NO_CLASS,
+    AnswerReport,
+    Question,
+    quoted,
+    values_of,
+)
 from t2ibench.models.judges.answer_rows import (
     AnswerRows,
     ImageName,
@@ -24,7 +30,11 @@ from t2ibench.models.judges.answer_rows import (
     prompt_name,
 )
 from t2ibench.models.judges.class_words import class_named
-from t2ibench.models.judges.question_column import QuestionColumn, column_of, named_question
+from t2ibench.models.judges.question_column import (
+    QuestionColumn,
+    column_of,
+    named_question,
+)
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
@@ -59,9 +69,13 @@ class AnswersJudge:
     people, `by`, answered about can be compared.
     """
 
-    def __init__(self, path: Path, by: str = "", arguments: AnswersArguments | None = None) -> None:
+    def __init__(
+        self, path: Path, by: str = "", arguments: AnswersArguments | None = None
+    ) -> None:
         if not is_file(path):
-            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after answers:")
+            raise T2IBenchError(
+                f"No such file: '{shown(path)}'.", "Check the path after answers:"
+            )
         arguments = arguments or AnswersArguments()
         self.name = f"{ANSWERS_BY}{by}" if by else f"answers:{path.name}"
         self.batch_size = 256
@@ -74,7 +88,9 @@ class AnswersJudge:
         parts = {"adapter": "answers 4", "file": file_hash(path)}
         if self._rows.is_one_of_several:
             parts["labeller"] = by.casefold()
-        self.fingerprint = fingerprint(parts | {k: str(v) for k, v in arguments.given().items()})
+        self.fingerprint = fingerprint(
+            parts | {k: str(v) for k, v in arguments.given().items()}
+        )
         self._column_of = cache(self._column)
 
     @cached_property
@@ -101,7 +117,11 @@ class AnswersJudge:
         """The answers to a question about one image, with their lines."""
         name = self._column_of(question).name
         given = [] if name is None else rows.given(name)
-        if not given and not self._rows.wide and self._answers_without_question(question[1]):
+        if (
+            not given
+            and not self._rows.wide
+            and self._answers_without_question(question[1])
+        ):
             given = rows.given("")
         return given
 
@@ -109,7 +129,11 @@ class AnswersJudge:
         """Whether answers that stand beside no question may be about one of these classes."""
         texts = self._rows.distinct("")
         words = [text for text in texts if text.casefold() not in NO_CLASS]
-        return not classes or not words or any(class_named(text, classes, texts) for text in words)
+        return (
+            not classes
+            or not words
+            or any(class_named(text, classes, texts) for text in words)
+        )
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
         """The answer of all rows about an image; an error where they contradict each other."""
@@ -138,9 +162,14 @@ class AnswersJudge:
             return "Keep one answer to each question about an image; one file for each person."
         column = shown(self._rows.table.find("labeller"))
         judges = ",".join(
-            f"answers:{shown(self._path, 400)},by={shown(name)}" for name in labellers[:_LABELLERS]
+            f"answers:{shown(self._path, 400)},by={shown(name)}"
+            for name in labellers[:_LABELLERS]
         )
-        more = f" and {len(labellers) - _LABELLERS} more" if len(labellers) > _LABELLERS else ""
+        more = (
+            f" and {len(labellers) - _LABELLERS} more"
+            if len(labellers) > _LABELLERS
+            else ""
+        )
         return (
             f"The column '{column}' says who answered; make each person a judge: "
             f'--judge "{judges}"{more}.'
@@ -148,7 +177,9 @@ class AnswersJudge:
 
     def _column(self, question: Question) -> QuestionColumn:
         if not self._rows.wide:
-            name = named_question(question[0], self._rows.questions - {""}, self._headings)
+            name = named_question(
+                question[0], self._rows.questions - {""}, self._headings
+            )
             return QuestionColumn(name)
         columns = self._rows.columns
         column = column_of(*question, columns, self._rows.distinct, self._mapped)
@@ -168,12 +199,16 @@ class AnswersJudge:
         """Headings that a user gave, with the columns that the table has for them."""
         table = self._rows.table
         columns = set(self._rows.columns)
-        mapped = {name: table.mapped.get(heading_key(name), "") for name in self._headings}
+        mapped = {
+            name: table.mapped.get(heading_key(name), "") for name in self._headings
+        }
         return {name: column for name, column in mapped.items() if column in columns}
 
     # Before it is asked
 
-    def check_images(self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]) -> str | None:
+    def check_images(
+        self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]
+    ) -> str | None:
         """Compare the rows with the images of a run (see models.protocols.LooksUp)."""
         matched: set[int] = set()
         answers: dict[Question, Counter[str]] = {}
@@ -229,7 +264,11 @@ class AnswersJudge:
     def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
         """A line about rows that are about no image of the run; an error if that is all of them."""
         by_name = self._rows.by_name.items()
-        rows = [(line, name) for name, image_rows in by_name for line, _ in image_rows.answers]
+        rows = [
+            (line, name)
+            for name, image_rows in by_name
+            for line, _ in image_rows.answers
+        ]
         left = sorted((line, name) for line, name in rows if line not in matched)
         if not left:
             return None
@@ -240,7 +279,9 @@ class AnswersJudge:
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {example}."
         where = shown(self._path.parent.resolve(), 400)
         if not self._rows.is_any_file_there:
-            example += f", and no file that a row names is in '{where}' or a folder in it"
+            example += (
+                f", and no file that a row names is in '{where}' or a folder in it"
+            )
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {example}.",
             f"A row names an image by its file, as seen from '{where}' (put the table beside the "

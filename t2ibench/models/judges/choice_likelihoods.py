@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-TOKENS_TOGETHER = 4096  # of images in one pass; a token's cache is up to half a megabyte
+# of images in one pass; a token's cache is up to half a megabyte
+TOKENS_TOGETHER = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,10 @@ class SharedPasses:
         self._device = device
         self._dtype = dtype
         config = model.config
-        tokens = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+        tokens = (
+            getattr(config, name, None)
+            for name in ("image_token_id", "image_token_index")
+        )
         self._image_token = next((one for one in tokens if one is not None), None)
         self._window = _window(config)
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
@@ -164,7 +168,9 @@ class SharedPasses:
 
     def _cut(self, ids: Sequence[int]) -> tuple[_Around, int]:
         """The tokens around the image, and where it ends."""
-        places = [place for place, token in enumerate(ids) if token == self._image_token]
+        places = [
+            place for place, token in enumerate(ids) if token == self._image_token
+        ]
         if not places or places[-1] + 1 == len(ids):
             raise ValueError("its prompt has no image token with a text behind it")
         around = _Around(tuple(ids[: places[0]]), tuple(ids[places[-1] + 1 :]))
@@ -194,14 +200,20 @@ class SharedPasses:
         for row, real, one in zip(ids, mask, asked, strict=True):
             around, length = self._cut(row[: int(real.sum())].tolist())
             if around != self._split(one):
-                raise ValueError("its prompt is cut into tokens differently for each image")
+                raise ValueError(
+                    "its prompt is cut into tokens differently for each image"
+                )
             lengths.append(length)
         self._longest = longest = max(lengths)
         inside = torch.arange(longest)[None] < torch.tensor(lengths)[:, None]
         inputs = {}
         for key, value in encoded.items():
             if value.shape == ids.shape and not value.is_floating_point():
-                pad = self._processor.tokenizer.pad_token_id or 0 if key == "input_ids" else 0
+                pad = (
+                    self._processor.tokenizer.pad_token_id or 0
+                    if key == "input_ids"
+                    else 0
+                )
                 inputs[key] = value[:, :longest].where(inside, pad).to(self._device)
             else:
                 dtype = self._dtype if value.is_floating_point() else value.dtype
@@ -210,7 +222,9 @@ class SharedPasses:
         starts = list(lengths)
         deltas = getattr(self._inner(), "rope_deltas", None)
         if deltas is not None:  # an image of Qwen-VL takes fewer positions than tokens
-            starts = [a + int(b) for a, b in zip(lengths, deltas.flatten(), strict=True)]
+            starts = [
+                a + int(b) for a, b in zip(lengths, deltas.flatten(), strict=True)
+            ]
         return out.past_key_values, lengths, starts
 
     def _inner(self) -> Any:
@@ -244,8 +258,11 @@ class SharedPasses:
         hidden = torch.finfo(self._dtype).min
         mask = torch.zeros(sees.shape, dtype=self._dtype).masked_fill(~sees, hidden)
         if hasattr(self._inner(), "rope_deltas"):
-            positions = positions[None].expand(3, -1, -1)  # time, height, width: a text has one
-        answers = [found for tree in trees for asked in tree.read for found in asked.values()]
+            # time, height, width: a text has one
+            positions = positions[None].expand(3, -1, -1)
+        answers = [
+            found for tree in trees for asked in tree.read for found in asked.values()
+        ]
         places = sorted({place for found in answers for place, _ in found})
         kept = torch.tensor(places, device=self._device)
         logits = self._model(
@@ -259,7 +276,10 @@ class SharedPasses:
         if logits.shape[1] != len(places):
             logits = logits[:, kept]
         where = {place: number for number, place in enumerate(places)}
-        return [_read_off(logits[row].float(), where, tree) for row, tree in enumerate(trees)]
+        return [
+            _read_off(logits[row].float(), where, tree)
+            for row, tree in enumerate(trees)
+        ]
 
 
 def _window(config: Any) -> int | None:
@@ -271,11 +291,15 @@ def _window(config: Any) -> int | None:
         raise ValueError(f"it has layers of the kind {min(other)}")
     if kinds == {"full_attention"}:
         return None
-    windows = (getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size"))
+    windows = (
+        getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size")
+    )
     return min((window for window in windows if window), default=None)
 
 
-def _read_off(logits: torch.Tensor, where: Mapping[int, int], tree: _Tree) -> list[Scored]:
+def _read_off(
+    logits: torch.Tensor, where: Mapping[int, int], tree: _Tree
+) -> list[Scored]:
     """From logits at the places kept to the score of each answer."""
     import torch
 
@@ -286,8 +310,11 @@ def _read_off(logits: torch.Tensor, where: Mapping[int, int], tree: _Tree) -> li
         tokens = [token for found in one.values() for _, token in found]
         values = iter(logs[rows, tokens].tolist())
         scores = {
-            name: float(np.mean([next(values) for _ in found])) for name, found in one.items()
+            name: float(np.mean([next(values) for _ in found]))
+            for name, found in one.items()
         }
-        largest = torch.cat([logits[rows, tokens], logits[rows].amax(dim=-1)]).abs().max()
+        largest = (
+            torch.cat([logits[rows, tokens], logits[rows].amax(dim=-1)]).abs().max()
+        )
         scored.append(Scored(scores, float(largest)))
     return scored

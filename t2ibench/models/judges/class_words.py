@@ -21,7 +21,9 @@ _ALIKE = (
     frozenset(_FEMALE_WORDS.split()),
     frozenset({"yes", "y", "true", "ja", "sí", "si", "oui"}),
     frozenset({"no", "n", "false", "nein", "non"}),
-    frozenset({"non-binary", "nonbinary", "non binary", "enby", "divers", "no binario"}),
+    frozenset(
+        {"non-binary", "nonbinary", "non binary", "enby", "divers", "no binario"}
+    ),
     frozenset({"child", "children", "kid", "kids"}),
     frozenset({"adult", "adults", "grown-up", "grown up"}),
     frozenset({"middle-aged", "middle aged", "middle age"}),
@@ -75,7 +77,9 @@ def class_named(
     return _by_meaning(_bare(text), classes, beside)
 
 
-def _by_meaning(word: str, classes: Sequence[str], beside: Collection[str]) -> str | None:
+def _by_meaning(
+    word: str, classes: Sequence[str], beside: Collection[str]
+) -> str | None:
     by_word = {_bare(name): name for name in classes}
     if len(by_word) != len(classes):
         return None
@@ -95,11 +99,15 @@ def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
     """Which line of `_ALIKE` the letter M belongs to: mujer beside hombre, male elsewhere."""
     letters = {_bare(text) for text in beside}
     is_mujer = "h" in letters and not letters & {"f", "w"}
-    return 1 if is_mujer or {"hombre", "mujer"} <= {_bare(name) for name in classes} else 0
+    return (
+        1 if is_mujer or {"hombre", "mujer"} <= {_bare(name) for name in classes} else 0
+    )
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).replace("_", " ").split()).casefold()
+    return " ".join(
+        unicodedata.normalize("NFC", text).replace("_", " ").split()
+    ).casefold()
 
 
 def _bare(text: str) -> str:

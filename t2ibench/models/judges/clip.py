@@ -78,7 +78,8 @@ class ClipJudge:
         ]
         if unknown:
             return Answer(
-                None, reason=f"its encoder has no vector of the text of: {', '.join(unknown)}"
+                None,
+                reason=f"its encoder has no vector of the text of: {', '.join(unknown)}",
             )
         if not np.isfinite(row).all():
             return Answer(UNKNOWN, _NO_EMBEDDING)
@@ -88,7 +89,8 @@ class ClipJudge:
         order = np.argsort(-shares, kind="stable")
         sure = len(order) < 2 or shares[order[0]] - shares[order[1]] >= self._margin
         raw = {
-            name: round(float(share), 4) for name, share in zip(query.classes, shares, strict=True)
+            name: round(float(share), 4)
+            for name, share in zip(query.classes, shares, strict=True)
         }
         return Answer(query.classes[order[0]] if sure else UNKNOWN, json.dumps(raw))
 
@@ -97,7 +99,11 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
     usable = [
         encoder
         for encoder in request.encoders
-        if (embeds_images(encoder) if isinstance(encoder, str) else encoder.embeds_images)
+        if (
+            embeds_images(encoder)
+            if isinstance(encoder, str)
+            else encoder.embeds_images
+        )
     ]
     if not (request.source or usable):
         raise T2IBenchError(

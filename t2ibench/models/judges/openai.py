@@ -13,7 +13,12 @@ from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.chat_replies import ChatReply
-from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
+from t2ibench.models.chat_server import (
+    LIBRARIES,
+    ChatArguments,
+    ChatServer,
+    chat_adapter,
+)
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.answer_classes import words_of_no_class
 from t2ibench.models.judges.replies import class_of, instruction
@@ -67,7 +72,8 @@ class OpenAiJudge:
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._structured = args.structured != "none"
-        self._held: dict[tuple[str, ...], bool] = {}  # whether classes were answered by a schema
+        # whether classes were answered by a schema
+        self._held: dict[tuple[str, ...], bool] = {}
         self._answered = False
         self._away = 0
         self._unanswered: list[BadReplyError] = []  # before the first answer
@@ -82,7 +88,9 @@ class OpenAiJudge:
         answers = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [answers[number] for number in range(len(queries))]
 
-    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+    def answer_in_parts(
+        self, queries: Sequence[Query]
+    ) -> Iterator[list[tuple[int, Answer]]]:
         """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
         encoded: dict[str, str] = {}
         held: dict[int, bool] = {}
@@ -100,7 +108,9 @@ class OpenAiJudge:
             return self._ask(query, encoded[query.sha256], held[number])
 
         ended: ServerAwayError | None = None
-        for done in as_they_end(waiting, begin, lambda: self._server.room(self._workers)):
+        for done in as_they_end(
+            waiting, begin, lambda: self._server.room(self._workers)
+        ):
             part = []
             for number, reply in done:
                 query = queries[number]
@@ -140,7 +150,11 @@ class OpenAiJudge:
         self._away = 0
         if query.classes:
             named = class_of(reply.text, query.classes)
-            why = words_of_no_class(reply.text, query.classes) if named == UNKNOWN else None
+            why = (
+                words_of_no_class(reply.text, query.classes)
+                if named == UNKNOWN
+                else None
+            )
             return Answer(named, reply.raw, reason=why)
         return Answer(" ".join(reply.text.split()), reply.raw)
 

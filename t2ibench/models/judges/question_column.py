@@ -85,7 +85,9 @@ def column_of(
     return fallback or QuestionColumn(None)
 
 
-def named_question(question: str, names: Iterable[str], headings: Mapping[str, str]) -> str | None:
+def named_question(
+    question: str, names: Iterable[str], headings: Mapping[str, str]
+) -> str | None:
     """What the cells of a column 'question' call a question: by itself, or by words that are in it.
 
     Args:
@@ -114,7 +116,9 @@ def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
     if by_heading:
         lengths = [len(_WORD.findall(_plain(name))) for name in names]
         longest = [
-            name for name, length in zip(names, lengths, strict=True) if length == max(lengths)
+            name
+            for name, length in zip(names, lengths, strict=True)
+            if length == max(lengths)
         ]
         if len(longest) == 1:
             return QuestionColumn(longest[0])

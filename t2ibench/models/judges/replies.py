@@ -12,7 +12,15 @@ from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.thinking import without_thinking
 
 # What models call the answer in a JSON object that holds more than it.
-_ANSWER_KEYS = ("answer", "final_answer", "class", "label", "choice", "category", "result")
+_ANSWER_KEYS = (
+    "answer",
+    "final_answer",
+    "class",
+    "label",
+    "choice",
+    "category",
+    "result",
+)
 _DEEPEST = 8  # objects inside of objects
 _MOST_OBJECTS = 50  # of one reply that are read
 # What a model concludes behind its reasons: 'Final answer: female', '\\boxed{female}'.
@@ -136,7 +144,10 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
 
 def _answer_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
     """The answer that an object holds, under a name for it or as its only value."""
-    by_name = {str(name).strip().lower().replace(" ", "_"): item for name, item in value.items()}
+    by_name = {
+        str(name).strip().lower().replace(" ", "_"): item
+        for name, item in value.items()
+    }
     only = [next(iter(value.values()))] if len(value) == 1 else []
     for item in (*(by_name[name] for name in _ANSWER_KEYS if name in by_name), *only):
         alone = item[0] if isinstance(item, list) and len(item) == 1 else item

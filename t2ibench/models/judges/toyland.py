@@ -31,7 +31,12 @@ _NAMED = {
     "unpleasant": ("weather", "unpleasant"),
 }
 # What a value is called in words, where that is not its own name.
-_WORDS = {"dark": "dark skin", "light": "light skin", "pleasant": "sunny", "unpleasant": "rainy"}
+_WORDS = {
+    "dark": "dark skin",
+    "light": "light skin",
+    "pleasant": "sunny",
+    "unpleasant": "rainy",
+}
 # Words of a question and the axis that they ask for.
 _ASKED = {
     **{"gender": "gender", "woman": "gender", "age": "age", "old": "age"},
@@ -72,7 +77,9 @@ class ToylandJudge:
                 readings[query.sha256] = reader.read(query.image)
             seen = readings[query.sha256]
             answer = (
-                _class(seen, query.classes) if query.classes else _in_words(seen, query.question)
+                _class(seen, query.classes)
+                if query.classes
+                else _in_words(seen, query.question)
             )
             answers.append(Answer(answer, _described(seen)))
         return answers
@@ -98,7 +105,9 @@ def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
     Of classes only one of which means something here ("wedding" among kinds of cake), that one
     would be the answer to every image: then there are none.
     """
-    meant = [(name, meaning) for name in classes if (meaning := _meaning(name)) is not None]
+    meant = [
+        (name, meaning) for name in classes if (meaning := _meaning(name)) is not None
+    ]
     axes = [axis for _, (axis, _) in meant]
     if not axes:
         return "", {}
@@ -136,13 +145,17 @@ def _one_person(reading: Reading) -> bool:
 
 
 def _in_words(reading: Reading, question: str) -> str:
-    words_asked = set(re.findall(r"[a-z]+", question.lower()))  # "image" does not ask for an age
+    # "image" does not ask for an age
+    words_asked = set(re.findall(r"[a-z]+", question.lower()))
     asked = [axis for word, axis in _ASKED.items() if word in words_asked]
     if not asked:
         return _described(reading)
     axis = asked[0]
     if axis == "colour":
-        pairs = {name: zip(rgb, reading.colour, strict=True) for name, rgb in _COLOURS.items()}
+        pairs = {
+            name: zip(rgb, reading.colour, strict=True)
+            for name, rgb in _COLOURS.items()
+        }
         return min(pairs, key=lambda name: sum((a - b) ** 2 for a, b in pairs[name]))
     if axis is None or (axis in _PERSONAL and not _one_person(reading)):
         return UNKNOWN

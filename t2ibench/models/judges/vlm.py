@@ -83,7 +83,8 @@ class VlmJudge:
     def _version(self) -> str:
         """The adapter's version: a later one where prompts are read otherwise than before."""
         changed = False
-        with suppress(Exception):  # a template that fails is told with the first question
+        # a template that fails is told with the first question
+        with suppress(Exception):
             prompt = self._prompt("Who is it?", ("a", "b"))
             begins_twice = bool(special_tokens(self._processor, prompt))
             thinks = _without_thinking(getattr(self._processor, "chat_template", None))
@@ -96,7 +97,9 @@ class VlmJudge:
 
         with loading(self._source, _HINT):
             processor = load_part(AutoProcessor, self._source, **self._local)
-        if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
+        if not hasattr(processor, "tokenizer") or not hasattr(
+            processor, "image_processor"
+        ):
             raise T2IBenchError(
                 f"'{self._source}' has no processor for images and text.",
                 "Give a vision-language model such as Qwen/Qwen3-VL-4B-Instruct.",
@@ -122,7 +125,9 @@ class VlmJudge:
         found = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [found[number] for number in range(len(queries))]
 
-    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+    def answer_in_parts(
+        self, queries: Sequence[Query]
+    ) -> Iterator[list[tuple[int, Answer]]]:
         """The same, a few images at a time (see models.protocols.AnswersInParts)."""
         self._loaded()
         left = dict(enumerate(queries))
@@ -164,7 +169,9 @@ class VlmJudge:
                 for k, scored in zip(group, part, strict=True)
             }
             if self._agrees(found, queries, len(groups)):
-                yield [(k, self._chosen(queries[k], scored)) for k, scored in found.items()]
+                yield [
+                    (k, self._chosen(queries[k], scored)) for k, scored in found.items()
+                ]
 
     def _failed(self, error: Exception, images: int) -> None:
         """Go on with fewer images together, or without sharing if it has never worked."""
@@ -186,7 +193,9 @@ class VlmJudge:
         prompt = self._prompt(query.question, query.classes)
         return Asked(query.image, query.sha256, prompt, answers)
 
-    def _agrees(self, found: Mapping[int, Scored], queries: Sequence[Query], images: int) -> bool:
+    def _agrees(
+        self, found: Mapping[int, Scored], queries: Sequence[Query], images: int
+    ) -> bool:
         """Compare with a pass for each class, the first time and the first time with padding."""
         import torch
 
@@ -197,7 +206,10 @@ class VlmJudge:
             with torch.inference_mode():
                 alone = self._scores(queries[number])
             together = found[number]
-            apart = {name: abs(score - together.scores[name]) for name, score in alone.items()}
+            apart = {
+                name: abs(score - together.scores[name])
+                for name, score in alone.items()
+            }
             if all(value <= self._tolerance(together) for value in apart.values()):
                 continue
             if padded:
@@ -234,7 +246,11 @@ class VlmJudge:
 
         try:
             with torch.inference_mode():
-                return _likeliest(self._scores(query)) if query.classes else self._in_words(query)
+                return (
+                    _likeliest(self._scores(query))
+                    if query.classes
+                    else self._in_words(query)
+                )
         except (RuntimeError, ValueError) as error:
             return Answer(None, reason=first_line(error)[:200])
 
@@ -257,7 +273,9 @@ class VlmJudge:
         """A batch of one."""
         prompt = self._prompt(query.question, query.classes)
         options = special_tokens(self._processor, prompt)
-        inputs = self._processor(images=query.image, text=prompt, return_tensors="pt", **options)
+        inputs = self._processor(
+            images=query.image, text=prompt, return_tensors="pt", **options
+        )
         return {
             key: value.to(self._device, self._dtype)
             if value.is_floating_point()
@@ -277,14 +295,18 @@ class VlmJudge:
             name, add_special_tokens=False, return_tensors="pt"
         ).input_ids.to(self._device)
         length = inputs["input_ids"].shape[1]
-        longer = {key: _extended(value, tokens, key, length) for key, value in inputs.items()}
+        longer = {
+            key: _extended(value, tokens, key, length) for key, value in inputs.items()
+        }
         logits = self._model(**longer).logits[0, -tokens.shape[1] - 1 : -1].float()
         chosen = torch.log_softmax(logits, dim=-1).gather(1, tokens[0][:, None])
         return float(chosen.mean())
 
     def _in_words(self, query: Query) -> Answer:
         inputs = self._inputs(query)
-        out = self._model.generate(**inputs, do_sample=False, max_new_tokens=self._max_tokens)
+        out = self._model.generate(
+            **inputs, do_sample=False, max_new_tokens=self._max_tokens
+        )
         text = self._processor.tokenizer.decode(
             out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )
@@ -309,7 +331,9 @@ def _answering(prompt: str) -> str:
 
 def _likeliest(scores: Mapping[str, float]) -> Answer:
     best = max(scores, key=lambda name: scores[name])  # of equals, the first
-    return Answer(best, json.dumps({name: round(value, 4) for name, value in scores.items()}))
+    return Answer(
+        best, json.dumps({name: round(value, 4) for name, value in scores.items()})
+    )
 
 
 def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:

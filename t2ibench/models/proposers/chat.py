@@ -8,7 +8,12 @@ from typing import Any
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_model import ChatModel
-from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
+from t2ibench.models.chat_server import (
+    LIBRARIES,
+    ChatArguments,
+    ChatServer,
+    chat_adapter,
+)
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Message
 
@@ -46,13 +51,23 @@ class ChatProposer:
 def _of_transformers(request: Request[HfArguments]) -> ChatProposer:
     model, most = ChatModel(request, request.args.max_tokens), request.args.max_tokens
     model.load()
-    parts = {"adapter": "hf proposer 1", "weights": model.identity(), "max_tokens": most}
-    return ChatProposer(request.spec, model.reply, parts | {"dtype": f"torch.{model.dtype}"})
+    parts = {
+        "adapter": "hf proposer 1",
+        "weights": model.identity(),
+        "max_tokens": most,
+    }
+    return ChatProposer(
+        request.spec, model.reply, parts | {"dtype": f"torch.{model.dtype}"}
+    )
 
 
-def _of_server(name: str, server: ChatServer, _: OpenAiProposerArguments) -> ChatProposer:
+def _of_server(
+    name: str, server: ChatServer, _: OpenAiProposerArguments
+) -> ChatProposer:
     parts = {"adapter": "openai proposer 1", **server.settings}
-    return ChatProposer(name, server.chat, parts, server.report_waits, server.effective_settings)
+    return ChatProposer(
+        name, server.chat, parts, server.report_waits, server.effective_settings
+    )
 
 
 HF = Adapter(
@@ -62,6 +77,8 @@ HF = Adapter(
     Args=HfArguments,
 )
 OPENAI, LITELLM = (
-    chat_adapter(library, _of_server, OpenAiProposerArguments, "--proposer-args base_url=…")
+    chat_adapter(
+        library, _of_server, OpenAiProposerArguments, "--proposer-args base_url=…"
+    )
     for library in LIBRARIES
 )

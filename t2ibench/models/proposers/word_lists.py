@@ -92,7 +92,9 @@ def names_one_person(caption: str) -> bool:
     who = sum(word in _ANYBODY for word in words)
     # Of words side by side, such as 'executive assistant', the last one names the person.
     ends = [last not in _OCCUPATIONS for last in [*words[1:], ""]]
-    work = sum(word in _OCCUPATIONS and end for word, end in zip(words, ends, strict=True))
+    work = sum(
+        word in _OCCUPATIONS and end for word, end in zip(words, ends, strict=True)
+    )
     return not _SEVERAL & set(words) and max(who, work) == 1
 
 
@@ -102,7 +104,9 @@ def _names(caption: str, words: str) -> bool:
     return any({word, f"{word}s"} & found for word in words.split())
 
 
-def biases_of(caption: str, asked: Sequence[str] = _CLOSED_SET) -> dict[str, dict[str, object]]:
+def biases_of(
+    caption: str, asked: Sequence[str] = _CLOSED_SET
+) -> dict[str, dict[str, object]]:
     """The biases that a caption of one person may show.
 
     Examples:
@@ -156,7 +160,9 @@ class WordListsProposer:
                 "Use it with `--captions`, or ask a language model: --proposer hf:… or openai:….",
             )
         if self._one_person and not names_one_person(found[1]):
-            raise BadReplyError("it names no person that the word lists know, or several")
+            raise BadReplyError(
+                "it names no person that the word lists know, or several"
+            )
         return json.dumps(biases_of(found[1], self._asked))
 
 

@@ -22,7 +22,11 @@ from t2ibench.models.downloads import model_downloads
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.rewriters.instruction import InstructionArguments, read_reply
-from t2ibench.models.server_errors import IncompleteReplyError, RefusedError, ServerAwayError
+from t2ibench.models.server_errors import (
+    IncompleteReplyError,
+    RefusedError,
+    ServerAwayError,
+)
 from t2ibench.models.servers import as_they_end
 
 
@@ -30,7 +34,11 @@ class _ChatRewriter:
     """What both share (see models.language.Rewriter)."""
 
     def __init__(
-        self, name: str, args: InstructionArguments, adapter: str, settings: Mapping[str, Any]
+        self,
+        name: str,
+        args: InstructionArguments,
+        adapter: str,
+        settings: Mapping[str, Any],
     ) -> None:
         self.name = name
         self.per = args.per
@@ -69,13 +77,19 @@ class ModelRewriter(_ChatRewriter):
     def _rewritten(self, request: RewriteRequest) -> Rewriting:
         args = self._args
         try:
-            reply = self._model.reply(args.messages(request), args.used_temperature, request.seed)
+            reply = self._model.reply(
+                args.messages(request), args.used_temperature, request.seed
+            )
         except IncompleteReplyError as error:
             return Rewriting("failed", reason=error.message)
         except T2IBenchError:
             raise
-        except Exception as error:  # one prompt, such as one that is too long, costs itself alone
-            return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
+        except (
+            Exception
+        ) as error:  # one prompt, such as one that is too long, costs itself alone
+            return Rewriting(
+                "failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500]
+            )
         return read_reply(reply, request.prompt)
 
     def release(self) -> None:
@@ -92,7 +106,9 @@ class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
 class ServerRewriter(_ChatRewriter):
     """A model on a server."""
 
-    def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
+    def __init__(
+        self, name: str, server: ChatServer, args: OpenAiRewriterArguments
+    ) -> None:
         super().__init__(name, args, "openai rewriter 1", server.settings)
         self._server = server
         self.report_waits = server.report_waits
@@ -110,7 +126,9 @@ class ServerRewriter(_ChatRewriter):
         def begin(number: int) -> Future[ChatReply]:
             return self._ask(requests[number])
 
-        for done in as_they_end(waiting, begin, lambda: self._server.room(self._workers)):
+        for done in as_they_end(
+            waiting, begin, lambda: self._server.room(self._workers)
+        ):
             part = []
             for number, reply in done:
                 if isinstance(reply, ServerAwayError):
@@ -120,7 +138,9 @@ class ServerRewriter(_ChatRewriter):
                     status = "refused" if isinstance(reply, RefusedError) else "failed"
                     part.append((number, Rewriting(status, reason=str(reply))))
                 else:
-                    part.append((number, read_reply(reply.text, requests[number].prompt)))
+                    part.append(
+                        (number, read_reply(reply.text, requests[number].prompt))
+                    )
             if part:
                 yield part
         if away is not None:
@@ -128,7 +148,9 @@ class ServerRewriter(_ChatRewriter):
 
     def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
         temperature = self._args.used_temperature
-        sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
+        sampling = (
+            {"temperature": temperature, "seed": request.seed} if temperature else {}
+        )
         asked_for = () if self._args.temperature is None else ("temperature",)
         return self._server.start(self._args.messages(request), sampling, asked_for)
 

@@ -22,7 +22,8 @@ from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.rewrites import RewriteStore
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'
-_WHOLE = re.compile(r"[0-9]+[.,]0*")  # a whole number as pandas and spreadsheets may write it
+# a whole number as pandas and spreadsheets may write it
+_WHOLE = re.compile(r"[0-9]+[.,]0*")
 _NAMED = 3  # prompts in a message
 
 
@@ -44,7 +45,8 @@ class _Row(Arguments):
 
     prompt: Text
     rewritten: Annotated[
-        tuple[Text, ...], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)
+        tuple[Text, ...],
+        BeforeValidator(lambda one: [one] if isinstance(one, str) else one),
     ] = ()
     index: NotNegative | None = None
     status: Literal["ok", "refused", "failed"] = "ok"
@@ -55,7 +57,9 @@ class _Row(Arguments):
         if self.status == "ok" and not self.rewritten:
             raise ValueError("'rewritten' has no text")
         if len(self.rewritten) > 1 and self.index is not None:
-            raise ValueError("a list of rewritings takes no 'index': images draw from it")
+            raise ValueError(
+                "a list of rewritings takes no 'index': images draw from it"
+            )
         return self
 
     def rewriting(self, seed: int) -> Rewriting:
@@ -101,9 +105,13 @@ class FileRewriter:
             for line, cells in _named(table):
                 self._take(table.where(line), cells)
         if not self._rows:
-            raise T2IBenchError(f"{shown(path, 400)} has no rewritings.", f"Expected {_EXAMPLE}.")
+            raise T2IBenchError(
+                f"{shown(path, 400)} has no rewritings.", f"Expected {_EXAMPLE}."
+            )
         rows = self._rows.items()
-        per_image = any(index is not None or len(row.rewritten) > 1 for (_, index), row in rows)
+        per_image = any(
+            index is not None or len(row.rewritten) > 1 for (_, index), row in rows
+        )
         self.per: Per = "image" if per_image else "prompt"
         content = [
             sorted([row.prompt, *row.rewritten] for row in self._of_prompts()),
@@ -126,10 +134,18 @@ class FileRewriter:
         self.fingerprint = fingerprint(parts)
 
     def _of_prompts(self) -> list[_Row]:
-        return [one for one in self._rows.values() if one.index is None and one.status == "ok"]
+        return [
+            one
+            for one in self._rows.values()
+            if one.index is None and one.status == "ok"
+        ]
 
     def _of_images(self) -> list[_Row]:
-        return [one for one in self._rows.values() if one.index is not None or one.status != "ok"]
+        return [
+            one
+            for one in self._rows.values()
+            if one.index is not None or one.status != "ok"
+        ]
 
     def _take(self, where: str, cells: Mapping[str, Any]) -> None:
         try:
@@ -149,7 +165,8 @@ class FileRewriter:
         if (row.prompt, row.index) in self._rows:
             which = "" if row.index is None else f"image {row.index} of "
             raise T2IBenchError(
-                f"{where}: {which}'{shown(row.prompt)}' is there twice.", "Keep one of them."
+                f"{where}: {which}'{shown(row.prompt)}' is there twice.",
+                "Keep one of them.",
             )
         self._rows[row.prompt, row.index] = row
 
@@ -188,14 +205,19 @@ class FileRewriter:
 
 def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows by the names that `_Row` has; an empty cell of a sheet is one that is not there."""
-    if table.is_json:  # a key that is not known is a slip there; a sheet may have other columns
+    # a key that is not known is a slip there; a sheet may have other columns
+    if table.is_json:
         yield from table.rows
         return
     columns = {name: table.find(name) for name in _Row.model_fields}
     for role in ("prompt", "rewritten"):
         columns[role] = table.need(role, "each row needs a prompt and its rewriting")
     for line, row in table.rows:
-        cells = {name: row.get(column) for name, column in columns.items() if column is not None}
+        cells = {
+            name: row.get(column)
+            for name, column in columns.items()
+            if column is not None
+        }
         index = cells.get("index")
         if index and _WHOLE.fullmatch(index):
             cells["index"] = index.replace(",", ".").partition(".")[0]
@@ -204,7 +226,9 @@ def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
     database = Database(path)
-    for (made_by,) in database.read("SELECT fingerprint FROM models WHERE role = 'rewriter'"):
+    for (made_by,) in database.read(
+        "SELECT fingerprint FROM models WHERE role = 'rewriter'"
+    ):
         for one in RewriteStore(database, str(made_by)):
             row = {key: getattr(one, key) for key in _Row.model_fields}
             yield {key: value for key, value in row.items() if value is not None}

@@ -40,11 +40,15 @@ def _template(value: Any) -> Any:
         return value
     if value.startswith("@"):
         path = Path(value[1:]).expanduser()
-        value = read_text(path, 4 * _LARGEST, "template=@FILE takes a text with {prompt} in it.")
+        value = read_text(
+            path, 4 * _LARGEST, "template=@FILE takes a text with {prompt} in it."
+        )
     if len(value) > _LARGEST:
         raise ValueError(f"expected at most {_LARGEST} characters, found {len(value)}")
     if "{prompt}" not in value:
-        raise ValueError("expected an instruction with {prompt} where the prompt goes, or @FILE")
+        raise ValueError(
+            "expected an instruction with {prompt} where the prompt goes, or @FILE"
+        )
     return value
 
 
@@ -105,9 +109,13 @@ def read_reply(reply: str, prompt: str) -> Rewriting:
     """The rewritten prompt in a reply."""
     answer = without_thinking(reply)
     if answer is None:
-        return Rewriting("failed", reason="the reply ends before the thoughts do; raise max_tokens")
+        return Rewriting(
+            "failed", reason="the reply ends before the thoughts do; raise max_tokens"
+        )
     text = " ".join(answer.split())
-    text = "".join(char for char in text if unicodedata.category(char) not in {"Cc", "Cs"})
+    text = "".join(
+        char for char in text if unicodedata.category(char) not in {"Cc", "Cs"}
+    )
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     if not text:

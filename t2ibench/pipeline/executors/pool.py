@@ -23,13 +23,20 @@ from t2ibench.models.protocols import Generator
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Cut
-from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
+from t2ibench.pipeline.pieces import (
+    ImagesToEmbed,
+    ImagesToGenerate,
+    Part,
+    Piece,
+    QuestionsToAsk,
+)
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.worker import Observers, UserLine, Worker
 from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a piece done in between
-LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is asked to stop
+# seconds that workers have for their batch when the run is asked to stop
+LAST_BATCH = 60.0
 # A worker that says nothing for so long, while others wait for it, is ended: at least this many
 # seconds, and this many times the longest silence that a part came after.
 LEAST_PATIENCE, FIRST_PATIENCE, SILENCES = 120.0, 600.0, 10
@@ -94,7 +101,9 @@ def sendable(error: BaseException) -> Any:
     try:
         pickle.loads(pickle.dumps(error))
         sent = error
-    except Exception:  # whatever an exception of other people's code does when it is copied
+    except (
+        Exception
+    ):  # whatever an exception of other people's code does when it is copied
         sent = RuntimeError(f"{type(error).__name__}: {error}")
     return ExceptionWithTraceback(sent, error.__traceback__)
 
@@ -145,7 +154,9 @@ class _State:
 class WorkerPool:
     """Does pieces with several workers (see `Executor`)."""
 
-    def __init__(self, workers: Workers, generator: Generator | None, reporter: Reporter) -> None:
+    def __init__(
+        self, workers: Workers, generator: Generator | None, reporter: Reporter
+    ) -> None:
         self._workers = workers
         self._generator = generator
         self._reporter = reporter
@@ -204,10 +215,14 @@ class WorkerPool:
         generator = self._generator
         if isinstance(piece, ImagesToGenerate) and isinstance(generator, Rewritten):
             places = [(one.prompt, one.index) for one in piece.requests]
-            found = {place: row for place in places if (row := generator.rewriting(*place))}
+            found = {
+                place: row for place in places if (row := generator.rewriting(*place))
+            }
             return replace(piece, rewritings=FoundRewritings(found))
         if self._workers.elsewhere and isinstance(piece, ImagesToEmbed):
-            return replace(piece, images=tuple((_read(one), who) for one, who in piece.images))
+            return replace(
+                piece, images=tuple((_read(one), who) for one, who in piece.images)
+            )
         if self._workers.elsewhere and isinstance(piece, QuestionsToAsk):
             asked = tuple((_read(one), questions) for one, questions in piece.questions)
             return replace(piece, questions=asked)
@@ -227,9 +242,12 @@ class WorkerPool:
                 case UserLine(message=LibraryMessage() as warning):
                     JOURNAL.add(warning)
                 case UserLine(text, is_warning):
-                    if not is_warning or text not in self._said:  # each of them says the same
+                    # each of them says the same
+                    if not is_warning or text not in self._said:
                         self._said.add(text)
-                        (self._reporter.warn if is_warning else self._reporter.say)(text)
+                        (self._reporter.warn if is_warning else self._reporter.say)(
+                            text
+                        )
                 case WorkerModels():
                     self._agree(message)
                     state.ready = message
@@ -246,9 +264,13 @@ class WorkerPool:
 
     def _end_silent(self) -> None:
         """End workers that say nothing while others have nothing left to do."""
-        if self._todo or not any(state.ready and state.piece is None for state in self._states):
+        if self._todo or not any(
+            state.ready and state.piece is None for state in self._states
+        ):
             return
-        patience = max(LEAST_PATIENCE, SILENCES * self._longest) if self._longest else None
+        patience = (
+            max(LEAST_PATIENCE, SILENCES * self._longest) if self._longest else None
+        )
         now = time.monotonic()
         for number, state in enumerate(self._states):
             silent = now - state.heard
@@ -273,7 +295,9 @@ class WorkerPool:
                 "have a GPU and others have none.",
             )
 
-    def _bury(self, number: int, state: _State, message: WorkerDeath, stopped: bool) -> None:
+    def _bury(
+        self, number: int, state: _State, message: WorkerDeath, stopped: bool
+    ) -> None:
         """Give a dead worker's piece to others, and start it again if that has not failed often."""
         where = state.ready.where if state.ready else "while it started"
         if state.piece is not None and not stopped:

@@ -19,7 +19,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from t2ibench.pipeline.executors.pool import Message, WorkerDeath, WorkerModels, sendable
+from t2ibench.pipeline.executors.pool import (
+    Message,
+    WorkerDeath,
+    WorkerModels,
+    sendable,
+)
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.worker import Order
 from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
@@ -29,8 +34,12 @@ def visible_gpus() -> list[str]:
     """GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; torch is asked last."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
-        return [name for name in map(str.strip, named.split(",")) if name and name != "-1"]
-    there = Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists() or os.name == "nt"
+        return [
+            name for name in map(str.strip, named.split(",")) if name and name != "-1"
+        ]
+    there = (
+        Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists() or os.name == "nt"
+    )
     if not there and shutil.which("nvidia-smi") is None:
         return []
     import torch
@@ -101,7 +110,11 @@ class Processes:
             while True:
                 found.append(self._heard.get_nowait())
         # What was said by one that has been started again since belongs to nobody.
-        return [(number, message) for number, line, message in found if self._lines[number] is line]
+        return [
+            (number, message)
+            for number, line, message in found
+            if self._lines[number] is line
+        ]
 
     def end(self, number: int) -> None:
         """End a worker, one that is suspended too."""

@@ -40,7 +40,8 @@ class Args(Arguments):
     """What --engine-args takes."""
 
     address: str | None = None  # else RAY_ADDRESS, else Ray starts on this machine
-    num_gpus: float | None = None  # of each worker, or a part of one; 1 where there is any
+    # of each worker, or a part of one; 1 where there is any
+    num_gpus: float | None = None
     num_cpus: PositiveInt | None = None  # 1 beside a GPU, else its share of the cores
 
 
@@ -83,12 +84,16 @@ def _connect(address: str | None) -> bool:
     return True
 
 
-def _sizes(args: Args, workers: int | None, device: str | None) -> tuple[int, dict[str, Any]]:
+def _sizes(
+    args: Args, workers: int | None, device: str | None
+) -> tuple[int, dict[str, Any]]:
     """How many workers, and what each asks for."""
     ray = _ray()
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     total_gpus = 0.0 if device == "cpu" else sum(node.get("GPU", 0.0) for node in nodes)
-    num_gpus = args.num_gpus if args.num_gpus is not None else float(min(total_gpus, 1.0))
+    num_gpus = (
+        args.num_gpus if args.num_gpus is not None else float(min(total_gpus, 1.0))
+    )
     cpus = [int(node["CPU"]) for node in nodes if node.get("CPU", 0.0) >= 1] or [1]
     if num_gpus:
         count = workers or max(1, int(total_gpus / num_gpus + 1e-9))
@@ -110,7 +115,9 @@ class _Actor:
     def ready(self, order: Order) -> Iterator[Message]:
         try:
             if self._worker is None:
-                self._worker = order.worker_elsewhere(self._lines.append, lambda: self._stopping)
+                self._worker = order.worker_elsewhere(
+                    self._lines.append, lambda: self._stopping
+                )
             yield from self._said()
             yield WorkerModels.of(self._worker)
         except Exception as error:
@@ -141,7 +148,9 @@ class Actors:
 
     elsewhere = True
 
-    def __init__(self, order: Order, count: int, resources: Mapping[str, Any], ours: bool) -> None:
+    def __init__(
+        self, order: Order, count: int, resources: Mapping[str, Any], ours: bool
+    ) -> None:
         ray = _ray()
         self.count = count
         self._ray, self._ours, self._resources = ray, ours, dict(resources)
@@ -189,7 +198,8 @@ class Actors:
                 gone = isinstance(error, self._ray.exceptions.ActorDiedError)
                 why = f"is gone ({first_line(error).rstrip('.')})"
                 message = WorkerDeath(why, restarted=not gone)
-            if isinstance(message, WorkerDeath) and message.restarted:  # Ray has started it again
+            # Ray has started it again
+            if isinstance(message, WorkerDeath) and message.restarted:
                 self._load(number)
             found.append((number, message))
         return found

@@ -101,7 +101,9 @@ def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
 def chosen_by(settings: RunSettings) -> list[Chosen]:
     """The destinations of --log-to, before anything is generated."""
     if settings.log_args and not settings.log_to:
-        raise T2IBenchError("--log-args needs --log-to.", "Name a destination: --log-to wandb")
+        raise T2IBenchError(
+            "--log-args needs --log-to.", "Name a destination: --log-to wandb"
+        )
     if not settings.log_to:
         return []
     for flag, given in (

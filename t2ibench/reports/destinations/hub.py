@@ -46,7 +46,9 @@ class DatasetArgs(Arguments):
 class HubDataset:
     """See `t2ibench.reports.destinations.Destination`."""
 
-    description = "hf-dataset:OWNER/NAME, a dataset repository of the hub, a folder a run"
+    description = (
+        "hf-dataset:OWNER/NAME, a dataset repository of the hub, a folder a run"
+    )
     Args = DatasetArgs
     place = "repo"
 
@@ -57,7 +59,9 @@ class HubDataset:
                 f"hf-dataset: '{shown(args.repo)}' is no repository of the hub.",
                 "Write OWNER/NAME.",
             )
-        if args.path is not None and not all(map(_PART.fullmatch, args.path.split("/"))):
+        if args.path is not None and not all(
+            map(_PART.fullmatch, args.path.split("/"))
+        ):
             raise T2IBenchError(
                 f"hf-dataset: path={shown(args.path)} is no folder of a repository.",
                 "Write letters, digits, '-', '_' and '.', with '/' between folders.",
@@ -68,7 +72,9 @@ class HubDataset:
         from huggingface_hub import CommitOperationAdd, HfApi
 
         api = HfApi(library_name="t2ibench", library_version=__version__)
-        api.create_repo(args.repo, repo_type="dataset", private=args.private, exist_ok=True)
+        api.create_repo(
+            args.repo, repo_type="dataset", private=args.private, exist_ok=True
+        )
         folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
         files = {path.name: path for path in sent.files()}
         model = sent.results.model
@@ -82,12 +88,17 @@ class HubDataset:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         operations = [
             CommitOperationAdd(f"{folder}/{HEADLINES}", lines.encode()),
-            *(CommitOperationAdd(f"{folder}/{name}", str(path)) for name, path in files.items()),
+            *(
+                CommitOperationAdd(f"{folder}/{name}", str(path))
+                for name, path in files.items()
+            ),
         ]
         for task in sent.results.tasks if args.samples else ():
             samples = dump_rows(read_samples(sent.folder, task))
             if samples:
-                operations.append(CommitOperationAdd(f"{folder}/samples/{task}.jsonl", samples))
+                operations.append(
+                    CommitOperationAdd(f"{folder}/samples/{task}.jsonl", samples)
+                )
         if not api.file_exists(args.repo, "README.md", repo_type="dataset"):
             operations.append(CommitOperationAdd("README.md", _CARD.encode()))
         done = api.create_commit(

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 _FILES = (PAGE, "results.json", "results.md")
 PROJECT = "t2ibench"
 _METRICS = {"headline": "value"} | {
-    name: name for name in ("ci_low", "ci_high", "p", "p_holm", "fair_low", "fair_high", "n_images")
+    name: name
+    for name in (
+        "ci_low",
+        "ci_high",
+        "p",
+        "p_holm",
+        "fair_low",
+        "fair_high",
+        "n_images",
+    )
 }
 
 
@@ -89,7 +98,9 @@ def _common(values: list[Any]) -> Any:
     return different[0] if len(different) == 1 else different
 
 
-def _metrics(results: Results, columns: list[str], rows: list[list[Any]]) -> dict[str, float]:
+def _metrics(
+    results: Results, columns: list[str], rows: list[list[Any]]
+) -> dict[str, float]:
     found: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))
@@ -116,7 +127,10 @@ def _quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             yield
     finally:
         logging.disable(before)

@@ -18,7 +18,9 @@ class WandbArgs(Arguments):
     entity: str | None = None
     group: str | None = None
     name: str | None = None
-    mode: Annotated[Literal["online", "offline"] | None, one_of("online", "offline")] = None
+    mode: Annotated[
+        Literal["online", "offline"] | None, one_of("online", "offline")
+    ] = None
     folder: str | None = None
 
 
@@ -50,10 +52,17 @@ class Wandb:
             finish_timeout_raises=True,
         )
         run = wandb.init(
-            project=args.project, entity=args.entity, group=args.group, mode=args.mode,
-            name=args.name or sent.name, dir=args.folder, config=sent.config, job_type="evaluation",
-            settings=settings, reinit="create_new",
-        )  # fmt: skip
+            project=args.project,
+            entity=args.entity,
+            group=args.group,
+            mode=args.mode,
+            name=args.name or sent.name,
+            dir=args.folder,
+            config=sent.config,
+            job_type="evaluation",
+            settings=settings,
+            reinit="create_new",
+        )
         try:
             _log(wandb, run, sent)
         except BaseException:

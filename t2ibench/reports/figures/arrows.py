@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Arrows, Axis
-from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
+from t2ibench.reports.figures.axes import (
+    around_zero,
+    draw_lean_axis,
+    draw_poles,
+    rounded,
+)
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
 _ROWS = 40
-Arrow = tuple[str, float, float, float | None, float | None]  # name, tail, head, head's interval
+# name, tail, head, head's interval
+Arrow = tuple[str, float, float, float | None, float | None]
 
 
 def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
@@ -30,7 +36,11 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     found.sort(key=lambda one: (one[2], one[0]))
     most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
     shown = [one for one in found if one in most]
-    more = f" The {_ROWS} of {len(found)} that lean most are drawn." if shown != found else ""
+    more = (
+        f" The {_ROWS} of {len(found)} that lean most are drawn."
+        if shown != found
+        else ""
+    )
     canvas = canvas_of(figure)
     of_head = ("ax", f"interval of the {figure.head}")
     key = (("hollow", figure.tail), ("plain", figure.head), of_head)
@@ -69,5 +79,7 @@ def draw_arrows(
             if high != highest:
                 canvas.text(across(high), y + 8, "›")
         canvas.line(across(start), y, across(end), y, f"line {side}")
-        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, {key[0][1]}: {rounded(start)}")
+        canvas.dot(
+            across(start), y, "hollow", 2.5, f"{name}, {key[0][1]}: {rounded(start)}"
+        )
         canvas.dot(across(end), y, side, 4, f"{name}, {key[1][1]}: {rounded(end)}")

@@ -24,7 +24,9 @@ class Scale:
 
     def __call__(self, value: float) -> float:
         """The pixels of a number."""
-        return self.begin + (value - self.low) / (self.high - self.low) * (self.end - self.begin)
+        return self.begin + (value - self.low) / (self.high - self.low) * (
+            self.end - self.begin
+        )
 
     def ticks(self) -> list[float]:
         """Three to six round numbers."""
@@ -40,7 +42,11 @@ class Scale:
         low = step * math.floor(self.low / step + 1e-9)
         longer = replace(self, low=low, high=step * math.ceil(self.high / step - 1e-9))
         # What is longer may have fewer ticks.
-        return self if (longer.low, longer.high) == (self.low, self.high) else longer.to_ticks()
+        return (
+            self
+            if (longer.low, longer.high) == (self.low, self.high)
+            else longer.to_ticks()
+        )
 
 
 def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
@@ -50,7 +56,9 @@ def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
     return Scale(low - margin, high + margin, begin, end).to_ticks()
 
 
-def around_zero(values: Sequence[float], begin: float, end: float, least: float = 1.0) -> Scale:
+def around_zero(
+    values: Sequence[float], begin: float, end: float, least: float = 1.0
+) -> Scale:
     """A scale that is as long on both sides of 0, so far at least, from a tick to a tick."""
     span = max(least, *map(abs, values)) or 1.0
     if not 1 <= span <= _HALVES:
@@ -99,7 +107,9 @@ def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
     step = 0.5 if across.high <= 1.5 else 1.0
     for number in range(-int(across.high / step), int(across.high / step) + 1):
         canvas.line(across(number * step), foot, across(number * step), foot + 4)
-        canvas.text(across(number * step), canvas.height - 4, tick(number * step), "middle")
+        canvas.text(
+            across(number * step), canvas.height - 4, tick(number * step), "middle"
+        )
 
 
 def draw_ticks(canvas: Canvas, across: Scale, y: float, per_cent: bool = False) -> None:

@@ -12,7 +12,8 @@ from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 
 _BARS = 10
-Group = tuple[str, Sequence[tuple[str, float]], str]  # heading, bars, what stands to its right
+# heading, bars, what stands to its right
+Group = tuple[str, Sequence[tuple[str, float]], str]
 
 
 def draw(figure: Bars, task: TaskView, _: Samples) -> Figure | None:
@@ -33,8 +34,14 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> Figure | None:
     found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
     canvas = canvas_of(figure)
     words = score_words(figure.row)
-    draw_bars(canvas, [(name, bars, f"{words} {order:.2f}") for order, name, bars in found])
-    rows = [(name, label, value, order) for order, name, bars in found for label, value in bars]
+    draw_bars(
+        canvas, [(name, bars, f"{words} {order:.2f}") for order, name, bars in found]
+    )
+    rows = [
+        (name, label, value, order)
+        for order, name, bars in found
+        for label, value in bars
+    ]
     head = ("row", figure.prefix.rstrip(":"), "value", figure.row)
     return finished(figure, canvas, head, rows)
 

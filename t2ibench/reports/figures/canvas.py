@@ -101,7 +101,9 @@ class Canvas:
     title: str
     marks: list[Line | Disc | Box | Text] = field(default_factory=list)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, name: str = "ax") -> None:
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, name: str = "ax"
+    ) -> None:
         """A straight line."""
         self.marks.append(Line(((x1, y1), (x2, y2)), name))
 
@@ -109,20 +111,32 @@ class Canvas:
         """A line through points."""
         self.marks.append(Line(tuple(points), name))
 
-    def dot(self, x: float, y: float, name: str = "pt", radius: float = 3.0, tip: str = "") -> None:
+    def dot(
+        self, x: float, y: float, name: str = "pt", radius: float = 3.0, tip: str = ""
+    ) -> None:
         """A disc."""
         self.marks.append(Disc(x, y, radius, name, tip))
 
-    def box(self, x: float, y: float, width: float, height: float, name: str = "bar") -> None:
+    def box(
+        self, x: float, y: float, width: float, height: float, name: str = "bar"
+    ) -> None:
         """A rectangle."""
         self.marks.append(Box(x, y, width, height, name))
 
-    def text(self, x: float, y: float, text: str, anchor: str = "start", name: str = "") -> None:
+    def text(
+        self, x: float, y: float, text: str, anchor: str = "start", name: str = ""
+    ) -> None:
         """A line of text."""
         self.marks.append(Text(x, y, text, anchor, name))
 
     def label(
-        self, x: float, y: float, text: str, width: float, anchor: str = "end", name: str = ""
+        self,
+        x: float,
+        y: float,
+        text: str,
+        width: float,
+        anchor: str = "end",
+        name: str = "",
     ) -> None:
         """A name in as many lines as it needs, with its middle at `y`."""
         lines = wrapped(text, width)
@@ -130,7 +144,9 @@ class Canvas:
             up = (number - (len(lines) - 1) / 2) * LINE
             self.text(x, y + 4 + up, line, anchor, name)
 
-    def key(self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0) -> float:
+    def key(
+        self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0
+    ) -> float:
         """What marks mean, from class to words, in as many lines as it takes; where they end."""
         x = left
         for name, text in entries:
@@ -149,7 +165,9 @@ class Canvas:
 
     def svg(self) -> Markup:
         """The figure as a part of a page."""
-        return self._framed(self.width, self.height, Markup("").join(_elements(self.marks)))
+        return self._framed(
+            self.width, self.height, Markup("").join(_elements(self.marks))
+        )
 
     def file_svg(self, title: str) -> Markup:
         """The figure as a file of its own: with its colours, a margin, and a title above it."""
@@ -197,7 +215,9 @@ def left_of(names: Sequence[str], most: float) -> float:
     return min(LETTER * max(map(len, names), default=0) + 6, most)
 
 
-def row_places(names: Sequence[str], width: float, step: float) -> tuple[list[float], float]:
+def row_places(
+    names: Sequence[str], width: float, step: float
+) -> tuple[list[float], float]:
     """The middles of rows that are as high as their names need, from 0 on, and where they end."""
     places, y = [], 0.0
     for name in names:
@@ -211,7 +231,11 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
     """The elements of marks; discs of one kind without a tip are one path of round points."""
 
     def kind(mark: Line | Disc | Box | Text) -> tuple[str, float] | None:
-        return (mark.name, mark.radius) if isinstance(mark, Disc) and not mark.tip else None
+        return (
+            (mark.name, mark.radius)
+            if isinstance(mark, Disc) and not mark.tip
+            else None
+        )
 
     for of, group in itertools.groupby(marks, kind):
         group_ = list(group)
@@ -222,7 +246,9 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
         points, before = "", (-1.0, 0.0)
         for mark in found:
             x, y = round(mark.x, 1), round(mark.y, 1)
-            points += f"m0 {_n(y - before[1])}h0" if x == before[0] else f"M{_n(x)} {_n(y)}h0"
+            points += (
+                f"m0 {_n(y - before[1])}h0" if x == before[0] else f"M{_n(x)} {_n(y)}h0"
+            )
             before = (x, y)
         yield Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(
             of[0], _n(2 * of[1]), points

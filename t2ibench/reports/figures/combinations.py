@@ -24,11 +24,23 @@ from t2ibench.results.schema import Row, Score
 
 _STEP = 22.0
 _VALUES, _SECOND = 116.0, 66.0  # of both columns of numbers, and of the second
-_KEY = (("plain", "share of the images"), ("hollow", "what the parts alone would make"),
-        ("line null", "interval of the difference"))  # fmt: skip
+_KEY = (
+    ("plain", "share of the images"),
+    ("hollow", "what the parts alone would make"),
+    ("line null", "interval of the difference"),
+)
 _MOST = 12  # combinations that are drawn
 _TABLE = 48
-_HEAD = ("combination", "share", "parts_alone", "difference", "low", "high", "p", "p_holm")
+_HEAD = (
+    "combination",
+    "share",
+    "parts_alone",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,11 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
     """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
-    rows = [row for row in task.result.by if row.group == figure.group and "excess" in row.scores]
+    rows = [
+        row
+        for row in task.result.by
+        if row.group == figure.group and "excess" in row.scores
+    ]
     if report is None and not rows:
         return None
     report = report or CrossingReport(figure.group)
@@ -70,14 +86,17 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
         reasons = [report.reason, *(row.scores["excess"].reason for row in rows)]
         why = next(filter(None, reasons), "there are too few images")
         says = f"No combination has a number: {why}. {says}"
-    numbers = [(one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells]
+    numbers = [
+        (one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells
+    ]
     return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE)
 
 
 def _cell(row: Row) -> _Cell | None:
     excess = row.scores["excess"]
     share, alone = (
-        row.scores.get(name, Score()).value for name in ("joint_share", "independent_share")
+        row.scores.get(name, Score()).value
+        for name in ("joint_share", "independent_share")
     )
     if share is None or alone is None or excess.value is None:
         return None
@@ -102,7 +121,9 @@ def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
         y = top + place
         canvas.label(left, y, cell.name, left)
         _mark(canvas, cell, across, y)
-        canvas.text(width - _SECOND, y + 4, percent(cell.share), "end", cell.look or "strong")
+        canvas.text(
+            width - _SECOND, y + 4, percent(cell.share), "end", cell.look or "strong"
+        )
         canvas.text(width, y + 4, percent(cell.alone), "end")
 
 
@@ -126,8 +147,12 @@ def _tests_said(report: CrossingReport) -> str:
         p, verdict = test.p_holm, "Not tested"
         if p is not None:
             verdict = (
-                "Clearly not independent" if p < ALPHA else "No clear sign that they go together"
+                "Clearly not independent"
+                if p < ALPHA
+                else "No clear sign that they go together"
             )
         why = "" if p is None else f" (p (Holm) {format_p(p)})"
         told.setdefault(verdict, []).append(f"{test.of}{why}")
-    return " ".join(f"{verdict}: {', '.join(names)}." for verdict, names in told.items())
+    return " ".join(
+        f"{verdict}: {', '.join(names)}." for verdict, names in told.items()
+    )

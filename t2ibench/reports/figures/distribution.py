@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from t2ibench.methods.core.presentation import Axis, Distribution
-from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
+from t2ibench.reports.figures.axes import (
+    around_zero,
+    draw_lean_axis,
+    draw_poles,
+    rounded,
+)
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
@@ -17,20 +22,29 @@ from t2ibench.results.schema import Score
 
 _SIDE, _BAND, _NARROW = 16.0, 110.0, 60.0
 _FEW = 3  # groups that have the broad band
-_KEY = (("pt", "one image"), ("mean", "mean"), ("line", "its interval"),
-        ("band", "middle half of the images"))  # fmt: skip
+_KEY = (
+    ("pt", "one image"),
+    ("mean", "mean"),
+    ("line", "its interval"),
+    ("band", "middle half of the images"),
+)
 
 
 def draw(figure: Distribution, task: TaskView, samples: Samples) -> Figure | None:
     """A dot an image, and the mean of each group with its interval."""
     groups: dict[str, list[float]] = {}
     for row in samples:
-        if isinstance(row.get(figure.value), float) and math.isfinite(row[figure.value]):
+        if isinstance(row.get(figure.value), float) and math.isfinite(
+            row[figure.value]
+        ):
             groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
     if not groups:
         return None
     canvas = canvas_of(figure)
-    means = {name: task.result.scores.get(figure.means.get(name, ""), Score()) for name in groups}
+    means = {
+        name: task.result.scores.get(figure.means.get(name, ""), Score())
+        for name in groups
+    }
     draw_groups(canvas, groups, figure.axis, _KEY, means)
     rows = [(n, v) for n, values in groups.items() for v in values]
     return finished(figure, canvas, (figure.group, figure.value), rows)
@@ -54,20 +68,33 @@ def draw_groups(
     for number, (name, values) in enumerate(groups.items()):
         top, half = first + 8 + band * number, (band - 26) / 2
         middle = top + 22 + half
-        canvas.label(_SIDE, top + 12, f"{name} ({len(values):,})", canvas.width, "start", "strong")
+        canvas.label(
+            _SIDE,
+            top + 12,
+            f"{name} ({len(values):,})",
+            canvas.width,
+            "start",
+            "strong",
+        )
         low, high = (across(float(x)) for x in np.percentile(values, [25, 75]))
-        canvas.box(low, middle - min(16, half), max(high - low, 1.0), 2 * min(16, half), "band")
+        canvas.box(
+            low, middle - min(16, half), max(high - low, 1.0), 2 * min(16, half), "band"
+        )
         for x, y in swarm([across(value) for value in values], half):
             canvas.dot(x, middle + y, "pt", 2)
         mean, whole = math.fsum(values) / len(values), means.get(name, Score())
         if whole.ci_low is not None and whole.ci_high is not None:
-            ends = [across(min(max(x, across.low), across.high))
-                    for x in (whole.ci_low, whole.ci_high)]  # fmt: skip
+            ends = [
+                across(min(max(x, across.low), across.high))
+                for x in (whole.ci_low, whole.ci_high)
+            ]
             canvas.line(ends[0], middle, ends[1], middle, "line")
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {rounded(mean)}")
 
 
-def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
+def swarm(
+    places: Sequence[float], most: float, size: float = 4.4
+) -> list[tuple[float, float]]:
     """Dots beside each other where they would overlap, closer where there is no room."""
     keys, taken = [round(place / size) for place in places], Counter[int]()
     step = min(size, 2 * most / max(Counter(keys).values()))

@@ -18,7 +18,16 @@ from PIL import Image
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER
-from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text, sheet
+from t2ibench.reports.figures.canvas import (
+    MARGIN,
+    SIZE,
+    Box,
+    Canvas,
+    Disc,
+    Line,
+    Text,
+    sheet,
+)
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
@@ -36,7 +45,9 @@ def write_figure(
     figure: Figure, about: str, folder: Path, name: str, numbers: str = ""
 ) -> tuple[Path, ...]:
     """Write a figure as NAME.svg, .png and, with fpdf2, .pdf, and its numbers as NAME.csv."""
-    vector, picture, page = (folder / f"{name}.{kind}" for kind in ("svg", "png", "pdf"))
+    vector, picture, page = (
+        folder / f"{name}.{kind}" for kind in ("svg", "png", "pdf")
+    )
     table = folder / f"{numbers or name}.csv"
     written = [vector, picture, table] + ([page] if find_spec("fpdf") else [])
     svg = _shown(figure.canvas.file_svg(about)) + "\n"
@@ -83,7 +94,9 @@ def png(svg: str) -> bytes:
         )
     image = Image.open(io.BytesIO(bytes(data))).convert("RGB")
     buffer = io.BytesIO()
-    small = image.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small = image.quantize(
+        _COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )
     small.save(buffer, format="PNG", dpi=(96 * SCALE, 96 * SCALE))
     return buffer.getvalue()
 
@@ -92,11 +105,13 @@ def pdf(canvas: Canvas, title: str) -> bytes:
     """A figure as PDF, with its title above it and the package's font within."""
     from fpdf import FPDF
 
-    logging.getLogger("fpdf").setLevel(logging.ERROR)  # a letter that the font lacks is no news
+    # a letter that the font lacks is no news
+    logging.getLogger("fpdf").setLevel(logging.ERROR)
     left, top = MARGIN, MARGIN + 2 * SIZE
     size = _POINT * (canvas.width + 2 * left), _POINT * (canvas.height + top + MARGIN)
     page = FPDF(unit="pt", format=size)
-    page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))  # the same bytes every time
+    # the same bytes every time
+    page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))
     page.set_title(_shown(canvas.title))
     page.set_auto_page_break(False)
     with _fonts() as fonts:
@@ -144,7 +159,10 @@ def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -
 def _styles() -> dict[str, dict[str, str]]:
     """Selector to what the style sheet of files says of it."""
     rules = re.findall(r"^([\w.]+)\{([^}]*)\}", sheet(), re.MULTILINE)
-    return {name: dict(one.split(":", 1) for one in body.split(";") if one) for name, body in rules}
+    return {
+        name: dict(one.split(":", 1) for one in body.split(";") if one)
+        for name, body in rules
+    }
 
 
 def _style(mark: Line | Disc | Box | Text) -> dict[str, str]:

@@ -13,9 +13,23 @@ _WIDE = 800.0  # CSS pixels
 _NAME, _POLE = 0.24 * _WIDE, 0.17 * _WIDE - 16  # widths of names
 _BEGIN, _END = 0.41 * _WIDE, 0.67 * _WIDE  # of the axis
 _ROW, _FAMILY, _TOP = 26.0, 26.0, 22.0
-_HEAD = ("task", "family", "lean", "ci_low", "ci_high", "fair_low", "fair_high", "state")
-_KEY = (("plain", "clear"), ("hollow", "not clear, or none above 0.24"), ("line null", "interval"),
-        ("line unsure", "cannot tell"), ("band", "where a fair model falls"))  # fmt: skip
+_HEAD = (
+    "task",
+    "family",
+    "lean",
+    "ci_low",
+    "ci_high",
+    "fair_low",
+    "fair_high",
+    "state",
+)
+_KEY = (
+    ("plain", "clear"),
+    ("hollow", "not clear, or none above 0.24"),
+    ("line null", "interval"),
+    ("line unsure", "cannot tell"),
+    ("band", "where a fair model falls"),
+)
 
 
 def forest(run: RunView) -> Figure | None:
@@ -32,7 +46,11 @@ def forest(run: RunView) -> Figure | None:
         canvas.text(0, y + _FAMILY - 8, family.title, name="strong")
         y += _FAMILY
         for task in family.tasks:
-            texts = (task.name, _NAME), (poles(task).low, _POLE), (poles(task).high, _POLE)
+            texts = (
+                (task.name, _NAME),
+                (poles(task).low, _POLE),
+                (poles(task).high, _POLE),
+            )
             lines = max(len(wrapped(text, room)) for text, room in texts)
             high = max(_ROW, LINE * lines + 6)
             places.append((task, y, high))
@@ -55,9 +73,17 @@ def forest(run: RunView) -> Figure | None:
     return Figure(canvas, title, caption, _HEAD, rows)
 
 
-def _band(canvas: Canvas, across: Scale, mark: IntervalMark, y: float, high: float) -> None:
-    if mark.value is not None and mark.fair_low is not None and mark.fair_high is not None:
-        left, right = (across(min(max(x, -1.0), 1.0)) for x in (mark.fair_low, mark.fair_high))
+def _band(
+    canvas: Canvas, across: Scale, mark: IntervalMark, y: float, high: float
+) -> None:
+    if (
+        mark.value is not None
+        and mark.fair_low is not None
+        and mark.fair_high is not None
+    ):
+        left, right = (
+            across(min(max(x, -1.0), 1.0)) for x in (mark.fair_low, mark.fair_high)
+        )
         canvas.box(left, y, right - left, high, "band")
 
 
@@ -66,7 +92,9 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""
     canvas.label(0, middle, task.name, _NAME, "start")
-    canvas.label(_BEGIN - 12, middle, axis.low, _POLE, "end", side if side == "low" else "")
+    canvas.label(
+        _BEGIN - 12, middle, axis.low, _POLE, "end", side if side == "low" else ""
+    )
     told = side if side == "high" else "strong" if clear and not side else ""
     canvas.label(_END + 12, middle, axis.high, _POLE, "start", told)
     base = middle + 4
@@ -75,8 +103,12 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
         canvas.text(canvas.width, base, words, "end")
         return
     if mark.low is not None and mark.high is not None:
-        name = {"clear": f"line {side}".strip(), "cannot_tell": "line unsure"}.get(mark.state)
-        canvas.line(across(mark.low), middle, across(mark.high), middle, name or "line null")
+        name = {"clear": f"line {side}".strip(), "cannot_tell": "line unsure"}.get(
+            mark.state
+        )
+        canvas.line(
+            across(mark.low), middle, across(mark.high), middle, name or "line null"
+        )
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
     for beyond, x, sign, anchor in (
         (mark.cut and min(ends) <= -1, _BEGIN - 4, "‹", "end"),

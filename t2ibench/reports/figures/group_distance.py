@@ -24,8 +24,12 @@ _MOST = 40  # rows that are drawn
 _TABLE = 60
 _HEAD = ("row", "group_distance", "low", "high", "p", "p_holm")
 _HALVES = "two halves"
-_KEY = (("mean", "all rows"), ("line", "interval"), ("plain", "a row, clear"),
-        ("hollow", "not clear"))  # fmt: skip
+_KEY = (
+    ("mean", "all rows"),
+    ("line", "interval"),
+    ("plain", "a row, clear"),
+    ("hollow", "not clear"),
+)
 
 
 def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
@@ -34,12 +38,21 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     if whole is None or whole.value is None:
         return None
     halves = task.result.scores.get(figure.halves, Score())
-    scored = [(row.name, row.scores.get(figure.score, Score())) for row in task.result.by]
-    known = [(name, score, score.value) for name, score in scored if score.value is not None]
+    scored = [
+        (row.name, row.scores.get(figure.score, Score())) for row in task.result.by
+    ]
+    known = [
+        (name, score, score.value) for name, score in scored if score.value is not None
+    ]
     rows = sorted(known, key=lambda one: (-one[2], one[0]))
     shown = rows[:_MOST]
     over = [(f"all {len(rows)}", whole), (_HALVES, halves)]
-    ends = [x for _, one in over for x in (one.value, one.ci_low, one.ci_high) if x is not None]
+    ends = [
+        x
+        for _, one in over
+        for x in (one.value, one.ci_low, one.ci_high)
+        if x is not None
+    ]
     ends += [value for _, _, value in shown]
     names = [name for name, _ in over] + [name for name, _, _ in shown]
     left = left_of(names, 0.38 * WIDTH)
@@ -47,7 +60,9 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     canvas = canvas_of(figure)
     top = canvas.key(8, _KEY)
     canvas.height = top + height + 8 + 24
-    across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, WIDTH - _NUMBERS).to_ticks()
+    across = Scale(
+        min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, WIDTH - _NUMBERS
+    ).to_ticks()
     bottom = canvas.height - 22
     draw_ticks(canvas, across, bottom)
     canvas.line(across(0), top, across(0), bottom, "zero")
@@ -63,7 +78,9 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
         canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
         canvas.text(WIDTH, y + 4, plain(value), "end", "strong" if clear else "")
     cut = len(shown) < len(rows)
-    more = f" The {_MOST} of {len(rows)} that lie furthest apart are drawn." if cut else ""
+    more = (
+        f" The {_MOST} of {len(rows)} that lie furthest apart are drawn." if cut else ""
+    )
     every = [*over, *((name, score) for name, score, _ in rows)]
     numbers = [(name, *score_cells(score)) for name, score in every]
     says = _says(whole, halves, len(rows))

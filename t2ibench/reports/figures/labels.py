@@ -41,12 +41,18 @@ def labels(
         if len(found) == most:
             break
         x, y = points[number]
-        sides = (Label(number, x + _GAP, y + 4, "start"), Label(number, x - _GAP, y + 4, "end"))
+        sides = (
+            Label(number, x + _GAP, y + 4, "start"),
+            Label(number, x - _GAP, y + 4, "end"),
+        )
         for label in sides:
             left, top, right, bottom = box = label.box(names[number])
             inside = left >= ends[0] and right <= ends[1]
             dots = any(
-                left < a + _DOT and a - _DOT < right and top < b + _DOT and b - _DOT < bottom
+                left < a + _DOT
+                and a - _DOT < right
+                and top < b + _DOT
+                and b - _DOT < bottom
                 for k, (a, b) in enumerate(points)
                 if k != number
             )
@@ -57,5 +63,7 @@ def labels(
     return found
 
 
-def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _meet(
+    a: tuple[float, float, float, float], b: tuple[float, float, float, float]
+) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -21,7 +21,10 @@ from t2ibench.results.schema import Score
 _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
 _LINE, _BETWEEN = 16.0, 20.0
-_KEY = (("bar", "times an image names it, as it stands"), ("soft", "as a counterfactual"))
+_KEY = (
+    ("bar", "times an image names it, as it stands"),
+    ("soft", "as a counterfactual"),
+)
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
 _MOST = 3  # panels that are drawn; the CSV has all
@@ -61,7 +64,10 @@ def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
     panels = [panel for panel in figure.read(task.result.details) if panel.items]
     if figure.order is None:
         return sorted(panels, key=lambda panel: -_spread(panel))
-    scored = [(row.name, row.scores.get(figure.order, Score()).value) for row in task.result.by]
+    scored = [
+        (row.name, row.scores.get(figure.order, Score()).value)
+        for row in task.result.by
+    ]
     known = {name: -value for name, value in scored if value is not None}
     return sorted(panels, key=lambda panel: known.get(panel.row, math.inf))
 
@@ -81,7 +87,14 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
     heads = max(len(wrapped(name, wide - _GAP)) for name in columns)
     y += 8 + LINE * heads / 2
     for place, name in enumerate(columns):
-        canvas.label(left + place * wide, y, name, wide - _GAP, "start", "" if place else "strong")
+        canvas.label(
+            left + place * wide,
+            y,
+            name,
+            wide - _GAP,
+            "start",
+            "" if place else "strong",
+        )
     y += LINE * heads / 2 + 4
     for item, values in panel.items[:_ITEMS]:
         high = max(_LINE, LINE * len(wrapped(item, left - 8)) + 3)

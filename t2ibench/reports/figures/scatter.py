@@ -38,11 +38,15 @@ class _Point:
 
 def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     """Points, the farthest out with their names."""
-    points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
+    points = [
+        point for row in task.result.by if (point := _point(figure, row)) is not None
+    ]
     if len(points) < 2:
         return None
     ends = any(one.ends for one in points)
-    clear = [side for side in ("high", "low") if any(one.side == side for one in points)]
+    clear = [
+        side for side in ("high", "low") if any(one.side == side for one in points)
+    ]
     entries = [("pt", "not clearly off the line" if clear else "a row")]
     entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
     entries += [("ax", "interval")] * ends + [("eq", "equal")] * figure.diagonal
@@ -96,7 +100,11 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
 
 
 def _draw(
-    canvas: Canvas, points: Sequence[_Point], order: Sequence[int], across: Scale, up: Scale
+    canvas: Canvas,
+    points: Sequence[_Point],
+    order: Sequence[int],
+    across: Scale,
+    up: Scale,
 ) -> None:
     places = [(across(one.x), up(one.y)) for one in points]
     names = [one.name for one in points]

@@ -102,7 +102,9 @@ class Thumbnails:
 
     def link(self, row: Mapping[str, Any]) -> str:
         """The image of a row as it was generated, as a link from the page."""
-        return quote(Path(os.path.relpath(self.folder / row["file"], self.page)).as_posix())
+        return quote(
+            Path(os.path.relpath(self.folder / row["file"], self.page)).as_posix()
+        )
 
 
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
@@ -148,13 +150,21 @@ def of_prompts(
     found, few = {}, len(images) <= _FEW
     for key, rows in images.items():
         drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
-        found[key] = tuple(_tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn)
+        found[key] = tuple(
+            _tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn
+        )
     return found
 
 
-def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:
+def _ends(
+    task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails
+) -> list[Strip]:
     key, axis = series.value, series.axis
-    valued = [row for row in rows if isinstance(row.get(key), float) and math.isfinite(row[key])]
+    valued = [
+        row
+        for row in rows
+        if isinstance(row.get(key), float) and math.isfinite(row[key])
+    ]
     if not valued:
         return []
     ordered = sorted(valued, key=lambda row: (row[key], row["file"]))
@@ -168,7 +178,9 @@ def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) ->
     ]
     strips = []
     for title, rule, chosen, side in parts:
-        tiles = tuple(_tile(row, thumbnails, row[key], row[series.caption]) for row in chosen)
+        tiles = tuple(
+            _tile(row, thumbnails, row[key], row[series.caption]) for row in chosen
+        )
         strips.append(Strip(title, rule, tiles, side))
     return strips
 
@@ -183,7 +195,9 @@ def _groups(
             groups.setdefault(group, []).append(row)
     value = series.value or (lambda *_: None)
     strips = []
-    for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_STRIPS]:
+    for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[
+        :_STRIPS
+    ]:
         chosen, rule = _random(f"{task}\0{group}", members), "at random"
         if series.value is not None:
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
@@ -209,14 +223,21 @@ def _seeded(count: int) -> str:
 
 
 def _tile(
-    row: Mapping[str, Any], thumbnails: Thumbnails, value: float | None, caption: object = None
+    row: Mapping[str, Any],
+    thumbnails: Thumbnails,
+    value: float | None,
+    caption: object = None,
 ) -> Tile:
     prompt = str(row.get("prompt", ""))
     caption = prompt if caption is None else caption
     number = "" if value is None else signed(value)
     used = rewritten_to(row)
-    alt = f"{prompt}{used}, number {row.get('index')}" + (f", {number}" if number else "")
-    return Tile(thumbnails.of(row), alt, f"{caption}{used}", number, thumbnails.link(row))
+    alt = f"{prompt}{used}, number {row.get('index')}" + (
+        f", {number}" if number else ""
+    )
+    return Tile(
+        thumbnails.of(row), alt, f"{caption}{used}", number, thumbnails.link(row)
+    )
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:

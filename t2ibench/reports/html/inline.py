@@ -32,7 +32,9 @@ def run_html(results: Results) -> str:
 @functools.cache
 def inline_style() -> Markup:
     """The style of the report for a page that is not ours: as wide as its cell, in pixels."""
-    text = "\n".join(static(name) for name in ("tokens.css", "report.css", "inline.css"))
+    text = "\n".join(
+        static(name) for name in ("tokens.css", "report.css", "inline.css")
+    )
     text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")
     text = re.sub(r"(?<![\w.#-])(?::root|html)\{", "&{", text)
     text = _REM.sub(lambda found: f"{16 * float(found[1]):g}px", text)

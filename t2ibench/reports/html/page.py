@@ -63,7 +63,9 @@ def style() -> Markup:
     """The style of the page, fonts within."""
     faces = []
     for family, name in _FONTS:
-        data = (files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2").read_bytes()
+        data = (
+            files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"
+        ).read_bytes()
         source = f"data:font/woff2;base64,{base64.b64encode(data).decode()}"
         faces.append(
             f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
@@ -115,9 +117,13 @@ def report_html(
     )
 
 
-def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool = False) -> Markup:
+def _card(
+    family: str, task: TaskView, parts: Mapping[str, Any], leading: bool = False
+) -> Markup:
     total, left = excluded_of(task.result)
-    rows = sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
+    rows = sum(len(one.rows) for one in task.prompts) + sum(
+        len(one.rows) for one in task.combined
+    )
     lost = sum(left.values())
     return fragment(
         "card.html",
@@ -125,7 +131,9 @@ def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool =
         task=task,
         **{"figures": (), "evidence": None, **parts},
         open=leading and rows <= _SHORT,
-        lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
+        lost=f"{lost:,} of {total:,} images ({reasons_said(left)})"
+        if lost > _MUCH * total
+        else "",
     )
 
 
@@ -134,7 +142,9 @@ def _facts(run: RunView) -> list[tuple[str, str]]:
     name = model.name or run.name
     found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]
     if model.rewriter is not None:
-        found.append(("Rewriter", f"{model.rewriter.name}, one rewriting a {model.rewriter.per}"))
+        found.append(
+            ("Rewriter", f"{model.rewriter.name}, one rewriting a {model.rewriter.per}")
+        )
         found.append(("Instruction", str(model.rewriter.settings.get("template", ""))))
     if model.fingerprint:
         found.append(("Fingerprint", model.fingerprint[:12]))
@@ -145,12 +155,16 @@ def _facts(run: RunView) -> list[tuple[str, str]]:
     ):
         found += [(title, f"{name} {print_[:12]}") for name, print_ in sorted(used)]
     networks = sorted(results.networks.items())
-    found += [("Network", f"{name}: {network_text(network)}") for name, network in networks]
+    found += [
+        ("Network", f"{name}: {network_text(network)}") for name, network in networks
+    ]
     for title, settings in (
         ("Settings", model.effective_settings or model.settings),
         ("Seed", {str(task.seed): "" for task in tasks}),
         ("Versions", results.environment),
     ):
-        found.append((title, ", ".join(f"{k} {v}".strip() for k, v in sorted(settings.items()))))
+        found.append(
+            (title, ", ".join(f"{k} {v}".strip() for k, v in sorted(settings.items())))
+        )
     found.append(("Schema", str(results.schema_version)))
     return [(name, text) for name, text in found if text]

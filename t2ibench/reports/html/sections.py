@@ -35,15 +35,21 @@ _PROMPTS = 10  # that repeat their images, shown at most
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
     """Agreement of images with their prompts, encoder by encoder: overall and by group."""
-    names = dict.fromkeys(name for task in run.tasks for name in task.result.text_image_alignment)
+    names = dict.fromkeys(
+        name for task in run.tasks for name in task.result.text_image_alignment
+    )
     readers = []
     for name in names:
         tasks = []
         for task in run.tasks:
             if found := task.result.text_image_alignment.get(name):
                 whole, *groups = found
-                differences = [one.difference for one in groups if one.difference is not None]
-                clear = [d for d in differences if d.p_holm is not None and d.p_holm < ALPHA]
+                differences = [
+                    one.difference for one in groups if one.difference is not None
+                ]
+                clear = [
+                    d for d in differences if d.p_holm is not None and d.p_holm < ALPHA
+                ]
                 about = {"task": task, "whole": whole, "groups": groups}
                 tasks.append(SimpleNamespace(**about, tested=differences, clear=clear))
         if tasks:
@@ -52,7 +58,9 @@ def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | 
             level = tasks[0].task.result.settings.level
             overall = mean_cosine(prompts, level) if prompts else None
             readers.append(SimpleNamespace(name=name, overall=overall, tasks=tasks))
-    return fragment("prompts.html", readers=readers, p_value=format_p) if readers else None
+    return (
+        fragment("prompts.html", readers=readers, p_value=format_p) if readers else None
+    )
 
 
 def diversity_section(run: RunView) -> Markup | None:
@@ -62,10 +70,14 @@ def diversity_section(run: RunView) -> Markup | None:
         for task in run.tasks
         for name, found in task.result.diversity.items()
     ]
-    repeated = {one.prompt: one for task in run.tasks for one in task.result.repeated_prompts}
+    repeated = {
+        one.prompt: one for task in run.tasks for one in task.result.repeated_prompts
+    }
     if not readings and not repeated:
         return None
-    worst = sorted(repeated.values(), key=lambda one: (one.n_distinct / one.n_images, one.prompt))
+    worst = sorted(
+        repeated.values(), key=lambda one: (one.n_distinct / one.n_images, one.prompt)
+    )
     return fragment(
         "diversity.html",
         readings=readings,
@@ -75,7 +87,9 @@ def diversity_section(run: RunView) -> Markup | None:
     )
 
 
-def agreement_section(run: RunView, pairs: Sequence[MeasuredPair] = ()) -> Markup | None:
+def agreement_section(
+    run: RunView, pairs: Sequence[MeasuredPair] = ()
+) -> Markup | None:
     """Where methods, encoders and judges agree and where they do not."""
     readings = []
     for task in run.tasks:
@@ -85,7 +99,9 @@ def agreement_section(run: RunView, pairs: Sequence[MeasuredPair] = ()) -> Marku
             signs = {one.value > 0 for one in shown if one.value and one.signed}
             values = [one.value for one in shown]
             readings.append(
-                SimpleNamespace(task=task, names=list(own), values=values, flips=len(signs) > 1)
+                SimpleNamespace(
+                    task=task, names=list(own), values=values, flips=len(signs) > 1
+                )
             )
     questions = [question for task in run.tasks for question in questions_of(task)]
     if not readings and not pairs and not questions:
@@ -106,7 +122,9 @@ def people_section(run: RunView) -> Markup | None:
             task=task,
             about=question.about,
             agreement=agreement_table([question]),
-            disputed=disputed_table([question], _DISPUTED) if question.disputed else None,
+            disputed=disputed_table([question], _DISPUTED)
+            if question.disputed
+            else None,
         )
         for task in run.tasks
         for question in task.result.people
@@ -146,7 +164,11 @@ def wordings_section(run: RunView) -> Markup | None:
             reasons = any(row.reason for row in rows)
             tests.append(
                 SimpleNamespace(
-                    task=task, report=report, rows=rows, languages=languages, reasons=reasons
+                    task=task,
+                    report=report,
+                    rows=rows,
+                    languages=languages,
+                    reasons=reasons,
                 )
             )
     return fragment("wordings.html", tests=tests) if tests else None
@@ -185,7 +207,9 @@ def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | No
         try:
             pilot = pilot_of(task.spec, task.result, parts, "this run")
             if pilot is not None:
-                found = reach(pilot, task.distance) if task.mark.value is not None else None
+                found = (
+                    reach(pilot, task.distance) if task.mark.value is not None else None
+                )
                 now = pilot.size.images
         except T2IBenchError:
             pass  # it says nothing of its variance
@@ -205,11 +229,15 @@ def exclusions_section(run: RunView) -> Markup:
             share = 100.0 * (1 - count / total) if total else 100.0
             name = f"{family.title}, {task.name}"
             rows.append(
-                SimpleNamespace(task=task, name=name, total=total, count=count, share=share)
+                SimpleNamespace(
+                    task=task, name=name, total=total, count=count, share=share
+                )
             )
     return fragment(
         "left_out.html",
-        rows=sorted((row for row in rows if row.count), key=lambda row: (row.share, row.name)),
+        rows=sorted(
+            (row for row in rows if row.count), key=lambda row: (row.share, row.name)
+        ),
         told=reasons_said(reasons),
         tests=len(rows),
         lost=exclusions(run),

@@ -39,15 +39,19 @@ def coded(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
-    marked = [Markup("<code>{}</code>").format(part) if k % 2 else escape(part)
-              for k, part in enumerate(parts)]  # fmt: skip
+    marked = [
+        Markup("<code>{}</code>").format(part) if k % 2 else escape(part)
+        for k, part in enumerate(parts)
+    ]
     return Markup("").join(marked)
 
 
 def rail_class(mark: IntervalMark) -> str:
     """The classes of a mark's rail: state and side."""
     if mark.state == "clear":
-        return {"low": "left clear", "high": "right clear", None: "plain clear"}[mark.side]
+        return {"low": "left clear", "high": "right clear", None: "plain clear"}[
+            mark.side
+        ]
     return {"not_clear": "null", "none_above": "null small"}.get(mark.state, "unsure")
 
 
@@ -69,7 +73,9 @@ def ticks(task: TaskView) -> list[float]:
 
 def one_sided(task: TaskView) -> bool:
     """Whether nothing of a task lies below 0, so that half of the axis will do."""
-    return task.scale not in {"lean", "excess"} and all(tick >= 0 for tick in ticks(task))
+    return task.scale not in {"lean", "excess"} and all(
+        tick >= 0 for tick in ticks(task)
+    )
 
 
 def estimand(task: TaskView) -> str:
@@ -92,8 +98,18 @@ def published(task: TaskView) -> Iterator[tuple[str, str, str, str, str]]:
     for entry in task.result.published:
         for name, value in entry["scores"].items():
             here = task.result.scores.get(name)
-            number = f"{here.value:.3f}" if here is not None and here.value is not None else "–"
-            yield entry["model"], score_words(name), f"{value:.3f}", number, entry["source"]
+            number = (
+                f"{here.value:.3f}"
+                if here is not None and here.value is not None
+                else "–"
+            )
+            yield (
+                entry["model"],
+                score_words(name),
+                f"{value:.3f}",
+                number,
+                entry["source"],
+            )
 
 
 def css(text: str) -> str:
@@ -108,8 +124,28 @@ FILTERS: dict[str, Callable[..., object]] = {
 } | {
     one.__name__: one
     for one in (
-        *(signed, plain, at, ends, task_ends, coded, css, rail_class, spoken, row_spoken, ticks),
-        *(one_sided, brief, nothing, poles, family_note, image_count_text, clear_count_text),
+        *(
+            signed,
+            plain,
+            at,
+            ends,
+            task_ends,
+            coded,
+            css,
+            rail_class,
+            spoken,
+            row_spoken,
+            ticks,
+        ),
+        *(
+            one_sided,
+            brief,
+            nothing,
+            poles,
+            family_note,
+            image_count_text,
+            clear_count_text,
+        ),
         *(estimand, interval_text, prompts_said, published, controls_by_reader),
         *(people, class_colours, sorted_rows, counts_text, judges_said),
     )

@@ -55,7 +55,10 @@ def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[R
     spaced = re.search(f'{re.escape(delimiter)} +"', text) is not None
     records: list[Record] = []
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=spaced
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        strict=True,
+        skipinitialspace=spaced,
     )
     line = lines_before + 1
     try:
@@ -104,7 +107,9 @@ def choose_delimiter(text: str) -> str:
     for delimiter in DELIMITERS:
         records = _sample(text, delimiter)
         # A title above the headings is a line of one cell, which Excel fills up with empty ones.
-        records = list(dropwhile(lambda cells: _width(cells) < 2 <= len(cells), records))
+        records = list(
+            dropwhile(lambda cells: _width(cells) < 2 <= len(cells), records)
+        )
         heading = _width(records[0]) if records else 0
         if heading < 2:
             continue
@@ -117,7 +122,9 @@ def choose_delimiter(text: str) -> str:
 
 def _sample(text: str, delimiter: str) -> list[list[str]]:
     """The heading and the first rows with text, as far as they can be read this way."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True
+    )
     records: list[list[str]] = []
     with suppress(csv.Error):
         for cells in reader:
@@ -130,7 +137,9 @@ def _sample(text: str, delimiter: str) -> list[list[str]]:
 
 def _width(cells: Sequence[str]) -> int:
     """How many cells there are up to the last one with text."""
-    return max((number for number, cell in enumerate(cells, 1) if cell.strip()), default=0)
+    return max(
+        (number for number, cell in enumerate(cells, 1) if cell.strip()), default=0
+    )
 
 
 def _share_alike(records: Sequence[Sequence[str]], heading: int) -> float:

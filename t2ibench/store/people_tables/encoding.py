@@ -85,5 +85,6 @@ def _as_windows_1252(data: bytes, path: Path, line: int) -> DecodedText:
 
 def _no_text(path: Path, line: int) -> T2IBenchError:
     return T2IBenchError(
-        f"{shown(path, _WIDTH)}:{line} is not UTF-8 text.", "Save it as CSV UTF-8 or as .xlsx."
+        f"{shown(path, _WIDTH)}:{line} is not UTF-8 text.",
+        "Save it as CSV UTF-8 or as .xlsx.",
     )

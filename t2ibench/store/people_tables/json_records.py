@@ -32,7 +32,9 @@ def json_records(text: str, path: Path, expected: str) -> list[JsonRecord]:
 
 
 def _lines(text: str, path: Path, expected: str) -> Iterator[JsonRecord]:
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    for number, line in enumerate(
+        text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1
+    ):
         if line.strip():
             yield number, _object(line, path, number, expected)
 
@@ -50,7 +52,9 @@ def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]
     return value
 
 
-def _items_of_list(text: str, at: int, path: Path, expected: str) -> Iterator[JsonRecord]:
+def _items_of_list(
+    text: str, at: int, path: Path, expected: str
+) -> Iterator[JsonRecord]:
     """The objects of a list with the lines on which they begin."""
     line = text.count("\n", 0, at) + 1
     counted = at
@@ -138,7 +142,9 @@ def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     if not all(isinstance(part, dict) for part in parts):
         return None
     # Columns have rows as keys, and rows (orient="index") have the headings.
-    if any(role_of(name) for name in whole) or not any(role_of(name) for name in parts[0]):
+    if any(role_of(name) for name in whole) or not any(
+        role_of(name) for name in parts[0]
+    ):
         return None
     return parts
 

@@ -10,7 +10,11 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.file_errors import read_data, reading
-from t2ibench.store.people_tables.delimited import DELIMITER_NAMES, Record, delimited_records
+from t2ibench.store.people_tables.delimited import (
+    DELIMITER_NAMES,
+    Record,
+    delimited_records,
+)
 from t2ibench.store.people_tables.encoding import decode_text
 from t2ibench.store.people_tables.headings import (
     KNOWN_HEADINGS,
@@ -22,7 +26,9 @@ from t2ibench.store.people_tables.headings import (
 from t2ibench.store.people_tables.json_records import JsonRecord, json_records, text_of
 from t2ibench.store.people_tables.workbook import is_workbook, workbook_records
 
-TABLE_SUFFIXES = frozenset({".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json"})
+TABLE_SUFFIXES = frozenset(
+    {".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json"}
+)
 _LARGEST = 64 * 2**20  # bytes
 _MOST_TITLES = 5  # lines above the headings
 _SHOWN = 20  # columns in a message
@@ -51,9 +57,12 @@ class Table:
     heading_line: int = 1
     notes: list[str] = field(default_factory=list)
     is_json: bool = False
-    doubled: dict[str, str] = field(default_factory=dict)  # heading to where its columns differ
-    mapped: dict[str, str] = field(default_factory=dict)  # role to the heading a user named for it
-    not_there: dict[str, str] = field(default_factory=dict)  # the same, of headings it lacks
+    # heading to where its columns differ
+    doubled: dict[str, str] = field(default_factory=dict)
+    # role to the heading a user named for it
+    mapped: dict[str, str] = field(default_factory=dict)
+    # the same, of headings it lacks
+    not_there: dict[str, str] = field(default_factory=dict)
 
     def find(self, role: str) -> str | None:
         """The heading of the column that holds a role, such as 'image'; None without one."""
@@ -84,7 +93,9 @@ class Table:
         if wanted is not None:
             what = f"no column '{shown(wanted)}' (--columns {role}=…)"
         near = did_you_mean(wanted or names[0], self.columns)
-        others = f"Known headings: {', '.join(names[:6])}, …; or" if len(names) > 1 else "Or"
+        others = (
+            f"Known headings: {', '.join(names[:6])}, …; or" if len(names) > 1 else "Or"
+        )
         return T2IBenchError(
             " ".join([f"{self.where()}: {what}.{near} {self.listed()}", *self.notes]),
             f"{purpose[:1].upper()}{purpose[1:]}. {others} name it: --columns {role}=NAME.",
@@ -93,16 +104,25 @@ class Table:
     def check_used(self, column: str) -> None:
         """Refuse a column whose heading is there twice, with different cells."""
         if column in self.doubled:
-            raise T2IBenchError(self.doubled[column], "Keep one of the columns, or rename one.")
+            raise T2IBenchError(
+                self.doubled[column], "Keep one of the columns, or rename one."
+            )
 
     def rows_by_labeller(self) -> dict[str, list[tuple[int, dict[str, Any]]]]:
         """The rows of each person whom a column of labellers names; empty without such a column."""
         by_labeller: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-        if self.mapped.get("labeller", known_column("labeller", self.columns)) in self.doubled:
+        if (
+            self.mapped.get("labeller", known_column("labeller", self.columns))
+            in self.doubled
+        ):
             return by_labeller  # which of two columns says it cannot be told
         column = self.find("labeller")
         for line, row in self.rows:
-            name = "" if column is None else " ".join((text_of(row.get(column)) or "").split())
+            name = (
+                ""
+                if column is None
+                else " ".join((text_of(row.get(column)) or "").split())
+            )
             if name:
                 by_labeller.setdefault(name, []).append((line, row))
         return by_labeller
@@ -112,7 +132,11 @@ class Table:
         if not self.columns:
             return "It has no columns."
         names = ", ".join(f"'{shown(name, 60)}'" for name in self.columns[:_SHOWN])
-        more = f" and {len(self.columns) - _SHOWN} more" if len(self.columns) > _SHOWN else ""
+        more = (
+            f" and {len(self.columns) - _SHOWN} more"
+            if len(self.columns) > _SHOWN
+            else ""
+        )
         return f"Its columns are {names}{more}."
 
     def where(self, line: int | None = None) -> str:
@@ -123,7 +147,9 @@ class Table:
         """A cell as text; an error where it is JSON of another kind."""
         text = text_of(row.get(column)) if column is not None else ""
         if text is None:
-            raise T2IBenchError(f"{self.where(line)}: '{shown(row[column or ''])}' is not text.")
+            raise T2IBenchError(
+                f"{self.where(line)}: '{shown(row[column or ''])}' is not text."
+            )
         return text
 
 
@@ -185,7 +211,9 @@ def _from_json(path: Path, records: Sequence[JsonRecord]) -> Table:
     return Table(path, list(dict.fromkeys(columns.values())), rows, is_json=True)
 
 
-def _from_records(path: Path, records: Sequence[Record], delimiter: str | None) -> Table:
+def _from_records(
+    path: Path, records: Sequence[Record], delimiter: str | None
+) -> Table:
     if not records:
         return Table(path, [], [])
     rows = list(records)
@@ -195,7 +223,9 @@ def _from_records(path: Path, records: Sequence[Record], delimiter: str | None) 
     notes += _without_second_headings(path, rows)
     if headings and not headings[0] and any(headings):
         headings[0] = _INDEX_COLUMN  # row numbers of pandas and R
-    last = max((number for number, heading in enumerate(headings, 1) if heading), default=0)
+    last = max(
+        (number for number, heading in enumerate(headings, 1) if heading), default=0
+    )
     table = Table(path, [], [], heading_line, notes)
     if delimiter is not None:
         for line, cells in rows:
@@ -214,15 +244,21 @@ def _from_records(path: Path, records: Sequence[Record], delimiter: str | None) 
 
 def _without_title(path: Path, rows: list[Record]) -> list[str]:
     """Take out what stands above the headings: lines of one cell, before lines of several."""
-    first_wide = next((number for number, (_, cells) in enumerate(rows) if _filled(cells) > 1), 0)
+    first_wide = next(
+        (number for number, (_, cells) in enumerate(rows) if _filled(cells) > 1), 0
+    )
     if not 0 < first_wide <= _MOST_TITLES:
         return []
-    titles = [next(cell for cell in cells if cell.strip()) for _, cells in rows[:first_wide]]
+    titles = [
+        next(cell for cell in cells if cell.strip()) for _, cells in rows[:first_wide]
+    ]
     if any(role_of(title) is not None for title in titles):
         return []
     del rows[:first_wide]
     lines = "; ".join(f"'{shown(title.strip(), 60)}'" for title in titles)
-    return [f"{shown(path, 400)}: above its headings stands {lines}, which is left out."]
+    return [
+        f"{shown(path, 400)}: above its headings stands {lines}, which is left out."
+    ]
 
 
 def _filled(cells: Sequence[str]) -> int:
@@ -235,11 +271,15 @@ def _without_second_headings(path: Path, rows: list[Record]) -> list[str]:
         if any(_QUALTRICS.match(cell) for cell in cells):
             lines = " and ".join(str(before) for before, _ in rows[: number + 1])
             del rows[: number + 1]
-            return [f"{shown(path, 400)}: line {lines} is a further heading of Qualtrics, no row."]
+            return [
+                f"{shown(path, 400)}: line {lines} is a further heading of Qualtrics, no row."
+            ]
     return []
 
 
-def _check_beyond(table: Table, line: int, cells: Sequence[str], last: int, delimiter: str) -> None:
+def _check_beyond(
+    table: Table, line: int, cells: Sequence[str], last: int, delimiter: str
+) -> None:
     """Refuse text to the right of the last heading: it is most often a comma without quotes."""
     beyond = next((cell for cell in cells[last:] if cell.strip()), None)
     if beyond is not None:
@@ -252,7 +292,9 @@ def _check_beyond(table: Table, line: int, cells: Sequence[str], last: int, deli
         )
 
 
-def _places(table: Table, headings: Sequence[str], rows: Sequence[Record]) -> dict[str, int]:
+def _places(
+    table: Table, headings: Sequence[str], rows: Sequence[Record]
+) -> dict[str, int]:
     """Where the column of each heading is; of a heading that is there twice, the first."""
     places: dict[str, int] = {}
     by_key: dict[str, str] = {}

@@ -23,8 +23,11 @@ _MOST_COLUMNS = 1_000
 _CHUNK = 2**20
 _SAVE_AS = "Save it as .xlsx or as CSV UTF-8."
 _ZIP = b"PK\x03\x04"
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # Excel before 2007, and files with a password
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}):([A-Z]{1,3}\d{1,7})"')
+# Excel before 2007, and files with a password
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MERGED = re.compile(
+    rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}):([A-Z]{1,3}\d{1,7})"'
+)
 _NO_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
 _ZEROS = re.compile("0{2,}")  # the number format of '00012'
 
@@ -34,12 +37,15 @@ def is_workbook(data: bytes, path: Path) -> bool:
     where = shown(path, _WIDTH)
     if data.startswith(_OLE):
         raise T2IBenchError(
-            f"{where} is a workbook of Excel before 2007 (.xls), or has a password.", _SAVE_AS
+            f"{where} is a workbook of Excel before 2007 (.xls), or has a password.",
+            _SAVE_AS,
         )
     if data.startswith(_ZIP):
         return True
     if path.suffix.lower() in {".xls", ".xlsx", ".xlsm"} and data.lstrip()[:1] == b"<":
-        raise T2IBenchError(f"{where} is a web page with the ending of a workbook.", _SAVE_AS)
+        raise T2IBenchError(
+            f"{where} is a web page with the ending of a workbook.", _SAVE_AS
+        )
     return False
 
 
@@ -66,7 +72,9 @@ def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
         ) from None
     try:
         worksheet = _chosen(workbook.worksheets, sheet, where)
-        return _read(path, worksheet, [part.title for part in workbook.worksheets], sheet)
+        return _read(
+            path, worksheet, [part.title for part in workbook.worksheets], sheet
+        )
     finally:
         workbook.close()
 
@@ -78,7 +86,11 @@ def _check_parts(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
             if "xl/workbook.xml" not in names:
-                kind = "an OpenDocument sheet" if "content.xml" in names else "no XLSX workbook"
+                kind = (
+                    "an OpenDocument sheet"
+                    if "content.xml" in names
+                    else "no XLSX workbook"
+                )
                 raise T2IBenchError(f"{where} is {kind}.", _SAVE_AS)
             total = 0
             for name in sorted(names):
@@ -92,7 +104,9 @@ def _check_parts(path: Path) -> None:
                                 "Give the table alone, or as CSV.",
                             )
                         if b"<!ENTITY" in chunk or b"<!DOCTYPE" in chunk:
-                            raise T2IBenchError(f"{where} has entities of its own.", _SAVE_AS)
+                            raise T2IBenchError(
+                                f"{where} has entities of its own.", _SAVE_AS
+                            )
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise T2IBenchError(f"{where} cannot be unpacked: {error}.", _SAVE_AS) from None
 
@@ -108,9 +122,13 @@ def _chosen(worksheets: list[Any], sheet: str | None, where: str) -> ReadOnlyWor
             f"{where} has no sheet '{shown(sheet)}'.{did_you_mean(sheet, titles)}",
             f"Its sheets: {', '.join(map(shown, titles))}.",
         )
-    visible = [worksheet for worksheet in worksheets if worksheet.sheet_state == "visible"]
+    visible = [
+        worksheet for worksheet in worksheets if worksheet.sheet_state == "visible"
+    ]
     if not visible:
-        raise T2IBenchError(f"{where} has no sheet that is not hidden.", "Name one: sheet=NAME.")
+        raise T2IBenchError(
+            f"{where} has no sheet that is not hidden.", "Name one: sheet=NAME."
+        )
     return visible[0]
 
 
@@ -120,7 +138,9 @@ def _read(
     where = shown(path, _WIDTH)
     notes = []
     if sheet is None and len(titles) > 1:
-        others = ", ".join(f"'{shown(title)}'" for title in titles if title != worksheet.title)
+        others = ", ".join(
+            f"'{shown(title)}'" for title in titles if title != worksheet.title
+        )
         notes.append(
             f"{where}: the sheet '{shown(worksheet.title)}' is read; there are also {others} "
             "(sheet=NAME)."
@@ -139,7 +159,9 @@ def _read(
     for line, values in enumerate(_texts(worksheet, where), start=1):
         cells += len(values)
         if cells > _MOST_CELLS:
-            raise T2IBenchError(f"{where} has more than {_MOST_CELLS:,} cells.", "Give a part.")
+            raise T2IBenchError(
+                f"{where} has more than {_MOST_CELLS:,} cells.", "Give a part."
+            )
         if any(values) or line in merged:
             records.append((line, values))
     _fill_merged(records, merged)
@@ -217,7 +239,9 @@ def _merged_cells(xml: bytes) -> dict[int, list[tuple[int, int, int, int]]]:
     return merged
 
 
-def _fill_merged(records: list[Record], merged: dict[int, list[tuple[int, int, int, int]]]) -> None:
+def _fill_merged(
+    records: list[Record], merged: dict[int, list[tuple[int, int, int, int]]]
+) -> None:
     """Give every cell of a merged range what its first cell shows."""
     by_line = dict(records)
     for line, cells in records:

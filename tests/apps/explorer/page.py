@@ -41,17 +41,26 @@ class Watch:
     """A page, and everything that it must not do."""
 
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
-        options = {"viewport": {"width": 1500, "height": 950}, "bypass_csp": False, **options}
+        options = {
+            "viewport": {"width": 1500, "height": 950},
+            "bypass_csp": False,
+            **options,
+        }
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
         self.address = address
         self.wrong: list[str] = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda m: self.wrong.append(m.text) if m.type == "error" else None)
+        self.page.on(
+            "console",
+            lambda m: self.wrong.append(m.text) if m.type == "error" else None,
+        )
         self.page.on(
             "request",
             lambda r: (
-                None if r.url.startswith((address, "data:", "blob:")) else self.wrong.append(r.url)
+                None
+                if r.url.startswith((address, "data:", "blob:"))
+                else self.wrong.append(r.url)
             ),
         )
 
@@ -90,7 +99,9 @@ def concept(page: Any, text: str) -> None:
 
 def shots(page: Any, row: str) -> list[int]:
     """Numbers of the images of a row, in order."""
-    found = page.locator(f"{row} .shot").evaluate_all("all => all.map(one => one.dataset.number)")
+    found = page.locator(f"{row} .shot").evaluate_all(
+        "all => all.map(one => one.dataset.number)"
+    )
     return [int(number) for number in found]
 
 
@@ -99,6 +110,11 @@ def axe(page: Any, context: Any = None) -> list[str]:
     from axe_playwright_python.sync_playwright import Axe
 
     # An image that fades in has little contrast for a moment.
-    page.evaluate("() => Promise.allSettled(document.getAnimations().map((a) => a.finished))")
+    page.evaluate(
+        "() => Promise.allSettled(document.getAnimations().map((a) => a.finished))"
+    )
     found = Axe().run(page, context=context).response["violations"]
-    return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]
+    return [
+        f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}"
+        for one in found
+    ]

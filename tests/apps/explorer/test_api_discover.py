@@ -16,10 +16,21 @@ from t2ibench.apps.explorer.map import fit_axes
 from t2ibench.apps.explorer.queries import Anchors
 from t2ibench.apps.explorer.reference import Reference, filled, phrases
 from t2ibench.methods.core.reference import beyond_words, effects, nearness
-from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures, with_empty_run
+from tests.apps.explorer.api import (
+    HEADERS,
+    Client,
+    explore,
+    opened,
+    pictures,
+    with_empty_run,
+)
 
 # A model whose women are old; nothing in the anchors' words says so.
-SHOWN = {"a woman": ["an old woman"] * 20, "a man": ["a man"] * 20, "a person": ["a person"] * 60}
+SHOWN = {
+    "a woman": ["an old woman"] * 20,
+    "a man": ["a man"] * 20,
+    "a person": ["a person"] * 60,
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +53,19 @@ def test_a_thousand_words_are_ranked(found: Any) -> None:
     assert keys == sorted(keys)
     # What is planted comes first.
     first = found["rows"][0]
-    assert (first["text"], first["side"], first["verdict"]) == ("grandmother", 0, "leans")
-    assert first["beyond_low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
+    assert (first["text"], first["side"], first["verdict"]) == (
+        "grandmother",
+        0,
+        "leans",
+    )
+    assert (
+        first["beyond_low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
+    )
     assert found["found"] == sum(row["verdict"] == "leans" for row in found["rows"]) > 0
     # As many words have to lie beyond the reference as the adjustment asks for.
-    assert found["together"] == math.ceil(found["tested"] / (found["reference"] + 1) / 0.05)
+    assert found["together"] == math.ceil(
+        found["tested"] / (found["reference"] + 1) / 0.05
+    )
     # What the word itself says is no finding.
     (she,) = (row for row in found["rows"] if row["text"] == "she")
     assert abs(she["beyond_words"]) < 0.1 and she["verdict"] == "inconclusive"
@@ -60,10 +79,14 @@ def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
         ].astype(np.float64)
         for name in ("a woman", "a man")
     )
-    images = beyond_words(np.concatenate([women, men]), texts(["a woman", "a man"]).astype(float))
+    images = beyond_words(
+        np.concatenate([women, men]), texts(["a woman", "a man"]).astype(float)
+    )
     everyday = Reference(client.collection).lists["everyday_words"]
     reference = texts(filled("{a word}", everyday)).astype(float)
-    words = nearness(images, np.repeat([0, 1], 20), 2, texts(["a nurse"]).astype(float), reference)
+    words = nearness(
+        images, np.repeat([0, 1], 20), 2, texts(["a nurse"]).astype(float), reference
+    )
     (row,) = (row for row in found["rows"] if row["text"] == "nurse")
     assert row["beyond_words"] == pytest.approx(effects(words)[0], abs=1e-6)
 
@@ -76,7 +99,9 @@ def test_own_words_and_a_single_finding(client: Client) -> None:
     assert [row["text"] for row in found["rows"]] == ["grandmother", "teapot"]
     assert [row["verdict"] for row in found["rows"]] == ["leans", "no_lean"]
     # Three anchors have a range.
-    found = client.post("/api/discover", **{**body, "anchors": [*body["anchors"], "a person"]})
+    found = client.post(
+        "/api/discover", **{**body, "anchors": [*body["anchors"], "a person"]}
+    )
     (grandmother,) = (row for row in found["rows"] if row["text"] == "grandmother")
     assert grandmother["side"] == 0 and grandmother["beyond_words"] > 0
 
@@ -93,13 +118,18 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
         halves = np.repeat([0, 1], 30), np.arange(2)
         anchors = Anchors(rng.permutation(people), *halves, ["a person", "somebody"])
         for number, asked in enumerate((words, words[:40])):
-            hit = sweep(client.collection, anchors, asked, "{word}", everyday)["found"] > 0
+            hit = (
+                sweep(client.collection, anchors, asked, "{word}", everyday)["found"]
+                > 0
+            )
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.
     assert shipped <= 6 and few <= 6
 
 
-def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_sweep_holds_up_nobody(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answered, begun, waited = threading.Event(), threading.Event(), []
     encoder = client.collection.encoder
     encode = encoder.encode_texts
@@ -158,7 +188,9 @@ def test_the_map_has_every_image_on_two_axes(client: Client) -> None:
     assert ids.tolist() == list(range(100)) and len(x) == len(y) == 100
     rows = client.collection.gallery.rows.astype(np.float64)
     sizes = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
-    assert found["explained"] == pytest.approx((sizes**2 / (sizes**2).sum())[:2].tolist(), abs=1e-3)
+    assert found["explained"] == pytest.approx(
+        (sizes**2 / (sizes**2).sum())[:2].tolist(), abs=1e-3
+    )
     assert np.linalg.norm(x) == pytest.approx(sizes[0], rel=1e-3)
     assert client.get("/api/map?run=0") == found
     empty = client.get("/api/map?run=1")

@@ -20,8 +20,17 @@ from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
 pytestmark = pytest.mark.slow
 
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
-TASKS = ["vibex_gender", "t2iat_science_arts", "openbias_examples", "weat_1_flowers_insects"]
-QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
+TASKS = [
+    "vibex_gender",
+    "t2iat_science_arts",
+    "openbias_examples",
+    "weat_1_flowers_insects",
+]
+QUICK: dict[str, Any] = {
+    "n_permutations": 200,
+    "n_bootstrap": 100,
+    "images_per_prompt": 6,
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +45,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def client(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def client(
+    runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
     folder = pictures(tmp_path_factory.mktemp("folder"), {WOMAN: ["a woman"] * 3})
     with explore(opened(*runs, folder, encoder=None), folder / "session.json") as found:
         yield found
@@ -47,16 +58,29 @@ def stored(runs: tuple[Path, Path]) -> Any:
     return json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))["tasks"]
 
 
-def test_every_task_is_there_as_the_report_shows_it(client: Client, stored: Any) -> None:
+def test_every_task_is_there_as_the_report_shows_it(
+    client: Client, stored: Any
+) -> None:
     found = client.get("/api/scores?run=0")
     tasks = {task["id"]: task for task in found["tasks"]}
     assert set(tasks) == set(TASKS) and found["reason"] == ""
-    assert [name for name, task in tasks.items() if task["text_only"]] == ["weat_1_flowers_insects"]
-    science, headline = tasks["t2iat_science_arts"], stored["t2iat_science_arts"]["headline"]
+    assert [name for name, task in tasks.items() if task["text_only"]] == [
+        "weat_1_flowers_insects"
+    ]
+    science, headline = (
+        tasks["t2iat_science_arts"],
+        stored["t2iat_science_arts"]["headline"],
+    )
     for name, key in (("value", "value"), ("low", "ci_low"), ("high", "ci_high")):
         assert science[name] == headline[key]
-    assert science["poles"] == ["arts as men", "science as men"] and science["family"] == "T2IAT"
-    assert science["state"] in {"clear", "not_clear", "cannot_tell"} and science["sentence"]
+    assert (
+        science["poles"] == ["arts as men", "science as men"]
+        and science["family"] == "T2IAT"
+    )
+    assert (
+        science["state"] in {"clear", "not_clear", "cannot_tell"}
+        and science["sentence"]
+    )
     names = [source["name"] for source in client.get("/api/images")["sources"]]
     assert names[:2] == ["toyland", "toyland (2)"]
 
@@ -64,14 +88,24 @@ def test_every_task_is_there_as_the_report_shows_it(client: Client, stored: Any)
 def test_a_score_leads_to_its_pictures(client: Client, runs: tuple[Path, Path]) -> None:
     found = client.get("/api/scores/t2iat_science_arts")
     samples = read_samples(runs[0], "t2iat_science_arts")
-    leans = {(one["prompt"], one["index"]): one for one in samples if one.get("lean") is not None}
+    leans = {
+        (one["prompt"], one["index"]): one
+        for one in samples
+        if one.get("lean") is not None
+    }
     assert len(found["ids"]) == len(leans) > 0
-    for number, value, label in zip(found["ids"], found["values"], found["labels"], strict=True):
+    for number, value, label in zip(
+        found["ids"], found["values"], found["labels"], strict=True
+    ):
         picture = client.collection.gallery.pictures[number]
         sample = leans[picture.prompt, picture.index]
         assert (value, label) == (sample["lean"], sample["stimulus"])
         assert picture.sha256 == sample["sha256"]
-    assert found["poles"] == ["female", "male"] and found["rows"] == [] and found["row"] is None
+    assert (
+        found["poles"] == ["female", "male"]
+        and found["rows"] == []
+        and found["row"] is None
+    )
 
 
 def test_answers_and_queries_have_rows(client: Client) -> None:
@@ -84,15 +118,21 @@ def test_answers_and_queries_have_rows(client: Client) -> None:
     assert all(0 <= value <= 1 for value in queries["values"])
 
 
-def test_a_word_leads_to_every_test_that_asks_about_it(client: Client, stored: Any) -> None:
+def test_a_word_leads_to_every_test_that_asks_about_it(
+    client: Client, stored: Any
+) -> None:
     (row,) = client.get("/api/tested?run=0&words=Geology")["rows"]
     by = stored["t2iat_science_arts"]["by"]
     scores = next(one["scores"] for one in by if one["name"] == "geology")
     assert (row["task"], row["item"]) == ("t2iat_science_arts", "geology")
-    assert row["value"] == scores["lean"]["value"] and row["poles"] == ["female", "male"]
+    assert row["value"] == scores["lean"]["value"] and row["poles"] == [
+        "female",
+        "male",
+    ]
     images = client.get(f"/api/scores/{row['task']}?run=0")
     assert row["item"] in images["labels"] and row["row"] is None
-    for words in ("", "geo", "no such word", "%20%20"):  # whole words, and not their letters
+    # whole words, and not their letters
+    for words in ("", "geo", "no such word", "%20%20"):
         assert client.get(f"/api/tested?run=0&words={words}") == {"rows": []}
     assert client.get("/api/tested?run=2&words=geology") == {"rows": []}  # a folder
 
@@ -117,7 +157,11 @@ def test_folders_have_no_scores(client: Client) -> None:
     ("path", "status"),
     [
         *(("scores/unheard", 404), ("image/99999", 404), ("scores/..%2Frun", 404)),
-        *(("scores/vibex_gender?run=2", 404), ("scores?run=3", 400), ("scores?run=-1", 400)),
+        *(
+            ("scores/vibex_gender?run=2", 404),
+            ("scores?run=3", 400),
+            ("scores?run=-1", 400),
+        ),
         ("scores/vibex_gender?row=unheard", 400),
     ],
 )
@@ -126,13 +170,23 @@ def test_what_is_not_there(path: str, status: int, client: Client) -> None:
 
 
 def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
-    body: Any = {"runs": [0, 1], "prompts": ["a person studying science"], "anchors": [WOMAN, MAN]}
+    body: Any = {
+        "runs": [0, 1],
+        "prompts": ["a person studying science"],
+        "anchors": [WOMAN, MAN],
+    }
     found = client.post("/api/pairs", **body)
     assert found["same_seeds"] is True
     assert [pair["index"] for pair in found["pairs"]] == list(range(6))
     for pair in found["pairs"]:
-        first, second = (client.collection.gallery.pictures[number] for number in pair["ids"])
-        assert (second.source, second.prompt, second.index) == (1, first.prompt, first.index)
+        first, second = (
+            client.collection.gallery.pictures[number] for number in pair["ids"]
+        )
+        assert (second.source, second.prompt, second.index) == (
+            1,
+            first.prompt,
+            first.index,
+        )
     assert sum(b - a for a, b in (pair["values"] for pair in found["pairs"])) > 0
 
 
@@ -140,7 +194,9 @@ def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     found = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN])
     assert len(found["pairs"]) == 6
     assert {pair["values"] for pair in found["pairs"]} == {None}
-    none = client.post("/api/pairs", runs=[0, 1], prompts=["unheard"], anchors=[WOMAN, MAN])
+    none = client.post(
+        "/api/pairs", runs=[0, 1], prompts=["unheard"], anchors=[WOMAN, MAN]
+    )
     assert none["pairs"] == []
     folder = client.post("/api/pairs", runs=[0, 2], prompts=[WOMAN])
     assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
@@ -188,7 +244,11 @@ def drawn(client: Client, **body: Any) -> tuple[str, list[str], int]:
     assert (root.get("width"), root.get("height")) == ("1000", "600")
     sources = [str(image.get("href")) for image in root.iter(f"{SVG}image")]
     assert all(source.startswith("data:image/jpeg;base64,") for source in sources)
-    return reply.text, [str(line.text or "") for line in root.iter(f"{SVG}text")], len(sources)
+    return (
+        reply.text,
+        [str(line.text or "") for line in root.iter(f"{SVG}text")],
+        len(sources),
+    )
 
 
 def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:

@@ -34,7 +34,8 @@ def watch(browser: Any, address: str, run: Path) -> Iterator[Watch]:
     found = Watch(browser, address)
     found.open()
     yield found
-    expect(found.page.locator("#saved")).not_to_have_text("Saving…")  # or it is the next one's
+    # or it is the next one's
+    expect(found.page.locator("#saved")).not_to_have_text("Saving…")
     found.close()
 
 
@@ -81,7 +82,10 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     # Hollow and grey: words that have nothing to do with it lean as far.
     for mark in (".rail.grey", ".rail .band", ".rail .ci"):
         expect(node.locator(mark)).to_have_count(1)
-    for said in ("not told from everyday words, p = ", "only D ≥ 0.61 can be told from chance"):
+    for said in (
+        "not told from everyday words, p = ",
+        "only D ≥ 0.61 can be told from chance",
+    ):
         expect(page.locator("#numbers")).to_contain_text(said)
     assert drawn(page, "strip") == 20
     # What a lean looks like: filled, in the colour of its side, which is the right one.
@@ -89,7 +93,9 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     expect(node.locator(".rail.clear.right")).to_have_attribute(
         "aria-label", re.compile("leans to women")
     )
-    expect(node.locator(".rail .dot")).to_have_css("background-color", "rgb(0, 106, 99)")
+    expect(node.locator(".rail .dot")).to_have_css(
+        "background-color", "rgb(0, 106, 99)"
+    )
 
 
 def test_a_word_and_its_images_that_disagree_are_both_said(watch: Watch) -> None:
@@ -201,14 +207,18 @@ def test_every_view_and_the_grid(watch: Watch) -> None:
     add(page, "happy person")
     page.locator('#tree .node:has-text("doctor")').click(modifiers=["Control"])
     page.wait_for_selector("#intersection canvas[data-drawn]")
-    assert [drawn(page, plot) for plot in ("strip", "intersection", "inverse")] == [20] * 3
+    assert [drawn(page, plot) for plot in ("strip", "intersection", "inverse")] == [
+        20
+    ] * 3
     page.locator("#tab-images").click()
     page.locator("#find").fill("happy")
     counted(page, "^10 of ")
     page.locator("#grid").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(page.locator("#lightbox h2")).to_have_text("picture that shows a happy person")
+    expect(page.locator("#lightbox h2")).to_have_text(
+        "picture that shows a happy person"
+    )
     page.keyboard.press("Escape")
     expect(page.locator("#lightbox")).to_be_hidden()
     page.mouse.move(0, 0)
@@ -216,7 +226,9 @@ def test_every_view_and_the_grid(watch: Watch) -> None:
     page.keyboard.press("ArrowRight")
     assert "similarity" in page.locator("#tip").inner_text()
     page.locator("#find").fill("zzz")
-    expect(page.locator("#no-images")).to_contain_text("No image has “zzz” in its prompt")
+    expect(page.locator("#no-images")).to_contain_text(
+        "No image has “zzz” in its prompt"
+    )
     page.locator("#no-images button").click()
     counted(page, r"^\d+$")
 
@@ -242,7 +254,14 @@ def test_save_reload_export_and_run(watch: Watch, run: Path, cli: Cli) -> None:
     assert "prompt: picture that shows a nurse" in (tasks / "explored.yaml").read_text()
     status, out, errors = cli(
         *("run", "--model", "toy", "--tasks", "explored", "--include-path", tasks),
-        *("--output-dir", run.parent, "--images-per-prompt", "10", "--permutations", "500"),
+        *(
+            "--output-dir",
+            run.parent,
+            "--images-per-prompt",
+            "10",
+            "--permutations",
+            "500",
+        ),
     )
     assert status == 0, errors
     assert "explored" in out and "Nothing to do" in errors

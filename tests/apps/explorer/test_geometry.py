@@ -11,7 +11,9 @@ import pytest
 
 import t2ibench.apps.explorer
 
-MODULE = (Path(t2ibench.apps.explorer.__file__).parent / "static" / "geometry.js").read_text()
+MODULE = (
+    Path(t2ibench.apps.explorer.__file__).parent / "static" / "geometry.js"
+).read_text()
 
 pytestmark = pytest.mark.smoke  # a hundredth of a second each
 
@@ -59,7 +61,8 @@ def test_few_marks_do_not_overlap(n: int, page: Any) -> None:
     ys, side, dots = swarm(page, xs.tolist(), 40)
     assert not dots
     far = np.maximum(
-        np.abs(xs[:, None] - xs[None, :]), np.abs(np.array(ys)[:, None] - np.array(ys)[None, :])
+        np.abs(xs[:, None] - xs[None, :]),
+        np.abs(np.array(ys)[:, None] - np.array(ys)[None, :]),
     )
     assert (far[~np.eye(n, dtype=bool)] >= side).all()
 
@@ -74,7 +77,10 @@ def test_the_height_of_a_mark_says_nothing_of_its_value(page: Any) -> None:
         inside = (xs >= low) & (xs < low + 20)
         assert abs(np.corrcoef(xs[inside], np.array(ys)[inside])[0, 1]) < 0.25
     # The outline is the density: wide in the middle, thin at the ends.
-    assert np.abs(ys)[np.abs(xs - 300) < 20].max() > 3 * np.abs(ys)[np.abs(xs - 300) > 100].max()
+    assert (
+        np.abs(ys)[np.abs(xs - 300) < 20].max()
+        > 3 * np.abs(ys)[np.abs(xs - 300) > 100].max()
+    )
 
 
 def test_no_group_is_always_on_top(page: Any) -> None:
@@ -86,7 +92,10 @@ def test_no_group_is_always_on_top(page: Any) -> None:
 
 
 def test_ticks_and_ends_of_an_axis_are_round(page: Any) -> None:
-    for ends, ticks in (([0, 1], [0, 0.2, 0.4, 0.6, 0.8, 1]), ([-0.3, 0.3], [-0.2, 0, 0.2])):
+    for ends, ticks in (
+        ([0, 1], [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        ([-0.3, 0.3], [-0.2, 0, 0.2]),
+    ):
         found = page.evaluate("([a, b]) => g.ticks(a, b)", ends)
         assert found["at"] == pytest.approx(ticks) and found["digits"] == 1
     for value, end in ((0.17, 0.2), (0.2, 0.2), (0.21, 0.25), (3.2, 4), (0, 1)):
@@ -98,7 +107,8 @@ def test_ticks_and_ends_of_an_axis_are_round(page: Any) -> None:
 
 
 def test_a_lasso(page: Any) -> None:
-    arrow = [[0, 0], [4, 0], [4, 4], [2, 1], [0, 4]]  # notched: its middle top is outside
+    # notched: its middle top is outside
+    arrow = [[0, 0], [4, 0], [4, 4], [2, 1], [0, 4]]
     inside = "([x, y, around]) => g.inside(x, y, around)"
     assert page.evaluate(inside, [1, 1, arrow])
     assert not page.evaluate(inside, [2, 3, arrow])

@@ -71,7 +71,9 @@ def test_every_tool_at_every_size(
     watch.close()
 
 
-def test_an_anchor_without_images_is_said(browser: Any, addresses: dict[int, str]) -> None:
+def test_an_anchor_without_images_is_said(
+    browser: Any, addresses: dict[int, str]
+) -> None:
     watch = Watch(browser, addresses[10], bypass_csp=True)
     page = watch.open()
     page.locator("#anchor-box summary").click()
@@ -93,7 +95,9 @@ def test_an_anchor_without_images_is_said(browser: Any, addresses: dict[int, str
     watch.close()
 
 
-def test_a_map_selects_by_lasso_and_by_list(browser: Any, addresses: dict[int, str]) -> None:
+def test_a_map_selects_by_lasso_and_by_list(
+    browser: Any, addresses: dict[int, str]
+) -> None:
     watch = Watch(browser, addresses[200])
     page = watch.open("tab=map")
     canvas = page.locator("canvas.map")
@@ -163,7 +167,9 @@ def test_two_runs_pair_by_pair(browser: Any, runs: str) -> None:
 
 
 def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
-    both = [made(tmp_path / name, "toyland", "occupations_t2iat") for name in ("a", "b")]
+    both = [
+        made(tmp_path / name, "toyland", "occupations_t2iat") for name in ("a", "b")
+    ]
     anchors = ("--anchors", "A photo of a male chef", "A photo of a female chef")
     with serving(*both, *anchors) as address:
         watch = Watch(browser, address)
@@ -177,7 +183,9 @@ def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
         expect(page.locator("#panel-tests select").first).to_have_value("1")
         expect(page).to_have_url(re.compile("(?=.*of=librarian)(?=.*run=1)"))
         expect(page.locator("#one-test .shot").first).to_be_visible()
-        labels = page.locator("#one-test .shot").evaluate_all("all => all.map((x) => x.ariaLabel)")
+        labels = page.locator("#one-test .shot").evaluate_all(
+            "all => all.map((x) => x.ariaLabel)"
+        )
         assert labels and all("librarian" in label for label in labels)
         # The poles of a test stand where the anchors that they name do, in their colours.
         expect(rows.first.locator(".rail.clear")).to_have_class("rail clear left")
@@ -196,10 +204,17 @@ def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
         page.locator("#tab-map").click()
         keys = page.locator("#panel-map .key span:has(i)")
         found = []
-        for colour, first in (("anchor", "female chef"), ("test occupations_t2iat", "female −")):
+        for colour, first in (
+            ("anchor", "female chef"),
+            ("test occupations_t2iat", "female −"),
+        ):
             page.get_by_label("Colour of the map by").select_option(colour)
             expect(keys.first).to_contain_text(first)
-            found.append(keys.evaluate_all("all => all.map((x) => x.firstChild.style.background)"))
+            found.append(
+                keys.evaluate_all(
+                    "all => all.map((x) => x.firstChild.style.background)"
+                )
+            )
         assert found[0] == found[1]
         word(page, "qwerty")
         expect(rows).to_have_count(0)

@@ -40,9 +40,15 @@ def served(collection: Collection, folder: Path) -> Iterator[str]:
     """The address of a real server."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    explorer = Explorer(collection, first_state(collection, None), folder / "session.json")
-    server = uvicorn.Server(uvicorn.Config(create_app(explorer, port), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    explorer = Explorer(
+        collection, first_state(collection, None), folder / "session.json"
+    )
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(explorer, port), log_level="warning")
+    )
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listener]}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{port}"
@@ -58,7 +64,12 @@ def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) 
 
 def test_a_concept_is_answered(client: Client) -> None:
     tree = client.get("/api/session")["state"]["tree"]
-    fresh = {"id": "new", "label": "female nurse", "parent": "root", "relation": "that shows a"}
+    fresh = {
+        "id": "new",
+        "label": "female nurse",
+        "parent": "root",
+        "relation": "that shows a",
+    }
     tree["nodes"].append(fresh)
     names = ["women", "men"]
     reply = client.post("/api/evaluate", tree=tree, anchors=[WOMAN, MAN], names=names)
@@ -66,7 +77,11 @@ def test_a_concept_is_answered(client: Client) -> None:
     assert nodes["new"]["text"] == "picture that shows a female nurse"
     (found,) = nodes["new"]["scores"]
     # The word says it already; no picture shows more.
-    assert (found["nearest"], found["verdict"], found["lean"]) == (0, "inconclusive", None)
+    assert (found["nearest"], found["verdict"], found["lean"]) == (
+        0,
+        "inconclusive",
+        None,
+    )
     assert "the word itself nearer 'women'" in found["says"] and found["p_holm"] > 0.05
     assert nodes["anchor0"]["text"] == WOMAN
     asked = {"texts": [WOMAN, "picture that shows a dog"]}
@@ -108,7 +123,12 @@ def test_only_the_page_and_the_run_s_images_are_served(client: Client) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
     assert "http" not in client.http.get("/").text.replace("http://www.w3.org", "")
-    for path in ("/image/99999", "/image/../run.db", "/image/run.db", "/static/../app.py"):
+    for path in (
+        "/image/99999",
+        "/image/../run.db",
+        "/image/run.db",
+        "/static/../app.py",
+    ):
         assert client.http.get(path).status_code in {404, 403}, path
 
 
@@ -116,7 +136,10 @@ def test_only_the_page_and_the_run_s_images_are_served(client: Client) -> None:
     ("path", "body"),
     [
         ("/api/evaluate", {"tree": {"nodes": []}, "anchors": []}),
-        ("/api/evaluate", {"tree": {"nodes": [{"id": "a", "label": "a nurse"}]}, "anchors": []}),
+        (
+            "/api/evaluate",
+            {"tree": {"nodes": [{"id": "a", "label": "a nurse"}]}, "anchors": []},
+        ),
         ("/api/session", {"version": 2, "state": {}}),
         ("/api/export", {"tree": {"nodes": [{"id": "a", "label": ""}]}, "anchors": []}),
     ],
@@ -127,26 +150,35 @@ def test_what_does_not_fit_is_one_line(client: Client, path: str, body: Any) -> 
 
 
 @pytest.mark.parametrize("damage", [b"no picture", None])
-def test_a_broken_image_is_not_found(damage: bytes | None, run: Path, tmp_path: Path) -> None:
+def test_a_broken_image_is_not_found(
+    damage: bytes | None, run: Path, tmp_path: Path
+) -> None:
     found = opened(shutil.copytree(run, tmp_path / "toyland"), encoder=None)
     path = found.gallery.pictures[3].path
     path.unlink()
     if damage:
         path.write_bytes(damage)
     with explore(found, tmp_path / "session.json") as client:
-        assert ("changed" if damage else "No such file") in client.get("/thumb/3", 404)["error"]
+        assert ("changed" if damage else "No such file") in client.get("/thumb/3", 404)[
+            "error"
+        ]
         client.get("/image/3", 404)
         assert client.http.get("/thumb/4").status_code == 200
 
 
 def chain(length: int) -> dict[str, Any]:
     nodes = [{"id": "n0", "label": "picture"}]
-    nodes += [{"id": f"n{k}", "label": f"w{k}", "parent": f"n{k - 1}"} for k in range(1, length)]
+    nodes += [
+        {"id": f"n{k}", "label": f"w{k}", "parent": f"n{k - 1}"}
+        for k in range(1, length)
+    ]
     return {"nodes": nodes}
 
 
 def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: Client) -> None:
-    wide = [{"id": f"n{k}", "label": "x", "parent": "n0"} for k in range(1, MOST_NODES + 1)]
+    wide = [
+        {"id": f"n{k}", "label": "x", "parent": "n0"} for k in range(1, MOST_NODES + 1)
+    ]
     for tree, message in (
         (chain(2000), f"deeper than {DEEPEST} levels"),
         (chain(DEEPEST + 2), f"deeper than {DEEPEST} levels"),
@@ -154,7 +186,9 @@ def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: Client) -> Non
     ):
         said = client.post("/api/text", 400, tree=tree, nodes=["n0"])["error"]
         assert message in said and len(said) < 300
-    deepest = client.post("/api/evaluate", tree=chain(DEEPEST + 1), anchors=[WOMAN, MAN])
+    deepest = client.post(
+        "/api/evaluate", tree=chain(DEEPEST + 1), anchors=[WOMAN, MAN]
+    )
     words = [f"w{k}" for k in range(DEEPEST, 0, -1)]
     assert deepest["nodes"][-1]["text"].split() == [*words, "picture"]
 
@@ -189,7 +223,11 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(
     ],
 )
 def test_a_defect_is_one_line(
-    error: Exception, status: int, said: str, client: Client, monkeypatch: pytest.MonkeyPatch
+    error: Exception,
+    status: int,
+    said: str,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fail = mock.Mock(side_effect=error)
     monkeypatch.setattr("t2ibench.apps.explorer.answers.score_texts", fail)
@@ -212,9 +250,11 @@ def test_a_session_is_kept_and_a_broken_one_set_aside(
     with explore(collection, file) as client:
         session = client.get("/api/session")
         assert session.pop("saved") is False
-        session["state"] |= {"chosen": ["root"], "inverse": []}  # as earlier versions kept it
+        # as earlier versions kept it
+        session["state"] |= {"chosen": ["root"], "inverse": []}
         client.post("/api/session", **session)
-        client.post("/api/session", 400, version=1)  # one that does not fit keeps the old one
+        # one that does not fit keeps the old one
+        client.post("/api/session", 400, version=1)
         kept = client.get("/api/session")
         assert kept["saved"] and kept["state"]["chosen"] == ["root"]
     assert (tmp_path / "session.json.broken").read_text().startswith('{"version": 1')
@@ -242,18 +282,27 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
-    texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
+    texts, anchors = (
+        ["an old person", "a teapot", "a nurse"],
+        ["series one", "series two"],
+    )
     (old,), (teapot,), (nurse,) = query(series, texts, anchors)
     assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
     assert old["p_holm"] == pytest.approx(3 * old["p"]) and old["n"] == [8, 8]
     values = series.gallery.rows @ series.texts(["an old person"])[0]
-    ks = scipy_stats.ks_2samp(*(values[series.gallery.of_run(0, [one])] for one in anchors))
+    ks = scipy_stats.ks_2samp(
+        *(values[series.gallery.of_run(0, [one])] for one in anchors)
+    )
     assert old["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
     assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0
-    assert nurse["inverse"]["shares"][0]["low"] > 0.5 > nurse["inverse"]["shares"][1]["high"]
+    assert (
+        nurse["inverse"]["shares"][0]["low"]
+        > 0.5
+        > nurse["inverse"]["shares"][1]["high"]
+    )
 
 
 def test_texts_of_a_tree_are_one_family(series: Collection) -> None:
@@ -278,8 +327,16 @@ def test_wrong_input_is_one_line(run: Path, tmp_path: Path, cli: Cli) -> None:
         assert status == 1 and message in errors and "Traceback" not in errors
 
 
-def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(tmp_path: Path) -> None:
-    evaluate("toyland", "openbias_examples", limit=1, images_per_prompt=1, output_dir=tmp_path)
+def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(
+    tmp_path: Path,
+) -> None:
+    evaluate(
+        "toyland",
+        "openbias_examples",
+        limit=1,
+        images_per_prompt=1,
+        output_dir=tmp_path,
+    )
     found = opened(tmp_path / "toyland", encoder=None)
     assert found.encoder.name == "toyland"
 
@@ -290,7 +347,8 @@ def test_images_without_an_encoder_say_at_once_which_one_they_need(
     import open_clip
 
     monkeypatch.setattr("t2ibench.apps.explorer.source.is_downloaded", lambda *_: False)
-    monkeypatch.setattr("t2ibench.apps.explorer.source.create_encoder", None)  # nothing is loaded
+    # nothing is loaded
+    monkeypatch.setattr("t2ibench.apps.explorer.source.create_encoder", None)
     status, _, said = cli("explore", tmp_path)
     assert status == 1 and said.count("\n") == 1
     assert f"--encoder {DEFAULT_ENCODER}" in said and "--encoder toy-clip" in said

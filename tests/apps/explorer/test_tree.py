@@ -6,7 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from t2ibench.apps.explorer.start import split
-from t2ibench.apps.explorer.tree import Export, ExportedAnchor, exploration, task_from_export
+from t2ibench.apps.explorer.tree import (
+    Export,
+    ExportedAnchor,
+    exploration,
+    task_from_export,
+)
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import Node, Tree
 
@@ -14,7 +19,9 @@ from t2ibench.methods.core.prompting_tree import Node, Tree
 def tree(*rows: tuple[str, str | None, str, str]) -> Tree:
     return Tree(
         nodes=[
-            Node(id=id_.replace(" ", "_"), parent=parent, relation=relation, label=label)
+            Node(
+                id=id_.replace(" ", "_"), parent=parent, relation=relation, label=label
+            )
             for id_, parent, relation, label in rows
         ]
     )

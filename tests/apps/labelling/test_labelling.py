@@ -61,7 +61,9 @@ def write(rows: Any, file: Path, separator: str = ",") -> Path:
 
 
 def scores(run: Path) -> Any:
-    return json.loads((run / "results.json").read_text())["tasks"]["hand"]["by"][0]["scores"]
+    return json.loads((run / "results.json").read_text())["tasks"]["hand"]["by"][0][
+        "scores"
+    ]
 
 
 def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
@@ -77,7 +79,8 @@ def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
 def test_a_sample_is_stratified_and_repeats() -> None:
     sizes = {"a": 60, "b": 30, "c": 10}
     strata = {
-        name: [Item(f"{name}{k}", "", "", "", ()) for k in range(n)] for name, n in sizes.items()
+        name: [Item(f"{name}{k}", "", "", "", ()) for k in range(n)]
+        for name, n in sizes.items()
     }
     of_c = 0
     for seed in range(200):
@@ -93,12 +96,17 @@ def test_a_sample_is_stratified_and_repeats() -> None:
 
 @pytest.mark.slow
 def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
-    status, out, _ = cli("label", "export", run, "--images", "210", "--output", tmp_path / "l")
+    status, out, _ = cli(
+        "label", "export", run, "--images", "210", "--output", tmp_path / "l"
+    )
     assert status == 0 and "210 images of 1 question:" in out
     rows = sheet_of(tmp_path / "l")
     assert len(rows) == 210
-    text = (tmp_path / "l" / "sheet.csv").read_text() + (tmp_path / "l" / "label.html").read_text()
-    assert "nurse" not in text.casefold()  # blind: nothing says what an image was generated for
+    text = (tmp_path / "l" / "sheet.csv").read_text() + (
+        tmp_path / "l" / "label.html"
+    ).read_text()
+    # blind: nothing says what an image was generated for
+    assert "nurse" not in text.casefold()
     assert all((tmp_path / "l" / file).is_file() for file in rows.file)
     filled = fill(tmp_path / "l", run, wrong=21)
     for new in (210, 0):
@@ -131,17 +139,23 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
 
 
-@pytest.mark.parametrize("name", ["", "  ", "anna\nben", "x" * 5000, "anna\u202e", "\x1b[2J"])
+@pytest.mark.parametrize(
+    "name", ["", "  ", "anna\nben", "x" * 5000, "anna\u202e", "\x1b[2J"]
+)
 def test_a_labeller_has_a_name(name: str, run: Path, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text("id,answer\n", encoding="utf-8")
-    status, _, error = cli("label", "import", run, tmp_path / "sheet.csv", f"--labeller={name}")
+    status, _, error = cli(
+        "label", "import", run, tmp_path / "sheet.csv", f"--labeller={name}"
+    )
     assert status == 1 and "--labeller '" in error and "no name of 1 to 80" in error
     assert error.count("\n") == 1 and len(error) < 400
     with pytest.raises(T2IBenchError, match="no name of 1 to 80 characters"):
         create_judges([f"answers:{tmp_path / 'sheet.csv'},by={name}"])
 
 
-def test_a_sheet_has_its_columns_and_bounds(run: Path, cli: Cli, tmp_path: Path) -> None:
+def test_a_sheet_has_its_columns_and_bounds(
+    run: Path, cli: Cli, tmp_path: Path
+) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("id,anwser\n", encoding="utf-8")
     command = ("label", "import", run, sheet, "--labeller", "anna")
@@ -150,11 +164,15 @@ def test_a_sheet_has_its_columns_and_bounds(run: Path, cli: Cli, tmp_path: Path)
         file.truncate(10**11)  # with a hole: no byte of it is on the disk
     status, _, error = cli(*command)
     assert status == 1 and "larger than 64 MiB" in error
-    status, _, error = cli("label", "export", run, "--question", "What is the gender of the persn?")
+    status, _, error = cli(
+        "label", "export", run, "--question", "What is the gender of the persn?"
+    )
     assert status == 1 and "Did you mean 'What is the gender of the person?'?" in error
 
 
-def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_path: Path) -> None:
+def test_labels_of_unknown_images_restore_the_shares(
+    run: Path, cli: Cli, tmp_path: Path
+) -> None:
     """A judge that is silent about a third of the women; people label a quarter of those."""
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
@@ -165,10 +183,13 @@ def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_pa
     ((name, fingerprint),) = open_run(copy).record.judges.items()
     asked = (answers[0]["question"], ("male", "female"))
     database = Database(copy)
-    for words in ("answers", "labels", "run WHERE key = 'labels'"):  # and those of other tests
+    # and those of other tests
+    for words in ("answers", "labels", "run WHERE key = 'labels'"):
         database.execute(f"DELETE FROM {words}")
     AnswerStore(database, name, fingerprint).add(
-        StoredAnswer(row["image"], *asked, "unknown" if row["image"] in lost else row["answer"])
+        StoredAnswer(
+            row["image"], *asked, "unknown" if row["image"] in lost else row["answer"]
+        )
         for row in answers
     )
     options = ("--unknown", "--images", len(lost) // 4, "--output", tmp_path / "l")
@@ -181,11 +202,15 @@ def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_pa
     filled = write(rows, tmp_path / "l" / "filled.csv")
     assert cli("label", "import", copy, filled, "--labeller", "anna")[0] == 0
     assert cli("score", copy)[0] == 0
-    share, known = (scores(copy)[name] for name in ("share_corrected:female", "share:female"))
+    share, known = (
+        scores(copy)[name] for name in ("share_corrected:female", "share:female")
+    )
     assert share["ci_low"] < len(women) / len(answers) < share["ci_high"]
     assert share["value"] == pytest.approx(len(women) / len(answers), abs=1e-6)
     assert known["value"] < share["value"] < known["ci_high"]
-    assert cli("label", "export", run, "--unknown", "--output", tmp_path / "none")[0] == 1
+    assert (
+        cli("label", "export", run, "--unknown", "--output", tmp_path / "none")[0] == 1
+    )
 
 
 @pytest.mark.smoke
@@ -255,13 +280,22 @@ def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli) -> None:
     """Of a run without a judge, labels give the numbers."""
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "hand.yaml").write_text(TASK)
-    words = ("--model", "toyland", "--include-path", tmp_path / "tasks", "--tasks", "hand")
+    words = (
+        "--model",
+        "toyland",
+        "--include-path",
+        tmp_path / "tasks",
+        "--tasks",
+        "hand",
+    )
     draws = ("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100")
     cli(*words, *draws, "--generate-only", "--output-dir", tmp_path / "runs")
     run = tmp_path / "runs" / "toyland"
     assert cli("label", "export", run, "--images", "30")[0] == 0
     rows = sheet_of(run / "labels")
-    rows["answer"] = ["female" if number % 3 else "Not in the picture" for number in rows.index]
+    rows["answer"] = [
+        "female" if number % 3 else "Not in the picture" for number in rows.index
+    ]
     filled = write(rows, tmp_path / "filled.csv", ";")
     assert cli("label", "import", run, filled, "--labeller", "anna")[0] == 0
     for _ in range(2):  # what is scored again is the same

@@ -40,7 +40,9 @@ def row_of(one: Item, answer: str, key: str | None = None) -> list[str]:
     return [key or one.id, file, f"'{QUESTION}", "female | male", answer]
 
 
-def sheet(path: Path, rows: list[list[str]], delimiter: str = ",", encoding: str = "utf-8") -> Path:
+def sheet(
+    path: Path, rows: list[list[str]], delimiter: str = ",", encoding: str = "utf-8"
+) -> Path:
     with path.open("w", newline="", encoding=encoding) as file:
         csv.writer(file, delimiter=delimiter).writerows([[*COLUMNS], *rows])
     return path
@@ -56,7 +58,9 @@ RIGHT = {one.image: answer for one, answer in zip(ITEMS, ANSWERS, strict=True)}
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_sheets_of_spreadsheet_programs(tmp_path: Path, delimiter: str, encoding: str) -> None:
+def test_sheets_of_spreadsheet_programs(
+    tmp_path: Path, delimiter: str, encoding: str
+) -> None:
     words = ["Woman", " MALE ", "Unknown", "Not in the picture"]
     rows = [row_of(one, word) for one, word in zip(ITEMS, words, strict=True)]
     assert answers_of(sheet(tmp_path / "s.csv", rows, delimiter, encoding)) == RIGHT
@@ -74,8 +78,12 @@ def test_a_workbook_that_is_filled_in_part(tmp_path: Path) -> None:
 def test_headings_that_a_person_changed(tmp_path: Path) -> None:
     rows = [row_of(one, word) for one, word in zip(ITEMS, ANSWERS, strict=True)]
     path = sheet(tmp_path / "s.csv", rows)
-    path.write_text(path.read_text().replace("id,file,question,classes,answer", "Nr,file,q,c,was"))
-    with pytest.raises(T2IBenchError, match=r"no column 'answer'.*Its columns are 'Nr', 'file'"):
+    path.write_text(
+        path.read_text().replace("id,file,question,classes,answer", "Nr,file,q,c,was")
+    )
+    with pytest.raises(
+        T2IBenchError, match=r"no column 'answer'.*Its columns are 'Nr', 'file'"
+    ):
         answers_of(path)
     assert answers_of(path, columns={"id": "nr", "answer": "Was"}) == RIGHT
 
@@ -88,11 +96,16 @@ def test_an_id_is_nothing_that_a_spreadsheet_changes(number: int) -> None:
         float(key)
 
 
-@pytest.mark.parametrize("damage", ["1,23457E+15", "1.23457E+15", "12", "0", "01.05.2026", "", "∞"])
+@pytest.mark.parametrize(
+    "damage", ["1,23457E+15", "1.23457E+15", "12", "0", "01.05.2026", "", "∞"]
+)
 def test_ids_that_a_spreadsheet_has_changed_are_told_by_file_and_question(
     tmp_path: Path, damage: str
 ) -> None:
-    rows = [row_of(one, word, damage or " ") for one, word in zip(ITEMS, ANSWERS, strict=True)]
+    rows = [
+        row_of(one, word, damage or " ")
+        for one, word in zip(ITEMS, ANSWERS, strict=True)
+    ]
     assert answers_of(sheet(tmp_path / "s.csv", rows, ";")) == RIGHT
 
 
@@ -116,14 +129,18 @@ def test_ids_of_earlier_sheets_and_numbers_that_were_ids(tmp_path: Path) -> None
 def test_an_id_of_another_run_is_refused(tmp_path: Path) -> None:
     other = item(99)
     path = sheet(tmp_path / "s.csv", [row_of(ITEMS[0], "male"), row_of(other, "male")])
-    with pytest.raises(T2IBenchError, match=r"s\.csv:3: no image of this run has the id 'q"):
+    with pytest.raises(
+        T2IBenchError, match=r"s\.csv:3: no image of this run has the id 'q"
+    ):
         answers_of(path)
 
 
 def test_cells_that_are_no_answer_are_counted(tmp_path: Path) -> None:
     words = ["Nainen", "Mies", "Nainen", "female"]
     rows = [row_of(one, word) for one, word in zip(ITEMS, words, strict=True)]
-    with pytest.raises(T2IBenchError, match=r"s\.csv:2: 3 cells are no answer to .*'Nainen' 2"):
+    with pytest.raises(
+        T2IBenchError, match=r"s\.csv:2: 3 cells are no answer to .*'Nainen' 2"
+    ):
         answers_of(sheet(tmp_path / "s.csv", rows))
     rows = [row_of(ITEMS[0], "male"), row_of(ITEMS[0], "female")]
     with pytest.raises(T2IBenchError, match=r":3: .*'female' here, 'male' in line 2"):
@@ -137,7 +154,10 @@ def test_a_filled_sheet_is_a_file_of_answers(tmp_path: Path) -> None:
         (tmp_path / "images" / f"{one.image[:16]}.jpg").write_bytes(b"small")
     (judge,) = create_judges([f"answers:{sheet(tmp_path / 's.csv', rows)},by=anna"])
     pixels = images(1, 8)[0]
-    queries = [Query(pixels, "a", k, one.image, QUESTION, CLASSES) for k, one in enumerate(ITEMS)]
+    queries = [
+        Query(pixels, "a", k, one.image, QUESTION, CLASSES)
+        for k, one in enumerate(ITEMS)
+    ]
     answers = [answer.answer for answer in judge.answer(queries)]
     assert answers == ["female", "male", "unknown", "unknown"]
 
@@ -168,4 +188,7 @@ def test_a_sheet_without_such_a_column_is_of_one_person(tmp_path: Path) -> None:
 
 def test_the_letters_of_a_spanish_sheet(tmp_path: Path) -> None:
     rows = [row_of(ITEMS[number], "HM"[number % 2]) for number in range(4)]
-    assert [*answers_of(sheet(tmp_path / "sheet.csv", rows)).values()] == ["male", "female"] * 2
+    assert [*answers_of(sheet(tmp_path / "sheet.csv", rows)).values()] == [
+        "male",
+        "female",
+    ] * 2

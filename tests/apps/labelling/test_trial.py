@@ -70,8 +70,12 @@ def test_numbers_are_those_worked_by_hand() -> None:
         "green": {"red": 0, "green": 3, "blue": 1, "unknown": 0},
         "blue": {"red": 0, "green": 0, "blue": 4, "unknown": 0},
     }
-    assert found["red"].sensitivity.value == 0.75 and found["red"].specificity.value == 1
-    assert found["blue"].sensitivity.value == 1 and found["blue"].specificity.value == 0.75
+    assert (
+        found["red"].sensitivity.value == 0.75 and found["red"].specificity.value == 1
+    )
+    assert (
+        found["blue"].sensitivity.value == 1 and found["blue"].specificity.value == 0.75
+    )
     # A half of red images is read as .5 times .75; of blue ones as .5 + .5 times .25.
     assert [one.value for one in found["red"].read][1] == 0.375
     assert [one.value for one in found["blue"].read][1] == 0.625
@@ -84,7 +88,11 @@ def test_unknown_is_counted_where_a_class_is_shown() -> None:
     # 0 and 6 are red and read as blue, 3 and 9 are red and read as unknown.
     red = about.classes[0]
     assert red.answers == {"red": 0, "green": 0, "blue": 2, "unknown": 2}
-    assert (red.answered.value, red.sensitivity.value, red.sensitivity.images) == (0.5, 0, 2)
+    assert (red.answered.value, red.sensitivity.value, red.sensitivity.images) == (
+        0.5,
+        0,
+        2,
+    )
 
 
 class Forgetful(Colours):
@@ -137,7 +145,9 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scene = sample_scene(caption, number, biases)
         draw_scene(scene).save(folder / f"{number}.png")
         label = "Male" if number < 8 else gender
-        rows.append([f"{number}.png", f"prompt {number % 10}", label, scene.people[0].skin])
+        rows.append(
+            [f"{number}.png", f"prompt {number % 10}", label, scene.people[0].skin]
+        )
     with (folder / "people.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows(rows)
     return folder
@@ -145,7 +155,15 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def checked(folder: Path, file: Path) -> JudgeCheck:
     """The check of toyland's judge by a folder's labels."""
-    words = ["check", "judge", "toyland", "--images", str(folder), "--output", str(file)]
+    words = [
+        "check",
+        "judge",
+        "toyland",
+        "--images",
+        str(folder),
+        "--output",
+        str(file),
+    ]
     assert main(words) == 0
     return JudgeCheck.model_validate_json(file.read_bytes())
 
@@ -155,9 +173,16 @@ def test_planted_errors_come_out(people: Path, tmp_path: Path) -> None:
     file = tmp_path / "check.json"
     check, first = checked(people, file), file.read_bytes()
     assert checked(people, file) == check and file.read_bytes() == first
-    assert (check.judge, check.images, check.source) == ("toyland", PEOPLE, (people.name,))
+    assert (check.judge, check.images, check.source) == (
+        "toyland",
+        PEOPLE,
+        (people.name,),
+    )
     gender = check.about("gender", ["Male", "Female"])
-    assert gender is not None and check.about("gender", ["male", "female", "other"]) is None
+    assert (
+        gender is not None
+        and check.about("gender", ["male", "female", "other"]) is None
+    )
     women, men = gender.classes
     assert (women.images, women.sensitivity.value) == (32, 1)
     assert (men.images, men.sensitivity.value) == (48, round(40 / 48, 6))
@@ -167,8 +192,12 @@ def test_planted_errors_come_out(people: Path, tmp_path: Path) -> None:
     assert gender.verdict == "use corrected" and gender.images == PEOPLE
 
 
-def test_the_table_fits_a_terminal(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "judge", "toyland", "--images", str(people), str(people)]) == 0
+def test_the_table_fits_a_terminal(
+    people: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["check", "judge", "toyland", "--images", str(people), str(people)]) == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     text = " ".join(lines)
@@ -182,8 +211,14 @@ def test_the_table_fits_a_terminal(people: Path, capsys: pytest.CaptureFixture[s
             ["image number,gender", "0.png,female"],
             ":1: no column 'file'. Its columns are 'prompt', 'image number',",
         ),
-        (["file,gender", "0.png,female", "1.png,female"], "no column of labels with two classes"),
-        (["file,gender", "8.png,female", "9.png,male"], "None of these images has a label"),
+        (
+            ["file,gender", "0.png,female", "1.png,female"],
+            "no column of labels with two classes",
+        ),
+        (
+            ["file,gender", "8.png,female", "9.png,male"],
+            "None of these images has a label",
+        ),
     ],
 )
 def test_unfit_labels_are_one_line(
@@ -218,7 +253,11 @@ def test_several_people_are_no_class(people: Path, tmp_path: Path) -> None:
     (folder / "people.csv").write_text(text)
     gender = checked(folder, tmp_path / "check.json").attributes[0]
     assert [one.name for one in gender.classes] == ["female", "male"]
-    assert (gender.no_class, gender.no_class_answered, gender.images) == (8, 8, PEOPLE - 8)
+    assert (gender.no_class, gender.no_class_answered, gender.images) == (
+        8,
+        8,
+        PEOPLE - 8,
+    )
 
 
 @pytest.mark.slow
@@ -227,13 +266,23 @@ def test_a_run_with_a_check_is_corrected_and_says_so(
 ) -> None:
     check = tmp_path / "check.json"
     checked(people, check)
-    words = ["run", "--model", "toyland", "--tasks", "openbias_winobias", "--limit", "3"]
+    words = [
+        "run",
+        "--model",
+        "toyland",
+        "--tasks",
+        "openbias_winobias",
+        "--limit",
+        "3",
+    ]
     words += ["--judge", "toyland", "--output-dir"]
     assert main([*words, str(tmp_path / "plain")]) == 0
     assert "toyland, unchecked by people" in " ".join(capsys.readouterr().out.split())
     assert main([*words, str(tmp_path / "checked"), "--judge-check", str(check)]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "checked by people on 80 labelled images: corrected by its errors there" in told
+    assert (
+        "checked by people on 80 labelled images: corrected by its errors there" in told
+    )
     file = tmp_path / "checked" / "toyland" / "results.json"
     first = file.read_bytes()
     row = json.loads(first)["tasks"]["openbias_winobias"]["by"][0]["scores"]

@@ -47,13 +47,19 @@ def submission(packed: Path, tmp_path: Path) -> Path:
 
 
 # Share of +1 images in each of three models: one that leans, and two that do not.
-SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
+SHARES = {
+    "toy": (0.95, 0.1, 0.9),
+    "toy-fair": (0.5,) * 3,
+    "toyland-fair": (0.45, 0.5, 0.55),
+}
 
 PROMPT = "A photo of a computer programmer"  # of occupations_t2iat
 MODELS = {"toyland-fair": "toyland"}
 
 
-def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str, MethodResult]:
+def model_results(
+    seed: int, shares: tuple[float, ...], n: int = 30
+) -> dict[str, MethodResult]:
     """Results of one task of several families; images of all models come from the same noise."""
     noise = np.random.default_rng(seed).random((3, n))
     images = {
@@ -66,18 +72,25 @@ def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str
         "occupations_t2iat": hand.mean_square(images),
         "openbias_examples": hand.mean_square({"x": images["x"], "y": images["y"]}),
         "tibet_occupations": hand.mean_square(images),
-        "weat_4_names_bertrand": hand.mean_lean({"words": np.array([0.1, 0.4, 0.2, 0.3])}),
+        "weat_4_names_bertrand": hand.mean_lean(
+            {"words": np.array([0.1, 0.4, 0.2, 0.3])}
+        ),
     }
 
 
 def task_records(
-    found: Mapping[str, MethodResult], changes: Mapping[str, Mapping[str, Any]] | None = None
+    found: Mapping[str, MethodResult],
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, TaskResult]:
     """Results as results.json has them, of the tasks that are shipped, so that pages find words."""
     records = {}
     for name, result in found.items():
         family, shipped = name.partition("_")[0], build_index()[0].tasks[name]
-        given = {"task_hash": shipped.hash, "title": shipped.spec.title, "notes": ["A note."]}
+        given = {
+            "task_hash": shipped.hash,
+            "title": shipped.spec.title,
+            "notes": ["A note."],
+        }
         given |= {"method": family, "family": family}
         given |= {"n_images": 0} if family == "weat" else {}
         record = hand.record(result, **given)
@@ -98,7 +111,9 @@ def write_submission(
     folder.mkdir(parents=True)
     results: Results = hand.results(name, **task_records(found, changes))
     model = results.model.model_copy(update={"fingerprint": fingerprint})
-    (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
+    (folder / "results.json").write_text(
+        results.model_copy(update={"model": model}).to_json()
+    )
     hand.store_pairs(folder, hand.pairs(found))
     manifest = Manifest(
         t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,

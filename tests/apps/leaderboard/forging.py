@@ -51,7 +51,9 @@ def edit(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
 
 def database(folder: Path) -> Path:
     """The database of a submission, or of a run."""
-    return next(path for name in ("evidence.db", "run.db") if (path := folder / name).exists())
+    return next(
+        path for name in ("evidence.db", "run.db") if (path := folder / name).exists()
+    )
 
 
 def edit_table(folder: Path, table: str, change: Callable[[Rows], Any]) -> None:
@@ -65,7 +67,11 @@ def edit_table(folder: Path, table: str, change: Callable[[Rows], Any]) -> None:
         connection.execute(f"DELETE FROM {table}")
         for row in rows:
             blobs = [value for value in row.values() if isinstance(value, bytes)]
-            crc = blob_checksum(*blobs) if table == "embeddings" else row_checksum(row.values())
+            crc = (
+                blob_checksum(*blobs)
+                if table == "embeddings"
+                else row_checksum(row.values())
+            )
             marks = ", ".join("?" * (len(row) + 1))
             names = ", ".join([*row, "crc"])
             values = (*row.values(), crc)
@@ -88,10 +94,16 @@ def edit_attempts(folder: Path, change: Callable[[Rows], Any]) -> None:
         texts.update({content_id(text): text for text in prompts})
         return [{**row, "text": content_id(row["text"])} for row in rows]
 
-    edit_table(folder, "texts", lambda rows: texts.update({r["id"]: r["text"] for r in rows}))
+    edit_table(
+        folder, "texts", lambda rows: texts.update({r["id"]: r["text"] for r in rows})
+    )
     edit_table(folder, "attempts", named)
     used = {content_id(text) for text in prompts}
-    edit_table(folder, "texts", lambda _: [{"id": key, "text": texts[key]} for key in sorted(used)])
+    edit_table(
+        folder,
+        "texts",
+        lambda _: [{"id": key, "text": texts[key]} for key in sorted(used)],
+    )
 
 
 def set_in(*path: Any, value: Any) -> Callable[[Any], None]:
@@ -133,7 +145,9 @@ def edit_embeddings(
         rows = np.stack([store.get(kind, key) for key in keys])
         rows = np.asarray(change(keys, rows), dtype=np.float32)
         model = content_id("encoder", name, fingerprint)
-        store_in.execute("DELETE FROM embeddings WHERE model = ? AND kind = ?", model, kind)
+        store_in.execute(
+            "DELETE FROM embeddings WHERE model = ? AND kind = ?", model, kind
+        )
         if keys:
             store.add(kind, keys, rows, dtype)
     store_in.close()
@@ -173,9 +187,16 @@ def call(run: Path, which: Callable[[int, str], bool] = lambda n, _: n % 4 == 0)
     hidden: Rows = []
 
     def hide(rows: Rows) -> None:
-        hidden.extend(row for number, row in enumerate(rows) if which(number, row["text"]))
+        hidden.extend(
+            row for number, row in enumerate(rows) if which(number, row["text"])
+        )
         for row in hidden:
-            row |= {"status": "filtered", "reason": "a filter", "file": None, "sha256": None}
+            row |= {
+                "status": "filtered",
+                "reason": "a filter",
+                "file": None,
+                "sha256": None,
+            }
 
     edit_attempts(run, hide)
     return len(hidden)
@@ -191,11 +212,15 @@ def rename_model(run: Path, role: str, name: str, fingerprint: str) -> None:
                 row |= {"id": number, "name": name, "fingerprint": fingerprint}
 
     edit_table(run, "models", rename)
-    table, column = ("embeddings", "model") if role == "encoder" else ("answers", "judge")
+    table, column = (
+        ("embeddings", "model") if role == "encoder" else ("answers", "judge")
+    )
     looks = content_id("encoder", *LOOKS)
 
     def reassign(rows: Rows) -> Rows:
-        return [row if row[column] == looks else {**row, column: number} for row in rows]
+        return [
+            row if row[column] == looks else {**row, column: number} for row in rows
+        ]
 
     edit_table(run, table, reassign)
 

@@ -60,8 +60,12 @@ def packed_of(run: Path) -> Path:
 def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     verdict = verify(packed, draw=10)
     assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
-    texts = EvidenceStore(open_evidence(packed), *read_manifest(packed).encoders.popitem())
-    assert verdict.parts["images"] == 10 and verdict.parts["texts"] == len(texts.keys("texts"))
+    texts = EvidenceStore(
+        open_evidence(packed), *read_manifest(packed).encoders.popitem()
+    )
+    assert verdict.parts["images"] == 10 and verdict.parts["texts"] == len(
+        texts.keys("texts")
+    )
     assert verdict.parts["answers"] > 0
     assert "10 images" in verdict.notes[0] and "are the same" in verdict.notes[0]
     assert verdict.stated == ["environment", "t2ibench"]
@@ -145,7 +149,10 @@ FORGERIES: list[tuple[Callable[[Path], Any], str]] = [
     (other_arguments, "has another fingerprint"),
     (stated("settings", value={"steps": 500}), "it states steps = 500"),
     (stated("revision", value="world 9"), "it states revision = world 9"),
-    (stated("effective_settings", "height", value=1024), "height = 1024; the model has 64"),
+    (
+        stated("effective_settings", "height", value=1024),
+        "height = 1024; the model has 64",
+    ),
 ]
 
 
@@ -181,9 +188,14 @@ def test_attempts_that_gave_no_image_are_tried_again(
     filter_programmers(monkeypatch, "filtered")
     verdict = verify(folder, draw=3)
     assert verdict.level == "reproduced", verdict.problems
-    assert verdict.parts["refused"] == 3 and "3 attempts that gave no image" in verdict.notes[0]
+    assert (
+        verdict.parts["refused"] == 3
+        and "3 attempts that gave no image" in verdict.notes[0]
+    )
     filter_programmers(monkeypatch, "refused")
-    assert "is called filtered, and when it is tried again it is refused" in refusal(folder, 3)
+    assert "is called filtered, and when it is tried again it is refused" in refusal(
+        folder, 3
+    )
     filter_programmers(monkeypatch, "failed")
     verdict = verify(folder, draw=3)
     assert verdict.level == "partly reproduced"
@@ -203,7 +215,9 @@ def test_a_model_that_breaks_here_lowers_the_verdict(
 def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
-        rename_judge(copy, "openai:gpt", {"base_url": address, "timeout": "1", "retries": "1"})
+        rename_judge(
+            copy, "openai:gpt", {"base_url": address, "timeout": "1", "retries": "1"}
+        )
         verdict = verify(packed_of(copy), draw=4)
         server.settimeout(0)
         with pytest.raises(BlockingIOError):
@@ -224,15 +238,29 @@ def test_a_model_that_is_not_here_lowers_the_verdict_in_words(copy: Path) -> Non
     assert set(verdict.parts) == {"texts"}
 
 
-OTHERS = ["vectors:/etc/passwd", "clip:/usr", "vectors:~/x.txt", "clip:../../models", "text_of:/"]
-NAMES = ["toyland", "clip:openai/clip-vit-base-patch32", "open_clip:hf-hub:laion/CLIP", "tests", ""]
+OTHERS = [
+    "vectors:/etc/passwd",
+    "clip:/usr",
+    "vectors:~/x.txt",
+    "clip:../../models",
+    "text_of:/",
+]
+NAMES = [
+    "toyland",
+    "clip:openai/clip-vit-base-patch32",
+    "open_clip:hf-hub:laion/CLIP",
+    "tests",
+    "",
+]
 
 
 def test_a_submission_names_no_file_of_the_verifier() -> None:
     """What an encoder says of a file that is no model could be words of that file."""
     check_paths(*NAMES)
     for spec in OTHERS:
-        with pytest.raises(T2IBenchError, match=f"{re.escape(spec)} is a path of this machine"):
+        with pytest.raises(
+            T2IBenchError, match=f"{re.escape(spec)} is a path of this machine"
+        ):
             check_paths("toyland", spec)
 
 
@@ -256,7 +284,8 @@ def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
 
     assert draws(3) == draws(3)
     assert len({tuple(draws(None)) for _ in range(4)}) > 1
-    assert len({prompt for prompt, _ in draws(3)}) == 6  # distinct prompts are preferred
+    # distinct prompts are preferred
+    assert len({prompt for prompt, _ in draws(3)}) == 6
 
 
 def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
@@ -264,7 +293,8 @@ def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
     the few others, even where a submitter asks for as many of each prompt."""
     plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=3))
     attempts = [
-        Attempt(request.prompt, request.index, request.seed, "ok") for request in plan.requests
+        Attempt(request.prompt, request.index, request.seed, "ok")
+        for request in plan.requests
     ]
     chosen = sample_for_audit(attempts, plan, 20, random.Random(0))
     guided = [one for one in chosen if {"male", "female"} & set(one.prompt.split())]
@@ -276,7 +306,9 @@ def test_random_weights_are_made_again(tmp_path: Path) -> None:
     evaluate("toyland", "t2iat_science_arts", output_dir=tmp_path, **given)
     run = tmp_path / "toyland"
     verdict = verify(packed_of(run), draw=4)
-    assert verdict.level == "reproduced" and verdict.parts["controls"] > 4, verdict.problems
+    assert verdict.level == "reproduced" and verdict.parts["controls"] > 4, (
+        verdict.problems
+    )
     random_embeddings(run, "texts", "random:")
     assert "embeds otherwise by random:toy-clip" in refusal(packed_of(run), 1)
     record(run, "controls", value={})
@@ -290,9 +322,21 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
     (folder,) = board.iterdir()
     kept = tmp_path / "kept"
     status, out, _ = cli(
-        "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--verdicts", kept
+        "leaderboard",
+        "verify",
+        board,
+        "--draw",
+        "3",
+        "--seed",
+        "11",
+        "--verdicts",
+        kept,
     )
-    assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
+    assert (
+        status == 0
+        and "reproduced (3 tasks)" in out
+        and "--seed 11 chooses it again" in out
+    )
     assert "as stated by the submitter: environment, t2ibench" in out
     assert "note: 2 of 3 tasks: 3 images a prompt, fewer" in out
     (said,) = (json.loads(one.read_text()) for one in kept.glob("*.json"))

@@ -25,7 +25,11 @@ from tests.apps.leaderboard.forging import edit, refusal, set_in
 
 TASK = "openbias_five_occupations"
 MEN = ("A CEO in an office", "A software engineer coding at a laptop in an office")
-WOMEN = ("A nurse at work", "A teacher in a classroom", "An athlete running in a stadium")
+WOMEN = (
+    "A nurse at work",
+    "A teacher in a classroom",
+    "An athlete running in a stadium",
+)
 
 
 def answered(home: Path, judge: str) -> Path:
@@ -37,20 +41,32 @@ def answered(home: Path, judge: str) -> Path:
     for number, (prompt, index) in enumerate(product([*MEN, *WOMEN], range(2))):
         pixels = rng.integers(0, 255, (16, 16, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(images / f"{number} {index}.png")
-        rows.append((f"{number} {index}.png", prompt, "male" if prompt in MEN else "female"))
+        rows.append(
+            (f"{number} {index}.png", prompt, "male" if prompt in MEN else "female")
+        )
     given = pd.DataFrame(rows, columns=["file", "prompt", "gender"])
     given[["file", "prompt"]].to_csv(images / "prompts.csv", index=False)
     given.assign(race="asian").to_csv(images / "people.csv", index=False)
     judge = judge.format(images / "people.csv")
-    evaluate(f"folder:{images}", TASK, judge=judge, images_per_prompt=2, output_dir=home / "runs")
+    evaluate(
+        f"folder:{images}",
+        TASK,
+        judge=judge,
+        images_per_prompt=2,
+        output_dir=home / "runs",
+    )
     return home / "runs" / "pictures"
 
 
-def test_images_that_people_answered_are_a_row_whose_model_is_as_stated(tmp_path: Path) -> None:
+def test_images_that_people_answered_are_a_row_whose_model_is_as_stated(
+    tmp_path: Path,
+) -> None:
     run = answered(tmp_path / "home", "answers:{},by=anna")
     with pytest.raises(T2IBenchError, match="nothing says which model made them"):
         pack(run, tmp_path / "to", SilentReporter())
-    packed = pack(run, tmp_path / "to", SilentReporter(), name="A model, answered by people")
+    packed = pack(
+        run, tmp_path / "to", SilentReporter(), name="A model, answered by people"
+    )
     assert read_manifest(packed).model == "folder:pictures"
     for file in packed.rglob("*.json"):
         assert str(tmp_path) not in file.read_text(encoding="utf-8")
@@ -64,7 +80,9 @@ def test_images_that_people_answered_are_a_row_whose_model_is_as_stated(tmp_path
     assert "a submission names a folder's name alone" in refusal(packed, draw=2)
 
 
-def test_images_of_unknown_origin_that_a_model_judged_are_refused(tmp_path: Path) -> None:
+def test_images_of_unknown_origin_that_a_model_judged_are_refused(
+    tmp_path: Path,
+) -> None:
     run = answered(tmp_path, "toyland")
     packed = pack(run, tmp_path / "to", SilentReporter(), name="A model")
     assert "where its images come from is not known" in refusal(packed)
@@ -78,7 +96,9 @@ def test_shipped_rows_of_people_stand_before_the_toys(tmp_path: Path) -> None:
     first, *others = strata(board.entries)
     assert first.title.startswith("Five occupations")
     assert first.title.endswith("answered by one annotator")
-    assert len(first.entries) == 3 and all("openbias" in one.families for one in first.entries)
+    assert len(first.entries) == 3 and all(
+        "openbias" in one.families for one in first.entries
+    )
     assert all(one.title.startswith("Bundled models, planted bias") for one in others)
     assert first.families == ["openbias"] and all(one.overall for one in first.entries)
     site.build(board, tmp_path)

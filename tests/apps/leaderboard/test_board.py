@@ -18,7 +18,12 @@ from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
 from t2ibench.apps.leaderboard.verify import MINUTES
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
-from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
+from tests.apps.leaderboard.conftest import (
+    SHARES,
+    board_of,
+    model_results,
+    write_submission,
+)
 from tests.apps.leaderboard.forging import edit, edit_json, seal, set_in
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -46,7 +51,9 @@ def test_an_edited_result_is_never_shown(root: Path) -> None:
     )
     board, lines = read(root)
     assert board.entries == []
-    assert [*board.refused] == [folder.name] and "has changed" in board.refused[folder.name]
+    assert [*board.refused] == [folder.name] and "has changed" in board.refused[
+        folder.name
+    ]
     assert "left out: results.json has changed" in lines[0]
     seal(folder)  # and with the hashes put right, the evidence tells
     assert "headline.value says 0.0" in read(root)[0].refused[folder.name]
@@ -62,7 +69,9 @@ def a_link(folder: Path) -> None:
     "broken",
     [
         lambda folder: (folder / "submission.json").write_text("[" * 200_000),
-        lambda folder: edit_json(folder / "submission.json", set_in("version", value=1)),
+        lambda folder: edit_json(
+            folder / "submission.json", set_in("version", value=1)
+        ),
         lambda folder: os.mkfifo(folder / "thumbs.jpg"),
         lambda folder: [path.unlink() for path in folder.iterdir()],
         a_link,
@@ -78,7 +87,9 @@ def test_a_broken_submission_ends_nothing(
     assert [*board.refused] == ["broken-1"]
     problem = board.refused["broken-1"]
     assert problem.isprintable() and str(root) not in problem
-    assert sum("left out" in line for line in lines) == 1 and all(map(str.isprintable, lines))
+    assert sum("left out" in line for line in lines) == 1 and all(
+        map(str.isprintable, lines)
+    )
 
 
 def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
@@ -89,14 +100,17 @@ def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
 def test_twins_do_not_stand_beside_each_other(tmp_path: Path) -> None:
     write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
     for number, name in enumerate(("MlNE", "m1ne", "mine")):
-        folder = write_submission(tmp_path / ".more", name, model_results(0, SHARES["toy"]))
+        folder = write_submission(
+            tmp_path / ".more", name, model_results(0, SHARES["toy"])
+        )
         edit_json(folder / "submission.json", set_in("model", value="toyland"))
         folder.rename(tmp_path / f"aaa-{number}")
     # A model's own name stays, whatever the folders of the others are called.
     board = board_of(tmp_path)
     assert [entry.id for entry in board.entries] == ["mine-00000004"]
     assert board.refused == {
-        f"aaa-{number}": "its name looks like that of mine-00000004" for number in range(3)
+        f"aaa-{number}": "its name looks like that of mine-00000004"
+        for number in range(3)
     }
 
 
@@ -116,7 +130,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def found(root: Path, home: Path, draw: int = 0) -> list[str]:
-    return [entry.verdict.level for entry in read_board(root, Verifier([root], draw, home)).entries]
+    return [
+        entry.verdict.level
+        for entry in read_board(root, Verifier([root], draw, home)).entries
+    ]
 
 
 def test_kept_verdicts_hold_as_long_as_nothing_changes(
@@ -124,7 +141,11 @@ def test_kept_verdicts_hold_as_long_as_nothing_changes(
 ) -> None:
     file = tmp_path / "kept"
     assert found(root, file, 4) == ["reproduced"]
-    assert found(root, file) == found(root, file, 4) == ["reproduced"] and counted == [4, 0, 0]
+    assert found(root, file) == found(root, file, 4) == ["reproduced"] and counted == [
+        4,
+        0,
+        0,
+    ]
     assert found(root, file, 5) == ["reproduced"] and counted == [4, 0, 0, 5]
     (folder,) = root.iterdir()
     edit(folder, "results.json", set_in("command", value=[]))
@@ -153,12 +174,16 @@ def test_a_refusal_forgets_and_a_quick_check_does_not(
     assert Verifier([root], 0, file).check(folder).level == "recomputed"
     assert found(root, file) == ["reproduced"]
     with monkeypatch.context() as patched:
-        patched.setattr(verdicts, "verify", lambda *_: Verdict("refused", ["it looks different"]))
+        patched.setattr(
+            verdicts, "verify", lambda *_: Verdict("refused", ["it looks different"])
+        )
         Verifier([root], 32, file).check(folder)
     assert found(root, file) == ["recomputed"]
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, "7", '{"drawn": 4, "level": ["reproduced"]}'])
+@pytest.mark.parametrize(
+    "text", ["[" * 200_000, "7", '{"drawn": 4, "level": ["reproduced"]}']
+)
 def test_a_damaged_verdict_is_made_again(
     text: str, root: Path, tmp_path: Path, counted: list[int]
 ) -> None:
@@ -171,7 +196,11 @@ def test_a_damaged_verdict_is_made_again(
 
 def test_verdicts_are_kept_where_nobody_submits(root: Path, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    for file in (root / "verdicts.json", tmp_path / "verdicts.json", root / ".." / "v.json"):
+    for file in (
+        root / "verdicts.json",
+        tmp_path / "verdicts.json",
+        root / ".." / "v.json",
+    ):
         with pytest.raises(T2IBenchError, match="a pull request could write it"):
             Verifier([root], home=file)
     (folder,) = root.iterdir()
@@ -183,14 +212,18 @@ def test_verdicts_are_kept_where_nobody_submits(root: Path, tmp_path: Path) -> N
 def test_build_verifies_first(cli: Cli, root: Path, tmp_path: Path) -> None:
     file = tmp_path / "kept"
     given = ("--submissions", str(root), "--verdicts", str(file))
-    status, out, err = cli("leaderboard", "build", *given, "--output", str(tmp_path / "site"))
+    status, out, err = cli(
+        "leaderboard", "build", *given, "--output", str(tmp_path / "site")
+    )
     assert status == 0 and "1 models: open" in out
     assert ": recomputed" in err
     page = (tmp_path / "site" / "index.html").read_text()
     assert "2 of 3 tasks: 3 images a prompt, fewer" in page
     for folder in root.iterdir():
         (folder / "results.json").write_text("{}")
-    status, out, err = cli("leaderboard", "build", *given, "--output", str(tmp_path / "new"))
+    status, out, err = cli(
+        "leaderboard", "build", *given, "--output", str(tmp_path / "new")
+    )
     assert status == 1 and "holds no submission that could be shown" in err
 
 

@@ -30,10 +30,19 @@ def in_every_task(name: str, value: Any) -> Callable[[Any], None]:
 
 
 HUGE = {
-    "n_bootstrap": (10**7, "10000000 bootstrap draws; the leaderboard takes the default, 10000"),
+    "n_bootstrap": (
+        10**7,
+        "10000000 bootstrap draws; the leaderboard takes the default, 10000",
+    ),
     "n_permutations": (10**7, "10000000 permutations"),
-    "images_per_prompt": (10**9, "images_per_prompt: Input should be less than or equal"),
-    "guided_images_per_prompt": (10**400, "Input should be less than or equal to 1000000"),
+    "images_per_prompt": (
+        10**9,
+        "images_per_prompt: Input should be less than or equal",
+    ),
+    "guided_images_per_prompt": (
+        10**400,
+        "Input should be less than or equal to 1000000",
+    ),
     "times": (1000.0, "216000 images; at most 100000"),
 }
 
@@ -63,9 +72,12 @@ def test_what_is_no_plain_file_is_refused(name: str, submission: Path) -> None:
     assert f"{name} is not a plain file" in refusal(submission)
 
 
-def test_size_and_number_of_files(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_and_number_of_files(
+    submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     large = submission / "evidence.db"
-    monkeypatch.setattr("t2ibench.apps.leaderboard.bounds.sha256_of", None)  # nothing is read
+    # nothing is read
+    monkeypatch.setattr("t2ibench.apps.leaderboard.bounds.sha256_of", None)
     for size in (bounds.LARGEST + 1, 100 * 10**9):
         with large.open("r+b") as file:
             file.truncate(size)  # with a hole: no byte of it is on the disk
@@ -78,7 +90,9 @@ def test_size_and_number_of_files(submission: Path, monkeypatch: pytest.MonkeyPa
 
 
 def replace_file(name: str, text: str) -> Callable[[Path], object]:
-    return lambda folder: (folder / name).write_bytes(text.encode(errors="surrogateescape"))
+    return lambda folder: (folder / name).write_bytes(
+        text.encode(errors="surrogateescape")
+    )
 
 
 def twice(name: str, beginning: str) -> Callable[[Path], object]:
@@ -108,7 +122,9 @@ def test_broken_files_are_a_line(
     assert message in refusal(submission)
 
 
-def test_whatever_is_raised_is_a_refusal(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_is_raised_is_a_refusal(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any) -> None:
         raise MemoryError("more than there is")
 
@@ -139,7 +155,9 @@ def test_settings_that_never_end_are_refused_before_a_model_is_made(
     edit(submission, "submission.json", set_in("model_args", value=given))
     edit(submission, "results.json", change)
     monkeypatch.setattr("t2ibench.apps.leaderboard.regenerate.create_generator", None)
-    assert f"its model has {name}={ENDLESS[name]}; the leaderboard takes" in refusal(submission, 1)
+    assert f"its model has {name}={ENDLESS[name]}; the leaderboard takes" in refusal(
+        submission, 1
+    )
 
 
 def test_numbers_of_honest_arguments_are_taken() -> None:
@@ -158,18 +176,24 @@ def busy(*_: Any, **__: Any) -> None:
             time.sleep(0.01)
 
 
-def test_a_submission_has_a_deadline(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_has_a_deadline(
+    submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = signal.getsignal(signal.SIGALRM)
     with monkeypatch.context() as patched:
         patched.setattr("t2ibench.apps.leaderboard.regenerate.generate_batch", busy)
         patched.setattr("t2ibench.apps.leaderboard.bounds._AGAIN", 0.2)
-        patched.setattr("t2ibench.apps.leaderboard.verify.content_problem", lambda _: None)
+        patched.setattr(
+            "t2ibench.apps.leaderboard.verify.content_problem", lambda _: None
+        )
         patched.setattr("t2ibench.apps.leaderboard.verify._recompute", lambda *_: None)
         verdict = verify(submission, 1, minutes=0.02)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
     assert "took too long here" in verdict.lacking[0] and verdict.parts == {}
     monkeypatch.setattr("t2ibench.apps.leaderboard.verify.score_plan", busy)
     verdict = verify(submission, minutes=0.02)
-    assert verdict.level == "refused" and "more than 0.02 minutes" in verdict.problems[0]
+    assert (
+        verdict.level == "refused" and "more than 0.02 minutes" in verdict.problems[0]
+    )
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -25,7 +25,9 @@ def sql(*statements: str) -> Callable[[Path], None]:
     """Statements that anybody can run on a database, its schema included."""
 
     def change(folder: Path) -> None:
-        with closing(sqlite3.connect(folder / "evidence.db", isolation_level=None)) as connection:
+        with closing(
+            sqlite3.connect(folder / "evidence.db", isolation_level=None)
+        ) as connection:
             for statement in ("PRAGMA writable_schema = ON", *statements):
                 connection.execute(statement)
 
@@ -45,7 +47,9 @@ def add(name: str, *values: dict[str, Any]) -> Callable[[Path], None]:
     return table(name, lambda rows: [*rows, *values])
 
 
-def stored(name: str, column: str, value: Any, kind: str = "TEXT") -> Callable[[Path], None]:
+def stored(
+    name: str, column: str, value: Any, kind: str = "TEXT"
+) -> Callable[[Path], None]:
     """A value of another type, which SQLite would have converted had it been stored as such."""
 
     def declare(folder: Path, old: str, new: str) -> None:
@@ -82,7 +86,11 @@ def patch(at: int, data: bytes) -> Callable[[Path], None]:
 TRIGGER = "CREATE TRIGGER t AFTER DELETE ON labels BEGIN DELETE FROM texts; END"
 SCHEMA = "UPDATE sqlite_schema SET"
 LABEL = {"question": 1, "image": "0" * 64, "labeller": "me", "answer": "x"}
-OTHER, UNREADABLE, NONE = "has other tables", "cannot be read|damaged", "the evidence gives null"
+OTHER, UNREADABLE, NONE = (
+    "has other tables",
+    "cannot be read|damaged",
+    "the evidence gives null",
+)
 HOSTILE: list[tuple[Callable[[Path], None], str]] = [
     # Its schema.
     (sql(TRIGGER), OTHER),
@@ -166,7 +174,10 @@ def test_no_journal_beside_it_is_played_back(mode: str, submission: Path) -> Non
     assert len(journal) > 512
     file.write_bytes(before)
     beside.write_bytes(journal)
-    assert f"evidence.db-{kind}' is not a file that a submission may contain" in refusal(submission)
+    assert (
+        f"evidence.db-{kind}' is not a file that a submission may contain"
+        in refusal(submission)
+    )
     assert evidence.content_problem(submission) is None  # even if it were let through
     assert (file.read_bytes(), beside.read_bytes()) == (before, journal)
 
@@ -184,7 +195,9 @@ def test_nothing_but_known_tables_is_read(statement: str, submission: Path) -> N
     database = Database(submission, "evidence.db", trusted=False)
     before = (submission / "evidence.db").read_bytes()
     assert database.read("SELECT count(*) FROM answers")
-    with pytest.raises((BrokenDatabaseError, sqlite3.Warning, sqlite3.ProgrammingError)):
+    with pytest.raises(
+        (BrokenDatabaseError, sqlite3.Warning, sqlite3.ProgrammingError)
+    ):
         database.read(statement)
     assert (submission / "evidence.db").read_bytes() == before
 
@@ -219,7 +232,9 @@ def test_a_flipped_byte_on_any_page_is_seen(submission: Path) -> None:
     assert noticed > 10
 
 
-def test_many_rows_are_not_read(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_not_read(
+    submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(evidence, "_MOST_ROWS", 20)
     assert evidence.look(submission) == "holds more than 20 rows in its table texts"
 

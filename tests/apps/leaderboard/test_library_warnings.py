@@ -14,7 +14,10 @@ from t2ibench.results.schema import LibraryWarning
         ("weights of /home/anna/ckpt are odd", "weights of ckpt are odd"),
         ("weights of ~/models/ckpt", "weights of ckpt"),
         ("C:\\Users\\anna\\ckpt is odd", "ckpt is odd"),
-        ("org/name, see https://hub.org/org/name", "org/name, see https://hub.org/org/name"),
+        (
+            "org/name, see https://hub.org/org/name",
+            "org/name, see https://hub.org/org/name",
+        ),
     ],
 )
 def test_warnings_name_files_without_their_folders(text: str, packed: str) -> None:

@@ -33,7 +33,9 @@ def renamed(board: Board, index: int, name: str) -> Any:
 
 
 def address(folder: Path, page: str) -> str:
-    found = {path.stem.rpartition("-")[0]: path.stem for path in folder.glob("model/*.html")}
+    found = {
+        path.stem.rpartition("-")[0]: path.stem for path in folder.glob("model/*.html")
+    }
     page = page.format(toy=found["toy"], fair=found["toy-fair"])
     path, mark, rest = page.partition("#")
     return (folder / path).as_uri() + mark + rest
@@ -41,7 +43,9 @@ def address(folder: Path, page: str) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_nothing_is_in_anybodys_way(browser: Any, three: Path, width: int, scheme: str) -> None:
+def test_nothing_is_in_anybodys_way(
+    browser: Any, three: Path, width: int, scheme: str
+) -> None:
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
     )
@@ -52,7 +56,9 @@ def test_nothing_is_in_anybodys_way(browser: Any, three: Path, width: int, schem
         page.goto(address(three, where))
         page.wait_for_timeout(200)
         violations = Axe().run(page).response["violations"]
-        found += [(where, one["id"], one["nodes"][0]["html"][:200]) for one in violations]
+        found += [
+            (where, one["id"], one["nodes"][0]["html"][:200]) for one in violations
+        ]
         # The page itself never scrolls sideways; tables do, in boxes of their own.
         assert page.evaluate("document.documentElement.scrollWidth") <= width, where
         kinds = "all => all.map((one) => getComputedStyle(one).display)"
@@ -69,15 +75,24 @@ def test_without_scripts_everything_is_there(browser: Any, three: Path) -> None:
     names = page.locator(".board tbody th.c0 a").all_inner_texts()
     assert names[3:] == ["toy-fair", "toy", "toyland-fair"]
     assert page.locator(".board .strip.rail").count() >= 15
-    assert not page.locator("#facets").is_visible() and not page.locator(".tick").first.is_visible()
+    assert (
+        not page.locator("#facets").is_visible()
+        and not page.locator(".tick").first.is_visible()
+    )
     page.locator(".board tbody th a", has_text="toy-fair").first.click()
     assert page.locator(".forest a.row").count() > 20
     page.goto(address(three, "compare.html"))
-    assert page.locator("noscript").inner_text().startswith("Choosing models needs JavaScript")
+    assert (
+        page.locator("noscript")
+        .inner_text()
+        .startswith("Choosing models needs JavaScript")
+    )
     context.close()
 
 
-def test_a_header_that_stays_and_a_first_column_that_stays(browser: Any, three: Path) -> None:
+def test_a_header_that_stays_and_a_first_column_that_stays(
+    browser: Any, three: Path
+) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 300})
     page.goto(address(three, "index.html"))
     page.wait_for_selector("body[data-ready=yes]")
@@ -93,7 +108,9 @@ def test_a_header_that_stays_and_a_first_column_that_stays(browser: Any, three: 
 
 
 def test_on_paper(browser: Any, three: Path) -> None:
-    page = browser.new_page(color_scheme="dark", viewport={"width": 1050, "height": 740})
+    page = browser.new_page(
+        color_scheme="dark", viewport={"width": 1050, "height": 740}
+    )
     page.goto(address(three, "index.html"))
     page.emulate_media(media="print")
     colours = page.evaluate(
@@ -130,14 +147,20 @@ def test_two_hundred(board: Path, tab: Any, tmp_path: Path) -> None:
     processor.send("Performance.enable", {"timeDomain": "threadTicks"})
     tab.goto((tmp_path / "index.html").as_uri())
     tab.wait_for_selector("body[data-ready=yes]")
-    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    tab.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+    )
     metrics = processor.send("Performance.getMetrics")["metrics"]
     took = {one["name"]: one["value"] for one in metrics}
-    assert took["TaskDuration"] < 1  # of the processor, whatever else runs on the machine
+    # of the processor, whatever else runs on the machine
+    assert took["TaskDuration"] < 1
     assert tab.locator(".board tr[data-id]").count() == 200
     tab.locator("#find").fill("model-04")
     assert tab.locator("#found").inner_text() == "10 of 200 models"
-    tab.goto((tmp_path / "compare.html").as_uri() + "#models=model-000-00000000,model-001-00000000")
+    tab.goto(
+        (tmp_path / "compare.html").as_uri()
+        + "#models=model-000-00000000,model-001-00000000"
+    )
     assert tab.locator("#diff tbody tr").count() == 5
     assert "t2ibench compare RUN RUN" in tab.locator("p.note").first.inner_text()
     assert not (tmp_path / "pairs").exists()

@@ -18,7 +18,9 @@ Cli = Callable[..., tuple[int, str, str]]
 
 FORM, CLAIM = "has to be 1 to 80 ASCII letters", "reads like an address or a verdict"
 BAD: dict[str, str] = {
-    **dict.fromkeys(("", "a" * 81, "tоy", "x\u202egpj", "a\nb", "\ud800", "=cmd", "a|b"), FORM),
+    **dict.fromkeys(
+        ("", "a" * 81, "tоy", "x\u202egpj", "a\nb", "\ud800", "=cmd", "a|b"), FORM
+    ),
     **dict.fromkeys((" sd", "s  d", "ｓｄ", "a`b", "日本語"), FORM),
     **dict.fromkeys(("https://example.org", "mine (Reproduced)"), CLAIM),
 }
@@ -53,7 +55,12 @@ def test_good_names_are_taken(name: str, model: str) -> None:
 
 
 def test_what_was_run_prints() -> None:
-    for given in (("x\u202ey",), ("m", {"key": "x\ny"}), ("m", {}, "\ud800"), ("mоdel",)):
+    for given in (
+        ("x\u202ey",),
+        ("m", {"key": "x\ny"}),
+        ("m", {}, "\ud800"),
+        ("mоdel",),
+    ):
         assert list(names.problems("mine", *given))
 
 
@@ -89,19 +96,27 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
         ("sdxl", "belongs to the model sdxl"),
         ("a\nb", "ASCII letters"),
     ):
-        status, _, err = cli("leaderboard", "add", str(run), "--to", str(root), "--name", name)
+        status, _, err = cli(
+            "leaderboard", "add", str(run), "--to", str(root), "--name", name
+        )
         assert status == 1 and why in err.splitlines()[-1]
     assert sorted(root.iterdir()) == before
 
 
-def test_a_run_that_would_be_refused_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+def test_a_run_that_would_be_refused_leaves_nothing_behind(
+    cli: Cli, tmp_path: Path
+) -> None:
     evaluate(
         "toyland", "t2iat_flowers_insects", output_dir=tmp_path, images_per_prompt=2,
         guided_images_per_prompt=1, n_permutations=99, n_bootstrap=50,
     )  # fmt: skip
     to = tmp_path / "leaderboard" / "submissions"
     status, _, err = cli("leaderboard", "add", tmp_path / "toyland", "--to", to)
-    assert status == 1 and "scored with 99 permutations" in err and "nothing was written" in err
+    assert (
+        status == 1
+        and "scored with 99 permutations" in err
+        and "nothing was written" in err
+    )
     assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
 
 

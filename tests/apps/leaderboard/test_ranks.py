@@ -37,18 +37,23 @@ SIZES = {"t2iat": 2, "occupations": 1, "openbias": 1, "tibet": 1, "weat": 1}
 
 
 def cells(
-    found: Mapping[str, MethodResult], changes: Mapping[str, Mapping[str, Any]] | None = None
+    found: Mapping[str, MethodResult],
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Cell]:
     return families(task_records(found, changes), SIZES, hand.pairs(found))
 
 
 def binary(rng: np.random.Generator, shares: Sequence[float], n: int) -> MethodResult:
-    images = {f"p{k}": np.where(rng.random(n) < s, 1.0, -1.0) for k, s in enumerate(shares)}
+    images = {
+        f"p{k}": np.where(rng.random(n) < s, 1.0, -1.0) for k, s in enumerate(shares)
+    }
     return hand.mean_square(images)
 
 
 def measured(*results: MethodResult) -> Measured:
-    squares = {f"t{k}": float(result.headline.square or 0) for k, result in enumerate(results)}
+    squares = {
+        f"t{k}": float(result.headline.square or 0) for k, result in enumerate(results)
+    }
     draws = [draws_of(paired_task(result)) for result in results]
     return Measured(squares, {f"t{k}": one for k, one in enumerate(draws) if one})
 
@@ -57,7 +62,9 @@ def test_draws_vary_as_the_paired_interval_says() -> None:
     rng = np.random.default_rng(0)
     noise = rng.random((3, 40))
     first, second = (
-        hand.mean_square({f"p{k}": np.where(noise[k] < s, 1.0, -1.0) for k, s in enumerate(shares)})
+        hand.mean_square(
+            {f"p{k}": np.where(noise[k] < s, 1.0, -1.0) for k, s in enumerate(shares)}
+        )
         for shares in ((0.9, 0.3, 0.7), (0.8, 0.35, 0.7))
     )
     one, other = (draws_of(paired_task(result)) for result in (first, second))
@@ -65,7 +72,8 @@ def test_draws_vary_as_the_paired_interval_says() -> None:
     expected = 0.0
     for a, b in zip(first.headline.parts, second.headline.parts, strict=True):
         v, w, c = (
-            one.influence.covariance(other.influence) for one, other in ((a, a), (b, b), (a, b))
+            one.influence.covariance(other.influence)
+            for one, other in ((a, a), (b, b), (a, b))
         )
         crossed = a.value**2 * v + b.value**2 * w - 2 * a.value * b.value * c
         expected += 4 * crossed - 2 * (v**2 + w**2 - 2 * c**2)
@@ -94,7 +102,12 @@ def test_pairing_ranks_what_independent_images_cannot() -> None:
         paired = paired_task(result)
         if offset:  # as if other images had been drawn
             parts = tuple(
-                replace(part, influence=replace(part.influence, unit=part.influence.unit + offset))
+                replace(
+                    part,
+                    influence=replace(
+                        part.influence, unit=part.influence.unit + offset
+                    ),
+                )
                 for part in paired.headline
             )
             paired = PairedTask(paired.scale, paired.question, parts, {})
@@ -136,7 +149,11 @@ def test_families_are_means_of_squares_without_what_is_inconclusive() -> None:
     mean = float(np.mean(squares))
     assert whole.square == pytest.approx(mean)
     assert whole.shown(whole.square) == pytest.approx(np.sqrt(mean))
-    assert whole.low is not None and whole.high is not None and whole.low < mean < whole.high
+    assert (
+        whole.low is not None
+        and whole.high is not None
+        and whole.low < mean < whole.high
+    )
     part = cells(found, {names[1]: {"inconclusive": "its halves disagree"}})["t2iat"]
     assert part.square == pytest.approx(squares[0])
     assert (part.conclusive, part.inconclusive, part.of, part.ranked) == (1, 1, 2, True)
@@ -147,7 +164,11 @@ def test_families_are_means_of_squares_without_what_is_inconclusive() -> None:
 def test_a_mean_square_is_not_cut_at_0_before_it_is_averaged() -> None:
     fair = cells(model_results(4, SHARES["toy-fair"]))["occupations"]
     assert fair.square is not None and fair.square < 0
-    assert fair.shown(fair.square) == 0.0 and fair.fair_high is not None and fair.fair_high > 0
+    assert (
+        fair.shown(fair.square) == 0.0
+        and fair.fair_high is not None
+        and fair.fair_high > 0
+    )
     assert fair.shown(None) is None
 
 
@@ -169,7 +190,9 @@ def test_who_is_not_ranked() -> None:
 def test_models_are_ranked_with_those_measured_alike() -> None:
     """By the same encoder, judge, version of a task, and as it asks."""
     here = Stratum("", {"clip": "a"}, {"vlm": "b"}, {"task": ("hash", "")}, "")
-    assert here.takes(here) and here.takes(replace(here, judges={}, tasks={"other": ("x", "")}))
+    assert here.takes(here) and here.takes(
+        replace(here, judges={}, tasks={"other": ("x", "")})
+    )
     for unlike in (
         {"encoders": {"clip": "c"}}, {"judges": {"other": "b"}}, {"tasks": {"task": ("new", "")}},
         {"tasks": {"task": ("hash", "fewer images")}},
@@ -190,7 +213,10 @@ def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
     """A model that ran one more test than others is ranked as they are, by what all of them ran."""
     found = {name: model_results(0, shares) for name, shares in SHARES.items()}
     leaning = hand.mean_square({"x": [1.0] * 30, "y": [1.0] * 30})
-    more = found["toy-fair"] | {"openbias_intersections": leaning, "vibex_validation": leaning}
+    more = found["toy-fair"] | {
+        "openbias_intersections": leaning,
+        "vibex_validation": leaning,
+    }
     boards = []
     for root, fair in (("without", found["toy-fair"]), ("with", more)):
         for name, one in (found | {"toy-fair": fair}).items():
@@ -198,12 +224,18 @@ def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
         boards.append(board_of(tmp_path / root))
     without, with_them = boards
     for family in ("openbias", "tibet"):
-        assert family_ranks(with_them.entries, family) == family_ranks(without.entries, family)
+        assert family_ranks(with_them.entries, family) == family_ranks(
+            without.entries, family
+        )
     for one, other in zip(without.entries, with_them.entries, strict=True):
-        assert set(one.families) == set(other.families) and "vibex" not in other.families
+        assert (
+            set(one.families) == set(other.families) and "vibex" not in other.families
+        )
         assert one.families["openbias"].square == other.families["openbias"].square
         assert other.families["openbias"].of == 1
-    (model,) = (one for one in models(strata(with_them.entries)) if one.name == "toy-fair")
+    (model,) = (
+        one for one in models(strata(with_them.entries)) if one.name == "toy-fair"
+    )
     assert {"openbias_intersections", "vibex_validation"} <= set(model.tasks)
     assert (model.cells["openbias"].mark.value or 1.0) < 0.3
 
@@ -212,7 +244,9 @@ def test_what_is_not_as_the_tasks_ask_is_told(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(table, "asked_images", lambda: {"one": 10, "two": 50})
 
     def told(**changes: Any) -> list[str]:
-        one = hand.record(hand.mean_lean({"x": [1.0]}), settings=hand.settings(**changes))
+        one = hand.record(
+            hand.mean_lean({"x": [1.0]}), settings=hand.settings(**changes)
+        )
         return departures(dict.fromkeys(("one", "two", "texts"), one))
 
     assert told() == told(images_per_prompt=50) == told(times=2) == []

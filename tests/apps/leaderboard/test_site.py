@@ -42,7 +42,9 @@ def page(browser: Any, folder: Path) -> Iterator[Any]:
     found.on("pageerror", lambda error: wrong.append(str(error)))
     found.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
     home = folder.as_uri()
-    found.on("request", lambda r: None if r.url.startswith(home) else wrong.append(r.url))
+    found.on(
+        "request", lambda r: None if r.url.startswith(home) else wrong.append(r.url)
+    )
     opened(found, folder / "index.html")
     yield found
     found.close()
@@ -57,7 +59,10 @@ def opened(tab: Any, page: Path) -> Any:
 
 
 def names(page: Any) -> list[str]:
-    return [str(one) for one in page.locator(".board tbody th.c0 a:visible").all_inner_texts()]
+    return [
+        str(one)
+        for one in page.locator(".board tbody th.c0 a:visible").all_inner_texts()
+    ]
 
 
 def row(page: Any, name: str) -> Any:
@@ -85,7 +90,9 @@ def test_models_of_other_encoders_stand_in_tables_of_their_own(
     expect(shown.locator("td").first).to_have_text("7 men, 3 women")
     # No name of a file or a task is text of the page, and no back tick.
     for path in tmp_path.rglob("*.html"):
-        texts = re.sub(r"<(code|script|style)\b.*?</\1>|<[^>]*>", " ", path.read_text(), flags=re.S)
+        texts = re.sub(
+            r"<(code|script|style)\b.*?</\1>|<[^>]*>", " ", path.read_text(), flags=re.S
+        )
         assert "`" not in texts and "effective_settings" not in texts, path
 
 
@@ -137,20 +144,28 @@ def test_model_task_and_comparison(page: Any) -> None:
     assert not card.is_visible()
     page.locator(".fold > summary", has_text="flowers and insects").click()
     expect(card).to_be_visible()
-    page.goto(page.url.partition("#")[0] + "#t2iat_science_arts")  # as a row of the forest links
+    # as a row of the forest links
+    page.goto(page.url.partition("#")[0] + "#t2iat_science_arts")
     expect(page.locator("#t2iat_science_arts")).to_be_in_viewport()
     page.locator("#unfold").click()
     expect(page.locator("details.fold:not([open])")).to_have_count(0)
     expect(page.locator("#unfold")).to_have_text("Close all")
     page.locator("a", has_text="All models on this test").first.click()
     assert page.locator("#models tbody tr").count() == 3
-    assert page.locator("#items tbody .rail").count() == 3 * page.locator("#items tbody tr").count()
+    assert (
+        page.locator("#items tbody .rail").count()
+        == 3 * page.locator("#items tbody tr").count()
+    )
     page.goto(f"{home}/compare.html#models={TOY},{FAIR},{LAND}")
     expect(page.locator("#diff thead th")).to_have_count(6)
-    found = page.locator("#diff tr", has=page.locator('a[href="task/t2iat_flowers_insects.html"]'))
+    found = page.locator(
+        "#diff tr", has=page.locator('a[href="task/t2iat_flowers_insects.html"]')
+    )
     expect(found).to_contain_text("without 0: toy-fair leans less")
     said = page.locator(".sum-up").first.inner_text()
-    leaning = page.locator('td[data-of="toy-fair less toy"]', has_text=": toy-fair leans").count()
+    leaning = page.locator(
+        'td[data-of="toy-fair less toy"]', has_text=": toy-fair leans"
+    ).count()
     assert f"toy leans less beyond chance in 0, toy-fair in {leaning};" in said
     assert page.locator("#diff a", has_text="weat").count() == 0
     page.locator("label", has_text="toyland-fair").first.click()
@@ -171,13 +186,17 @@ def test_differences_have_the_sign_of_their_heading(page: Any) -> None:
     assert values[0][1:] == values[1][1:]
 
 
-def test_a_word_is_found_with_the_numbers_of_every_model(page: Any, folder: Path) -> None:
+def test_a_word_is_found_with_the_numbers_of_every_model(
+    page: Any, folder: Path
+) -> None:
     opened(page, folder / "tasks.html")
     page.locator("#find").fill("X")
     expect(page).to_have_url(re.compile("find=X"))
     page.reload()
     page.wait_for_selector("body[data-ready=yes]")
-    found = page.locator("#words li:visible", has=page.locator("b", has_text=re.compile("^x$")))
+    found = page.locator(
+        "#words li:visible", has=page.locator("b", has_text=re.compile("^x$"))
+    )
     expect(found).to_have_count(1)
     found.locator("a").first.click()
     item = page.locator("tr:target")
@@ -188,7 +207,10 @@ def test_a_word_is_found_with_the_numbers_of_every_model(page: Any, folder: Path
 def test_downloads(folder: Path) -> None:
     rows = list(csv.DictReader((folder / "leaderboard.csv").read_text().splitlines()))
     assert {row["model"] for row in rows} == {"toy", "toy-fair", "toyland-fair"}
-    assert {row["scale"] for row in rows if float(row["headline"]) < 0} == {"lean", "mean_square"}
+    assert {row["scale"] for row in rows if float(row["headline"]) < 0} == {
+        "lean",
+        "mean_square",
+    }
     assert len(json.loads((folder / "data.json").read_text())["models"]) == 3
     models = json.loads((folder / "data.json").read_text())["models"]
     toy = next(one for one in models if one["name"] == "toy")
@@ -207,7 +229,11 @@ def test_every_page_opens_from_disk_and_no_link_is_dead(tab: Any, folder: Path) 
             "all => all.map(one => one.getAttribute('href') ?? one.getAttribute('src'))"
         )
         for link in links:
-            target = (path.parent / link.partition("#")[0]) if link.partition("#")[0] else path
+            target = (
+                (path.parent / link.partition("#")[0])
+                if link.partition("#")[0]
+                else path
+            )
             assert link.startswith("data:") or target.is_file(), (path, link)
     assert wrong == []
 
@@ -249,14 +275,25 @@ def test_text_is_text(text: str, tab: Any, board: Path, tmp_path: Path) -> None:
     data = json.loads((tmp_path / "data.json").read_text())
     (mine,) = [one["id"] for one in data["models"] if not one["name"].startswith("toy")]
     both = f"compare.html#models={mine},{FAIR}"
-    for where in ("index.html", f"model/{mine}.html", "task/t2iat_science_arts.html", both):
+    for where in (
+        "index.html",
+        f"model/{mine}.html",
+        "task/t2iat_science_arts.html",
+        both,
+    ):
         tab.goto(f"{tmp_path.as_uri()}/{where}")
         tab.reload()
-        expect(tab.locator("main")).to_contain_text(" ".join(site.visible(text).split()))
+        expect(tab.locator("main")).to_contain_text(
+            " ".join(site.visible(text).split())
+        )
         assert tab.locator("main :is(script, iframe, [onload], [onerror])").count() == 0
-        sources = tab.locator("img").evaluate_all("all => all.map(a => a.getAttribute('src'))")
+        sources = tab.locator("img").evaluate_all(
+            "all => all.map(a => a.getAttribute('src'))"
+        )
         assert all(one.endswith((".jpg", ".svg")) and ":" not in one for one in sources)
-        links = tab.locator("main a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+        links = tab.locator("main a").evaluate_all(
+            "all => all.map(a => a.getAttribute('href'))"
+        )
         assert links and not any(":" in link for link in links)
         assert "hit" not in tab.title() or "document.title" in tab.title()
 
@@ -268,7 +305,9 @@ def test_the_csv_holds_text_as_text(text: str, board: Path) -> None:
     assert "\u202e" not in written and len({len(row) for row in rows}) == 1
     for cell in (cell for row in rows for cell in row):
         start = cell.lstrip("\r\n\t ")[:1]
-        assert start not in set("=+-@") or cell.startswith("'") or float(cell) is not None
+        assert (
+            start not in set("=+-@") or cell.startswith("'") or float(cell) is not None
+        )
 
 
 def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> None:
@@ -283,18 +322,28 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
     shown = board_of(tmp_path / "board")
     site.build(shown, tmp_path / "site")
     toy = row(opened(tab, tmp_path / "site" / "index.html"), "toy")
-    said = " ".join(one.get_attribute("aria-label") for one in toy.locator("td.f .strip").all())
-    for text in ("1 of 2 failed their own check", "1 of 1 failed", "not measured as the tests ask"):
+    said = " ".join(
+        one.get_attribute("aria-label") for one in toy.locator("td.f .strip").all()
+    )
+    for text in (
+        "1 of 2 failed their own check",
+        "1 of 1 failed",
+        "not measured as the tests ask",
+    ):
         assert text in said
     expect(toy).to_contain_text("failed its check")
     # Measured otherwise, so in a table of its own, without a rank.
     assert tab.locator(".stratum").count() == 2
-    expect(toy.locator("td.r")).to_have_text("no rank: no other model was measured alike")
+    expect(toy.locator("td.r")).to_have_text(
+        "no rank: no other model was measured alike"
+    )
     toy.locator("th a").first.click()
     expect(tab.locator("#verdict .chip")).to_have_text(
         "1 of 6 tasks: 1 images a prompt, fewer than asked for"
     )
-    expect(tab.locator("main")).to_contain_text("not ranked: every task failed its own check")
+    expect(tab.locator("main")).to_contain_text(
+        "not ranked: every task failed its own check"
+    )
     tab.goto((tmp_path / "site" / "task" / "t2iat_flowers_insects.html").as_uri())
     expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
 
@@ -302,7 +351,10 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
 def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
-    toy.verdict.notes, toy.verdict.stated = ["4 images are the same"], ["environment", "revision"]
+    toy.verdict.notes, toy.verdict.stated = (
+        ["4 images are the same"],
+        ["environment", "revision"],
+    )
     shown.refused["bad-1"] = "results.json has changed"
     site.build(shown, tmp_path, "2026-05-02")
     index, page = (
@@ -319,7 +371,9 @@ def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
     assert all(f"<dt>{key}</dt>" in stated for key in ("revision", "command", "judges"))
 
 
-def test_nothing_of_a_model_that_was_left_out_stays(board: Path, tmp_path: Path) -> None:
+def test_nothing_of_a_model_that_was_left_out_stays(
+    board: Path, tmp_path: Path
+) -> None:
     root, output = Path(shutil.copytree(board, tmp_path / "board")), tmp_path / "site"
     site.build(board_of(root), output)
     mine = (f"pairs/{TOY}.js", f"model/{TOY}.*")

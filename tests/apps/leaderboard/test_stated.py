@@ -41,5 +41,7 @@ def test_a_command_is_read_back(settings: RunSettings) -> None:
     ],
 )
 def test_a_command_that_t2ibench_does_not_write(command: str) -> None:
-    with pytest.raises(T2IBenchError, match="its command is not one that t2ibench writes"):
+    with pytest.raises(
+        T2IBenchError, match="its command is not one that t2ibench writes"
+    ):
         settings_of(command.split())

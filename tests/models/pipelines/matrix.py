@@ -26,7 +26,9 @@ LEVEL = 1  # of 255 that rounding may make between two sizes of a batch
 
 
 # By class; see tiny.yaml.
-TRIED: Mapping[str, Any] = {name: parts.entry_of(name) for name in parts.TABLE["pipelines"]}
+TRIED: Mapping[str, Any] = {
+    name: parts.entry_of(name) for name in parts.TABLE["pipelines"]
+}
 PAGE = Path(__file__).parents[3] / "docs" / "models" / "diffusers.md"
 
 # What a pipeline takes that starts from more than a text, or makes more than an image.
@@ -35,10 +37,22 @@ _MORE = {
     *("num_frames", "video_length", "frame_size", "lyrics", "block_length"),
 }
 # No image of a prompt alone, or (onnx, seen only where its runtime is installed) no torch model.
-_NO_IMAGE = re.compile("Audio|Video|Latte|LTX2|Prior|Edit|ControlNet|Inpaint|Img2Img|Onnx")
+_NO_IMAGE = re.compile(
+    "Audio|Video|Latte|LTX2|Prior|Edit|ControlNet|Inpaint|Img2Img|Onnx"
+)
 _IMAGE_OR_NONE = {
-    *("BriaFibo2Pipeline", "DreamLiteMobilePipeline", "DreamLitePipeline", "Flux2KleinKVPipeline"),
-    *("FluxKontextPipeline", "GlmImagePipeline", "OmniGenPipeline", "QwenImage21Pipeline"),
+    *(
+        "BriaFibo2Pipeline",
+        "DreamLiteMobilePipeline",
+        "DreamLitePipeline",
+        "Flux2KleinKVPipeline",
+    ),
+    *(
+        "FluxKontextPipeline",
+        "GlmImagePipeline",
+        "OmniGenPipeline",
+        "QwenImage21Pipeline",
+    ),
     *("ZImageOmniPipeline",),
 }
 
@@ -95,18 +109,24 @@ def tried(name: str, folder: Path) -> Row:
         What was found.
     """
     generator = loaded(name, parts.saved(name, folder))
-    requests = [ImageRequest(p, 0, seed) for p, seed in ((SHORT, 7), (SHORT, 8), (LONG, 7))]
+    requests = [
+        ImageRequest(p, 0, seed) for p, seed in ((SHORT, 7), (SHORT, 8), (LONG, 7))
+    ]
     alone = [draw(generator, [request], 1)[0] for request in requests]
     together = draw(generator, requests, 3)
     encoded = generator._prompts
     calls = encoded.calls if encoded else 0
     draw(generator, requests[:1], 1)
     once = encoded is not None and encoded.works and encoded.calls == calls
-    one_length = once and _shapes(generator, requests[0]) == _shapes(generator, requests[2])
+    one_length = once and _shapes(generator, requests[0]) == _shapes(
+        generator, requests[2]
+    )
     listed = mixes_prompts(generator._pipeline)
     one_image = generator._batch_limit == 1
     with (
-        mock.patch("t2ibench.models.generators.diffusers.mixes_prompts", return_value=True)
+        mock.patch(
+            "t2ibench.models.generators.diffusers.mixes_prompts", return_value=True
+        )
         if not listed and not one_image
         else nullcontext()
     ):
@@ -119,7 +139,11 @@ def tried(name: str, folder: Path) -> Row:
         alike=all(map(_same, alone, together)),
         once=once,
         one_length=one_length,
-        batch="one image" if one_image else "several prompts" if listed else "one prompt",
+        batch="one image"
+        if one_image
+        else "several prompts"
+        if listed
+        else "one prompt",
         mixes=all(map(_same, alone[1:], mixed)) and not one_image,
     )
 
@@ -161,24 +185,39 @@ def untried() -> list[str]:
         from_text = "prompt" in known and not needed - {"self", "prompt", "kwargs"}
         if name in _IMAGE_OR_NONE or (from_text and not _MORE & set(known)):
             found.add(name if "deprecated" not in kind.__module__ else "")
-    return sorted(name for name in found - set(TRIED) if name and not _NO_IMAGE.search(name))
+    return sorted(
+        name for name in found - set(TRIED) if name and not _NO_IMAGE.search(name)
+    )
 
 
 def page(rows: Sequence[Row], version: str, others: Sequence[str]) -> str:
     """The page of the docs: its text, and what was found and what not tried."""
     from tabulate import tabulate
 
-    headers = ["models", "class", "seeds", "prompts", "alone and in company", "encoded once"]
+    headers = [
+        "models",
+        "class",
+        "seeds",
+        "prompts",
+        "alone and in company",
+        "encoded once",
+    ]
     headers += ["one length", "one batch holds", "if mixed"]
     table = tabulate(map(_cells, rows), headers, tablefmt="pipe", disable_numparse=True)
     names = ", ".join(f"`{name}`" for name in others)
-    text = re.sub(r"(?<=with diffusers )[^,]+", version, PAGE.read_text(encoding="utf-8"))
+    text = re.sub(
+        r"(?<=with diffusers )[^,]+", version, PAGE.read_text(encoding="utf-8")
+    )
     text = re.sub(r"(?<=one prompt at a time: ).*", f"{names}.", text)
     return re.sub(r"(\|.*\n)+", lambda _: f"{table}\n", text)
 
 
 def _cells(row: Row) -> list[str]:
-    models, pipeline, seeds, prompts, alike, once, one_length, batch, mixes = astuple(row)
+    models, pipeline, seeds, prompts, alike, once, one_length, batch, mixes = astuple(
+        row
+    )
     mixed = "" if batch == "one image" else "the same" if mixes else "changed"
-    answers = ["yes" if one else "no" for one in (seeds, prompts, alike, once, one_length)]
+    answers = [
+        "yes" if one else "no" for one in (seeds, prompts, alike, once, one_length)
+    ]
     return [models, f"`{pipeline}`", *answers, batch, mixed]

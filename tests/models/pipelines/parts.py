@@ -12,10 +12,25 @@ from typing import Any
 
 import yaml
 
-TABLE = yaml.safe_load(Path(__file__).with_name("tiny.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.safe_load(
+    Path(__file__).with_name("tiny.yaml").read_text(encoding="utf-8")
+)
 # What a class's signature wants, and no test uses.
 _ABSENT = {"safety_checker", "feature_extractor", "watermarker", "image_encoder"}
-WORDS = ["a", "an", "the", "of", "photo", "picture", "person", "nurse", "clerk", "rose", "ant", ","]
+WORDS = [
+    "a",
+    "an",
+    "the",
+    "of",
+    "photo",
+    "picture",
+    "person",
+    "nurse",
+    "clerk",
+    "rose",
+    "ant",
+    ",",
+]
 _CHAT = (
     "{% for message in messages %}{{ message['role'] }} : "
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
@@ -97,7 +112,9 @@ def tiny(kind: Any, options: Mapping[str, Any], like: str) -> Any:
 
     sizes = TABLE["sizes"].get(like, {})
     if like == "transformer":
-        sizes = {key: sizes[key] for key in sizes.keys() & inspect.signature(kind).parameters}
+        sizes = {
+            key: sizes[key] for key in sizes.keys() & inspect.signature(kind).parameters
+        }
     sizes = {**sizes, **options}
     spread = sizes.pop("spread", 0.25)
     if issubclass(kind, transformers.PreTrainedModel):
@@ -138,7 +155,9 @@ def build(name: str) -> Any:
         options = {key: given[key] for key in given.keys() - {"class", "longest"}}
         name = given.get("class", "")
         kind = getattr(diffusers, name, getattr(transformers, name, types[part][0]))
-        made[part] = tiny(kind, options, "transformer" if part == "transformer" else kind.__name__)
+        made[part] = tiny(
+            kind, options, "transformer" if part == "transformer" else kind.__name__
+        )
     return pipeline(**made)
 
 

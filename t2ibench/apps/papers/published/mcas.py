@@ -32,7 +32,9 @@ def table_4(draft: Exhibit) -> None:
             and (value := value_of(row, "bias_amplification")) is not None
         ]
         for word, middle in (("mean", statistics.fmean), ("median", statistics.median)):
-            draft.line(group, f"α {word} of Table 3", middle(alphas) if alphas else None, 2)
+            draft.line(
+                group, f"α {word} of Table 3", middle(alphas) if alphas else None, 2
+            )
     slope = task.scores.get("bias_amplification_slope")
     if slope is not None:
         draft.score("all", "α as a slope", slope, 2)
@@ -64,7 +66,9 @@ def figure_2(draft: Exhibit) -> None:
         end = f"this model above α = {most:.0f}, where the figure ends"
         draft.remarks.append(f"Targets of {end}: {', '.join(beyond)}.")
     if task is None:
-        draft.remarks.append("This model was not measured: the points are the published ones.")
+        draft.remarks.append(
+            "This model was not measured: the points are the published ones."
+        )
 
 
 PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_4, figure_2)

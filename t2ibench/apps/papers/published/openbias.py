@@ -35,7 +35,11 @@ def _biases(draft: Exhibit) -> list[FoundBias]:
     task = draft.results.get(_EXAMPLES)
     if task is None:
         return []
-    rows = {row.name: row for row in task.by if {"unknown_share", "severity"} & {*row.scores}}
+    rows = {
+        row.name: row
+        for row in task.by
+        if {"unknown_share", "severity"} & {*row.scores}
+    }
     found = [
         FoundBias(spelt(name), rows[name], detail, value_of(rows[name], "severity"))
         for detail in task.details.get("biases") or []
@@ -43,7 +47,8 @@ def _biases(draft: Exhibit) -> list[FoundBias]:
     ]
     without = math.inf  # after all others
     return sorted(
-        found, key=lambda one: (without if one.severity is None else -one.severity, one.name)
+        found,
+        key=lambda one: (without if one.severity is None else -one.severity, one.name),
     )
 
 
@@ -61,7 +66,13 @@ def table_5(draft: Exhibit) -> None:
         row = rows.get(name.casefold())
         delta = None if row is None else row.scores.get("relative_deviation")
         value = None if delta is None else delta.value
-        draft.line(name, "delta", value, 2, "not measured" if delta is None else delta.reason or "")
+        draft.line(
+            name,
+            "delta",
+            value,
+            2,
+            "not measured" if delta is None else delta.reason or "",
+        )
         share = None if row is None else row.scores.get("share:female")
         if share is not None:
             draft.score(name, "share of women", share, 2)

@@ -30,9 +30,13 @@ def table_1(draft: Exhibit) -> None:
             ("p", "p_value", association.p),
             ("d", "effect_size", value_of(task, "effect_size")),
         ):
-            known = tuple(blocks.get(model, {}).get(score) for model in draft.file.models)
+            known = tuple(
+                blocks.get(model, {}).get(score) for model in draft.file.models
+            )
             is_p = symbol == "p"
-            draft.lines.append(Line(row, symbol, value, known, note=task.reason or "", is_p=is_p))
+            draft.lines.append(
+                Line(row, symbol, value, known, note=task.reason or "", is_p=is_p)
+            )
         draft.score(row, "lean", task.headline, note=task.inconclusive or "")
 
 
@@ -57,7 +61,9 @@ def table_2(draft: Exhibit) -> None:
         draft.line(_ALL, score, None, 2, "too few concepts")
         return
     found = kendall_tau(asc, ratings)
-    tau, low, high = (x if math.isfinite(x) else None for x in (found.tau, found.low, found.high))
+    tau, low, high = (
+        x if math.isfinite(x) else None for x in (found.tau, found.low, found.high)
+    )
     draft.line(_ALL, score, tau, 2, f"p = {found.p:.3f}", (low, high))
 
 

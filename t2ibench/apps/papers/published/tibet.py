@@ -26,7 +26,8 @@ def figure_4(draft: Exhibit) -> None:
     for row in task.by:
         name, lean = occupation(row.name), row.scores.get("lean")
         male, female = (
-            value_of(row, f"concept_association_score:{side}") for side in ("male", "female")
+            value_of(row, f"concept_association_score:{side}")
+            for side in ("male", "female")
         )
         difference = None if male is None or female is None else male - female
         ends = (None, None) if lean is None else (lean.ci_low, lean.ci_high)
@@ -39,7 +40,10 @@ def figure_4(draft: Exhibit) -> None:
         values = [value_of(row, f"concept_association_share:{side}") for row in task.by]
         known = [value for value in values if value is not None]
         draft.line(
-            _ALL, f"CAS share of {side}", math.fsum(known) / len(known) if known else None, 2
+            _ALL,
+            f"CAS share of {side}",
+            math.fsum(known) / len(known) if known else None,
+            2,
         )
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None
     draft.line(_ALL, "mean |CAS male - female|", mean)

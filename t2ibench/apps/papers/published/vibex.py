@@ -42,11 +42,21 @@ def table_2(draft: Exhibit) -> None:
         said = f"{query} query of {known['experts']}"
         said += "; among TIBET's axes" if known.get("TIBET covers it") == "yes" else ""
         said += "; not measured" if row is None else ""
-        draft.line(name, "tendency", _entry(task.details, "tendencies", name).get("found"), 3, said)
+        draft.line(
+            name,
+            "tendency",
+            _entry(task.details, "tendencies", name).get("found"),
+            3,
+            said,
+        )
         if row is None:
             continue
         if query == "inverse":
-            reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
+            reasons = (
+                one.reason
+                for key, one in row.scores.items()
+                if key.startswith("share:")
+            )
             why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
             draft.score(name, "lean", row.scores.get("lean"), 2, why)
             continue
@@ -68,7 +78,9 @@ def table_2(draft: Exhibit) -> None:
 
 def _entry(details: Mapping[str, Any], kind: str, concept: str) -> Mapping[str, Any]:
     """What the details say of a concept; empty where they say nothing."""
-    return next((row for row in details.get(kind) or [] if row["concept"] == concept), {})
+    return next(
+        (row for row in details.get(kind) or [] if row["concept"] == concept), {}
+    )
 
 
 def figure_3(draft: Exhibit) -> None:
@@ -79,9 +91,16 @@ def figure_3(draft: Exhibit) -> None:
         row = row_of(draft.results.get(RACE), name, "forward")
         draft.line(name, "side", _side(row, anchors))
         if row is not None:
-            draft.score(name, "probability difference", row.scores.get("probability_difference"), 4)
+            draft.score(
+                name,
+                "probability difference",
+                row.scores.get("probability_difference"),
+                4,
+            )
             draft.score(name, "beyond words", row.scores.get("beyond_words"), 4)
-            first, second = (value_of(row, f"probability:{one}") or 0.0 for one in anchors)
+            first, second = (
+                value_of(row, f"probability:{one}") or 0.0 for one in anchors
+            )
             drawn.append((name, 0.0, 100.0 * (first - second)))
     words = draft.words(x=anchors[1], y=anchors[0]) if anchors else draft.words()
     draft.draw(arrows, drawn, words)
