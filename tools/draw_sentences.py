@@ -3,8 +3,8 @@
 python tools/draw_sentences.py docstrings --seed 1     # 40 first lines of docstrings
 python tools/draw_sentences.py help --seed 1           # 40 lines of --help
 
-The reader says of each what it does or returns; one that cannot be understood is rewritten, with all
-others of its kind. The same seed draws the same lines from the same code.
+The reader says of each what it does or returns; one that cannot be understood is rewritten, with
+all others of its kind. The same seed draws the same lines from the same code.
 """
 
 from __future__ import annotations
