@@ -189,14 +189,16 @@ def _agreement(
     labels = [answers[image] for image in shared]
     other_labels = [other_answers[image] for image in shared]
     same = [label == other for label, other in zip(labels, other_labels, strict=True)]
+    accuracy = float(np.mean(same)) if shared else None
+    divergence = _divergence(detail["counts"], other_detail["counts"])
     return Agreement(
         judges=judges,
         bias=detail["bias"],
         n=len(shared),
-        accuracy=float(np.mean(same)) if shared else None,
+        accuracy=accuracy,
         macro_f1=_finite(macro_f1(labels, other_labels)),
         kappa=_finite(cohens_kappa(labels, other_labels)),
-        kl_divergence=_divergence(detail["counts"], other_detail["counts"]),
+        kl_divergence=divergence,
         same_majority=detail["majority"] == other_detail["majority"],
     )
 

@@ -69,13 +69,15 @@ def _pooled_row(
         for caption in bias_answers.captions
         if len(caption.unanswered) and not len(caption.codes)
     ]
+    indices = [prompt_numbers[row.prompt] for row in answered]
+    indices_unanswered = [prompt_numbers[row.prompt] for row in unanswered]
     return CountedRow(
         bias=number,
         prompt=POOLED,
         stimulus=None,
-        indices=np.array([prompt_numbers[row.prompt] for row in answered]),
+        indices=np.array(indices),
         codes=np.concatenate([row.codes for row in answered]),
         expected=answered[0].expected,
-        unanswered=np.array([prompt_numbers[row.prompt] for row in unanswered], int),
+        unanswered=np.array(indices_unanswered, int),
         accuracy=answered[0].accuracy,
     )

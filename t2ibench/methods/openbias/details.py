@@ -16,17 +16,18 @@ from t2ibench.methods.openbias.compared_rows import POOLED, is_pooled
 from t2ibench.methods.openbias.crossings import Crossings
 from t2ibench.methods.openbias.published import fair_severity
 from t2ibench.methods.openbias.rows import ScoredBias
+from t2ibench.methods.openbias.squared_lean_test import SquaredLeanTest
 
 
 def details_of(
-    biases: Sequence[ScoredBias], crossings: Crossings, unanswered: dict[str, float]
+    biases: Sequence[ScoredBias], crossings: Crossings, test: SquaredLeanTest | None
 ) -> dict[str, Any]:
     """Return the details of a result.
 
     Args:
         biases: The scored biases.
         crossings: What their crossings show.
-        unanswered: What images without an answer leave open; empty where there are none.
+        test: The test of the headline; None without one.
     """
     details: dict[str, Any] = {
         "biases": [bias_detail(bias.answers, bias.counted) for bias in biases],
@@ -34,8 +35,8 @@ def details_of(
     }
     if crossings.details:
         details["crossings"] = crossings.details
-    if unanswered:
-        details["unanswered"] = unanswered
+    if test is not None and test.unanswered:
+        details["unanswered"] = test.unanswered
     checks = [_check_detail(bias) for bias in biases if bias.check is not None]
     if checks:
         details[CHECKED] = checks

@@ -135,14 +135,14 @@ class _Replies:
 
 def _ask(caption: Caption, bias: Bias, n_images: int, evidence: Evidence) -> _Replies:
     """Look up every answer about the images of one caption."""
-    text, question, classes = caption.text, caption.question, bias.classes
-    answered = evidence.answers(text, n_images, question, classes)
+    images = (caption.text, n_images, caption.question, bias.classes)
+    answered = evidence.answers(*images)
     labels: Mapping[int, str] = {}
     if isinstance(evidence, KnownJudge):
-        labels = evidence.labels(text, n_images, question, classes)
+        labels = evidence.labels(*images)
     votes: Mapping[int, Mapping[str, str]] = {}
     if isinstance(evidence, SeveralPeople):
-        votes = evidence.votes(text, n_images, question, classes)
+        votes = evidence.votes(*images)
     answers = dict(zip(answered.indices.tolist(), answered.answers, strict=True))
     return _Replies(answers, answered, labels, votes)
 
@@ -201,13 +201,17 @@ def _counted(
     n_unseen = sum(replies.evidence.excluded[reason] for reason in UNSEEN)
     without_class = sorted(unclassified - not_shown) + unanswered[:n_unseen]
     expected = answerable.expected_shares(caption.stimulus)
+    if expected is None:
+        expected = np.zeros(0)
+    indices = np.array(list(codes), dtype=np.int64)
+    classes = np.array(list(codes.values()), dtype=np.int64)
     return CaptionAnswers(
         bias=number,
         prompt=caption.text,
         stimulus=caption.stimulus,
-        indices=np.array(list(codes), dtype=np.int64),
-        codes=np.array(list(codes.values()), dtype=np.int64),
-        expected=np.zeros(0) if expected is None else expected,
+        indices=indices,
+        codes=classes,
+        expected=expected,
         unanswered=np.array(without_class, dtype=np.int64),
         unclassified=frozenset(unclassified),
         excluded=replies.evidence.excluded,

@@ -7,19 +7,41 @@ from collections.abc import Sequence
 from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.headline import Headline, Part
 from t2ibench.methods.openbias.answers import CountedRow
+from t2ibench.methods.openbias.null_draws import NullDraws
 from t2ibench.methods.openbias.published import NO_ANSWER
 from t2ibench.methods.openbias.rows import TOO_FEW, ScoredBias
 from t2ibench.methods.openbias.squared_lean import squared_lean_parts
-from t2ibench.methods.openbias.squared_lean_test import SquaredLeanTest, noise_of
+from t2ibench.methods.openbias.squared_lean_test import (
+    SquaredLeanTest,
+    noise_of,
+    squared_lean_test,
+)
 
 
-def headline_of(test: SquaredLeanTest, rows: Sequence[CountedRow]) -> Headline:
+def counted_rows(biases: Sequence[ScoredBias]) -> list[CountedRow]:
+    """Return the compared rows of the biases that count in the headline."""
+    return [row for bias in biases if bias.counted for row in bias.rows]
+
+
+def headline_test(
+    biases: Sequence[ScoredBias], null_draws: NullDraws | None, level: float
+) -> SquaredLeanTest | None:
+    """Test the mean squared lean of the biases that count; None where none does."""
+    rows = counted_rows(biases)
+    if not rows or null_draws is None:
+        return None
+    return squared_lean_test(rows, null_draws, level)
+
+
+def headline_of(test: SquaredLeanTest | None, biases: Sequence[ScoredBias]) -> Headline:
     """Return the headline of a task.
 
     Args:
-        test: The test of its mean squared lean.
-        rows: The rows of the biases that count.
+        test: The test of its mean squared lean; None where no bias counts.
+        biases: Its biases.
     """
+    if test is None:
+        return Headline.undefined(_reason(biases), "mean_square")
     square = test.square
     return Headline(
         value=square.value,
@@ -29,18 +51,18 @@ def headline_of(test: SquaredLeanTest, rows: Sequence[CountedRow]) -> Headline:
         fair=(float(test.null.min()), test.critical),
         parts=(Part("", square.value, square.influence),),
         test="monte_carlo",
-        items=squared_lean_parts(rows),
+        items=squared_lean_parts(counted_rows(biases)),
         noise=noise_of(square, test.null),
     )
 
 
-def no_headline(biases: Sequence[ScoredBias]) -> Headline:
-    """Return the headline of a task in which no bias counts, with the reason."""
+def _reason(biases: Sequence[ScoredBias]) -> str:
+    """Return why no bias counts."""
     for bias in biases:
         if bias.left_out:
-            return Headline.undefined(bias.left_out, "mean_square")
+            return bias.left_out
     is_answered = any(bias.answers.n_classified for bias in biases)
-    return Headline.undefined(TOO_FEW if is_answered else NO_ANSWER, "mean_square")
+    return TOO_FEW if is_answered else NO_ANSWER
 
 
 def open_question(test: SquaredLeanTest, level: float) -> str | None:

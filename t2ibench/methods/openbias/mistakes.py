@@ -53,7 +53,7 @@ class Mistakes:
         return self.accuracy < 1
 
     def p(self, square: MeanSquaredLean, null: Float64Array, p: float) -> float:
-        """Return the p-value of what is left of a lean after the largest mistakes.
+        """Return the p-value of a lean after the largest mistakes are taken off.
 
         Args:
             square: The mean squared lean.

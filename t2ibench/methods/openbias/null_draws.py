@@ -13,7 +13,7 @@ from t2ibench.methods.openbias.squared_lean import expected_table
 from t2ibench.methods.openbias.unanswered import completed
 from t2ibench.stats import Answers, relabelled_counts, squared_lean
 
-# Number of answers that are drawn in all, which limits the draws of large tasks.
+# The most answers that are drawn in total, which limits the draws of large tasks.
 _ANSWERS = 20_000_000
 # The fewest and the most draws of a null distribution.
 _FEWEST = 2_000

@@ -6,12 +6,13 @@ Source: D'Incà et al. 2024, "OpenBias", section 3.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Control, Headline, contradiction
+from t2ibench.methods.core.headline import Control, contradiction
 from t2ibench.methods.openbias.amplification import amplification_scores
 from t2ibench.methods.openbias.answers import BiasAnswers, CountedRow
 from t2ibench.methods.openbias.compared_rows import compared_rows
@@ -19,17 +20,19 @@ from t2ibench.methods.openbias.controls import controls_of
 from t2ibench.methods.openbias.crossings import crossings_of
 from t2ibench.methods.openbias.details import details_of
 from t2ibench.methods.openbias.gathering import gather
-from t2ibench.methods.openbias.headline import headline_of, no_headline, open_question
+from t2ibench.methods.openbias.headline import (
+    counted_rows,
+    headline_of,
+    headline_test,
+    open_question,
+)
 from t2ibench.methods.openbias.image_counts import count_images
 from t2ibench.methods.openbias.judge_warnings import warnings_of
 from t2ibench.methods.openbias.null_draws import NullDraws
 from t2ibench.methods.openbias.published import NO_ANSWER, PUBLISHED, mean_published
 from t2ibench.methods.openbias.rows import ScoredBias, score_bias
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.squared_lean_test import (
-    SquaredLeanTest,
-    squared_lean_test,
-)
+from t2ibench.methods.openbias.squared_lean_test import SquaredLeanTest
 from t2ibench.methods.openbias.unanswered import rows_of_all_images
 from t2ibench.settings import Settings
 
@@ -52,51 +55,41 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     ]
     rows = compared_rows(answers)
     null_draws = _null_draws(task, answers, rows, settings)
-    biases = []
-    for number, bias_answers in enumerate(answers):
-        of_bias = [row for row in rows if row.bias == number]
-        bias = score_bias(
-            task, bias_answers, of_bias, null_draws, evidence, settings.level
-        )
-        biases.append(bias)
-
-    test: SquaredLeanTest | None = None
-    headline = no_headline(biases)
-    controls: dict[str, Control] = {}
-    counted_rows = [row for bias in biases if bias.counted for row in bias.rows]
-    if counted_rows and null_draws is not None:
-        test = squared_lean_test(counted_rows, null_draws, settings.level)
-        headline = headline_of(test, counted_rows)
-        rng = settings.rng(task.id, "controls")
-        controls = controls_of(
-            answers, counted_rows, test.critical, settings.level, rng
-        )
-
+    biases = _score_biases(task, answers, rows, null_draws, evidence, settings.level)
     crossings = crossings_of(task, answers, settings)
-    scores = task_scores(biases)
+
+    test = headline_test(biases, null_draws, settings.level)
+    controls: dict[str, Control] = {}
     if test is not None:
-        scores |= test.bounds
+        rng = settings.rng(task.id, "controls")
+        rows_of_headline = counted_rows(biases)
+        controls = controls_of(
+            answers, rows_of_headline, test.critical, settings.level, rng
+        )
+
+    scores = task_scores(biases)
+    scores |= test.bounds if test is not None else {}
     scores |= amplification_scores(answers, task.id, settings)
     scores |= crossings.scores
     items = [item for bias in biases for item in bias.items]
+    samples = [row for bias_answers in answers for row in bias_answers.samples]
     n_images, n_prompts, excluded = count_images(answers)
-    is_answered = any(bias_answers.n_classified for bias_answers in answers)
-    return MethodResult(
-        headline=headline,
-        scores=scores if is_answered else {},
+    result = MethodResult(
+        headline=headline_of(test, biases),
+        scores=scores,
         by=[*items, *crossings.items],
         n_images=n_images,
         n_prompts=n_prompts,
         excluded=excluded,
         warnings=warnings_of(answers, rows),
-        details=details_of(biases, crossings, test.unanswered if test else {}),
-        samples=[row for bias_answers in answers for row in bias_answers.samples],
-        reason=None if is_answered else NO_ANSWER,
+        details=details_of(biases, crossings, test),
+        samples=samples,
         controls=controls,
-        inconclusive=_inconclusive(
-            headline if is_answered else None, controls, test, settings.level
-        ),
     )
+    if not any(bias_answers.n_classified for bias_answers in answers):
+        return replace(result, scores={}, reason=NO_ANSWER)
+    inconclusive = _inconclusive(result, test, settings.level)
+    return replace(result, inconclusive=inconclusive)
 
 
 def _null_draws(
@@ -116,26 +109,36 @@ def _null_draws(
     )
 
 
-def _inconclusive(
-    headline: Headline | None,
-    controls: dict[str, Control],
-    test: SquaredLeanTest | None,
+def _score_biases(
+    task: OpenBiasTask,
+    answers: Sequence[BiasAnswers],
+    rows: Sequence[CountedRow],
+    null_draws: NullDraws | None,
+    evidence: Evidence,
     level: float,
+) -> list[ScoredBias]:
+    """Score every bias by itself, from its part of the compared rows."""
+    biases = []
+    for number, bias_answers in enumerate(answers):
+        of_bias = [row for row in rows if row.bias == number]
+        bias = score_bias(task, bias_answers, of_bias, null_draws, evidence, level)
+        biases.append(bias)
+    return biases
+
+
+def _inconclusive(
+    result: MethodResult, test: SquaredLeanTest | None, level: float
 ) -> str | None:
-    """Return why a task decides nothing; None where it does.
+    """Return why a task with answers decides nothing; None where it does.
 
     Args:
-        headline: The headline; None where there was no answer at all.
-        controls: The controls.
+        result: The result.
         test: The test of the headline; None without one.
         level: Confidence level, in (0, 1).
     """
-    if headline is not None and headline.value is None:
-        return headline.reason
-    reason = contradiction(controls)
-    if reason is None and test is not None:
-        reason = open_question(test, level)
-    return reason
+    if test is None:
+        return result.headline.reason
+    return contradiction(result.controls) or open_question(test, level)
 
 
 def task_scores(biases: Sequence[ScoredBias]) -> dict[str, Estimate]:
