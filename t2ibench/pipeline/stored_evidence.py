@@ -122,11 +122,11 @@ class StoredEvidence:
         return not judge.answers_about(question, classes)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
-        """The classes that the judge can never answer with (openbias.answers.KnownJudge)."""
+        """The classes that the judge can never answer with (openbias.gathering.KnownJudge)."""
         return unreachable_classes(self._judged.name if self._judged else "", classes)
 
     def people_answered(self) -> bool:
-        """Whether the judge is people (openbias.answers.SeveralPeople)."""
+        """Whether the judge is people (openbias.gathering.SeveralPeople)."""
         return isinstance(self._judged, PeopleStore) or bool(
             self._judged and self._judged.by_labels
         )
