@@ -38,13 +38,13 @@ from t2ibench.methods.core.headline import (
     t_inference,
 )
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.leans import bounded
 from t2ibench.methods.core.obedience import (
     breakdown,
     obedience_control,
     obedience_scores,
     obedience_warnings,
 )
+from t2ibench.methods.core.over_stimuli import bounded
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.core.text_vectors import has_vector, with_vector
 from t2ibench.methods.mcas.axis import (
