@@ -80,14 +80,22 @@ def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
 def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
     """The arguments of a call that are not the pipeline's own defaults."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
+    call = args.call()
     return {
         name: value
-        for name, value in args.call().items()
+        for name, value in call.items()
         if name in parameters
         and name not in _NOT_TRIED
         and value != parameters[name].default
         and not (name.startswith(_NEGATIVE) and value in {"", None})
+        and not _repeats_negative_prompt(name, call)
     }
+
+
+def _repeats_negative_prompt(name: str, call: Call) -> bool:
+    """Whether a further negative prompt says what a pipeline takes where it is omitted."""
+    further = name.startswith(f"{_NEGATIVE}_")
+    return further and call[name] == call.get(_NEGATIVE)
 
 
 class _Trials:
@@ -225,6 +233,8 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
             return f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
         if _is_distilled(pipeline):
             return "It is a distilled model, which takes no negative prompt."
+        if name != _NEGATIVE and not call.get(_NEGATIVE):
+            return f"It reads {name} together with negative_prompt=… alone: give that, too."
     if name == _GUIDANCE and _TRUE_GUIDANCE in parameters:
         return (
             f"It is guided by call.{_TRUE_GUIDANCE}=… above 1 together with a negative_prompt; "
