@@ -37,11 +37,12 @@ from t2ibench.models.server_errors import (
 from t2ibench.models.server_states import (
     filter_took,
     is_busy,
+    is_long_limit,
     is_unpaid,
     takes_no_images,
     unpaid_code,
 )
-from t2ibench.models.waits import in_words, seconds_to_wait
+from t2ibench.models.waits import in_words, names_day_quota, seconds_to_wait
 from t2ibench.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ class Failure(Exception):
     """Why a request has no answer yet: words that follow 'The server …'.
 
     `limited`: the server asks for fewer requests; it works, and waiting alone will help. `wait` is
-    the seconds that it asks to wait, and `answered` whether there was an answer at all.
+    the seconds that it asks to wait, and `answered` whether there was an answer at all. `lasting`:
+    it speaks of a limit for a day or longer.
     """
 
     def __init__(
@@ -132,8 +134,10 @@ class Failure(Exception):
         limited: bool = False,
         wait: float | None = None,
         answered: bool = False,
+        lasting: bool = False,
     ) -> None:
         super().__init__(why)
+        self.lasting = lasting
         self.why, self.limited, self.wait, self.answered = why, limited, wait, answered
 
 
@@ -208,7 +212,7 @@ class Server:
                 failures.append(failure)
                 with contextlib.suppress(Exception):
                     self.failed(failure)
-                if (failure.wait or 0.0) > _PATIENCE:
+                if failure.lasting or (failure.wait or 0.0) > _PATIENCE:
                     raise self._too_long(failure) from None
                 raise
             self._answered, self._silent_since = True, None
@@ -243,6 +247,13 @@ class Server:
 
     def _too_long(self, failure: Failure) -> LongWaitError:
         """What to say of a wait that is longer than the server is waited for."""
+        if (failure.wait or 0.0) <= _PATIENCE:
+            return LongWaitError(
+                f"The server {self.where} {failure.why}: this limit is for a day or longer, and "
+                f"it is waited for {in_words(_PATIENCE)} at most.",
+                "What was made is kept; run the same command again when the limit is renewed, or "
+                "after it was raised, and it goes on.",
+            )
         wait = in_words(failure.wait or 0.0)
         return LongWaitError(
             f"The server {self.where} {failure.why} and asks to wait {wait}; it is waited for "
@@ -332,7 +343,8 @@ class Server:
         if filter_took(message.codes) or not is_busy(reply.status, message.codes):
             return reply
         limited = reply.status == _RATE_LIMITED
-        wait = seconds_to_wait(headers, _json_of(reply))
+        body = _json_of(reply)
+        wait = seconds_to_wait(headers, body)
         # Google says "quota" of a limit a minute, too, but then how long to wait.
         unpaid = wait is None and is_unpaid(message.codes, message.text)
         if (
@@ -342,11 +354,13 @@ class Server:
         ):
             return reply
         words = one_line(message.text, _WORDS)
+        by_words = wait is None and is_long_limit(message.text)
         raise Failure(
             f"replied with status {reply.status}{f' ({words})' if words else ''}",
             limited,
             wait,
             answered=True,
+            lasting=limited and (by_words or names_day_quota(body)),
         )
 
     def _announce(self, failure: Failure, wait: float, left: float) -> None:
