@@ -52,6 +52,8 @@ _UNUSABLE = {
     451: ("is not available here", ""),
 }
 _STATUS_DIGITS = 3
+_BEGINNING = 400  # bytes of a body that are read for a message
+_SHOWN = 80  # characters of them that a message shows
 _PAYMENT_REQUIRED = 402
 _RATE_LIMITED = 429
 _CODE_NAMES = ("code", "type", "status", "name")  # of what an error is called
@@ -72,6 +74,10 @@ class LongWaitError(UnusableServerError):
 
 class BadReplyError(T2IBenchError):
     """This one reply cannot be used."""
+
+
+class NoCompletionError(BadReplyError):
+    """What came is no chat completion at all, such as a page, or another API's reply."""
 
 
 class DeclinedError(BadReplyError):
@@ -150,7 +156,13 @@ class Reply:
 
     def words(self) -> str:
         """Status and the server's own words, shortened."""
-        return f"{self.status}: {one_line(self.message().text)}"
+        words = one_line(self.message().text)
+        return f"{self.status}: {words}" if words else f"{self.status} without a word"
+
+    def beginning(self) -> str:
+        """The first characters of the body, for a message; '' where it is empty."""
+        text = self.key.hide(self.body[:_BEGINNING].decode("utf-8", errors="replace"))
+        return one_line(text, _SHOWN)
 
     def message(self) -> ServerMessage:
         """What the body says, in any of the forms that servers give an error."""
