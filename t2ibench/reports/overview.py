@@ -43,6 +43,7 @@ def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
         >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
         '      ░░│░──●──  '
     """
+    mark = mark.on_axis
     cells = [" "] * width
     _fill(cells, mark.fair_low, mark.fair_high, "░")
     cells[width // 2] = "│"
@@ -96,9 +97,15 @@ def bars(
     if groups is None:
         groups = [(family.title, family.tasks) for family in run.groups]
     for title, tasks in groups:
-        lines.append((title, None))
+        lines.append((_with_axis(title, tasks), None))
         lines += [_bar(task, width, size) for task in tasks]
     return lines
+
+
+def _with_axis(title: str, tasks: Sequence[TaskView]) -> str:
+    """The title of a family, with the ends of its axis where they are not -1 and 1."""
+    ends = tasks[0].mark.scale.ends if tasks else ""
+    return f"{title} ({ends})" if ends else title
 
 
 def prompts(run: RunView, width: int = 80) -> list[Line]:
@@ -181,7 +188,8 @@ def _cut(text: str, width: int) -> str:
 def _bar(task: TaskView, width: int, size: int) -> Line:
     mark = task.mark
     written = number if mark.sized else signed
-    value = written(mark.value, 2)
+    unit = "" if mark.value is None else mark.scale.unit
+    value = f"{written(mark.value, 2)}{unit}"
     parts = [
         f" {_cut(task.id, _NAME - 1):{_NAME - 1}}",
         interval_bar(mark, size),

@@ -54,7 +54,7 @@ def forest(run: RunView) -> Figure | None:
             lines = max(len(wrapped(text, room)) for text, room in texts)
             high = max(_ROW, LINE * lines + 6)
             places.append((task, y, high))
-            _band(canvas, across, task.mark, y, high)
+            _band(canvas, across, task.mark.on_axis, y, high)
             y += high
     canvas.line(across(0), _TOP, across(0), y, "zero")
     draw_ticks(canvas, across, y)
@@ -88,7 +88,7 @@ def _band(
 
 
 def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
-    mark, axis = task.mark, poles(task)
+    mark, axis = task.mark.on_axis, poles(task)
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""
     canvas.label(0, middle, task.name, _NAME, "start")
@@ -119,7 +119,8 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
     kind = (side or "plain") if clear else "hollow"
     canvas.dot(across(mark.value), middle, kind, 4.5, task.name)
     shown = plain if mark.sized else signed
-    words = shown(mark.value)
-    if mark.low is not None and mark.high is not None:
-        words += f"  ({shown(mark.low)} to {shown(mark.high)})"
+    numbers = task.mark
+    words = f"{shown(numbers.value)}{mark.scale.unit}"
+    if numbers.low is not None and numbers.high is not None:
+        words += f"  ({shown(numbers.low)} to {shown(numbers.high)})"
     canvas.text(canvas.width, base, words, "end", "strong" if clear else "")
