@@ -103,9 +103,10 @@ def bars(
 
 
 def _with_axis(title: str, tasks: Sequence[TaskView]) -> str:
-    """The title of a family, with the ends of its axis where they are not -1 and 1."""
-    ends = tasks[0].mark.scale.ends if tasks else ""
-    return f"{title} ({ends})" if ends else title
+    """A title, with the ends of each axis below it that does not go from -1 to 1."""
+    ends = dict.fromkeys(task.mark.scale.ends for task in tasks)
+    further = "; ".join(text for text in ends if text)
+    return f"{title} ({further})" if further else title
 
 
 def prompts(run: RunView, width: int = 80) -> list[Line]:
@@ -201,7 +202,10 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
         and mark.high is not None
         and mark.state != "no_score"
     ):
-        parts.append(f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}")
+        interval = f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}"
+        # A number with a unit may leave no room for it.
+        if len(" ".join([*parts, interval])) <= width:
+            parts.append(interval)
     return _cut(" ".join(parts), width).rstrip(), mark.state
 
 

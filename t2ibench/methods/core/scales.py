@@ -54,7 +54,7 @@ class Scale:
         """Where the axis begins and ends, where that is not -1 and 1 of a number without a unit."""
         if self.end == 1.0 and not self.unit:
             return ""
-        return f"the axis goes from −{self.end:g} to {self.end:g}{self.unit}"
+        return f"{self.label}: from −{self.end:g} to {self.end:g}{self.unit}"
 
 
 # From -1 to 1: 2 P - 1 for a mixture of shares P and 1 - P.

@@ -17,7 +17,7 @@ Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class DrawnFigure:
     """A figure, how to read it, what it shows in a sentence, and its numbers.
 
     On a page the first `most` rows are a table, too.
@@ -59,7 +59,7 @@ def full_name(kind: type[presentation.Figure]) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
+FIGURES: Registry[Callable[[Any, TaskView, Samples], DrawnFigure | None]] = Registry(
     "figure",
     {
         full_name(kind): f"t2ibench.reports.figures.{module}:draw"
@@ -68,7 +68,9 @@ FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
 )
 
 
-def draw(spec: presentation.Figure, task: TaskView, samples: Samples) -> Figure | None:
+def draw(
+    spec: presentation.Figure, task: TaskView, samples: Samples
+) -> DrawnFigure | None:
     """One figure of a task; None where it has no numbers."""
     return FIGURES.get(full_name(type(spec)))(spec, task, samples)
 
@@ -86,11 +88,11 @@ def finished(
     more: str = "",
     says: str = "",
     most: int = 0,
-) -> Figure:
+) -> DrawnFigure:
     """A figure under its own caption, with what it follows and what else is to be said."""
     source = f" Follows {spec.source}." if spec.source else ""
     caption = f"{spec.caption}{source}{more}"
-    return Figure(canvas, spec.title, caption, head, list(rows), says, most)
+    return DrawnFigure(canvas, spec.title, caption, head, list(rows), says, most)
 
 
 def _text(cell: object) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.axes import PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import LINE, Canvas, wrapped
-from t2ibench.reports.figures.figure import Figure
+from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.view import RunView, TaskView, poles
 from t2ibench.results.display import IntervalMark
@@ -32,13 +32,13 @@ _KEY = (
 )
 
 
-def forest(run: RunView) -> Figure | None:
+def forest(run: RunView) -> DrawnFigure | None:
     """Every test on images, by family, as on the page."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
     title = "Which way each test leans"
     canvas = Canvas(_WIDE, 0.0, f"{title}: {run.name}.")
-    across = Scale(-1.0, 1.0, _BEGIN, _END)
+    across = PixelScale(-1.0, 1.0, _BEGIN, _END)
     for value, text in ((-1, "−1"), (0, "0"), (1, "+1")):
         canvas.text(across(value), 12, text, "middle")
     y, places = _TOP, []
@@ -70,11 +70,11 @@ def forest(run: RunView) -> Figure | None:
         "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it "
         "goes on beyond the axis."
     )
-    return Figure(canvas, title, caption, _HEAD, rows)
+    return DrawnFigure(canvas, title, caption, _HEAD, rows)
 
 
 def _band(
-    canvas: Canvas, across: Scale, mark: IntervalMark, y: float, high: float
+    canvas: Canvas, across: PixelScale, mark: IntervalMark, y: float, high: float
 ) -> None:
     if (
         mark.value is not None
@@ -87,7 +87,7 @@ def _band(
         canvas.box(left, y, right - left, high, "band")
 
 
-def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
+def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> None:
     mark, axis = task.mark.on_axis, poles(task)
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""
