@@ -589,7 +589,10 @@ def as_they_end(
             if not running:
                 break
             done, _ = wait(running, timeout=_LISTENING, return_when=FIRST_COMPLETED)
-            results = [(running.pop(future), _result_of(future)) for future in done]
+            results = []
+            for future in done:
+                result = _result_of(future)
+                results.append((running.pop(future), result))
             ended = [
                 (key, result)
                 for key, result in results

@@ -109,4 +109,4 @@ def over_stimuli(
 
 
 def _sum_of_means(values: Float64Array, positions: Sequence[IntArray]) -> float:
-    return sum(values[at].mean() for at in positions)
+    return float(sum(values[at].mean() for at in positions))
