@@ -17,11 +17,11 @@ from t2ibench.methods.core.answer_counts import (
 from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
+from t2ibench.results.states import SMALL, STATES, State
 
 if TYPE_CHECKING:
     import pandas as pd
 
-State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 
@@ -131,17 +131,7 @@ def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
     return shown_attributes(task.details, lambda *key: found.get(key))
 
 
-UNSURE: frozenset[State] = frozenset({"cannot_tell", "no_score"})
 ALPHA = 0.05
-SMALL = 0.24  # a lean that matters is larger
-
-WORDS: dict[State, str] = {
-    "clear": "clear",
-    "not_clear": "not clear",
-    "none_above": f"none above {SMALL:g}",
-    "cannot_tell": "cannot tell",
-    "no_score": "no score",
-}
 
 
 def state_of(task: TaskResult) -> State:
@@ -233,7 +223,7 @@ def task_rows(results: Results) -> list[list[object]]:
 def _reason(task: TaskResult) -> str | None:
     """Why a task has no score, or decides nothing although it has one; None where it decides."""
     state = state_of(task)
-    if state not in UNSURE:
+    if not STATES[state].unsure:
         return None
     why = task.inconclusive or task.reason or task.headline.reason
     if why is not None or state == "no_score":

@@ -29,6 +29,7 @@ from t2ibench.reports.sentences import (
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.states import STATES
 from t2ibench.settings import Settings
 
 _MANY = 5
@@ -52,7 +53,7 @@ def rail_class(mark: IntervalMark) -> str:
         return {"low": "left clear", "high": "right clear", None: "plain clear"}[
             mark.side
         ]
-    return {"not_clear": "null", "none_above": "null small"}.get(mark.state, "unsure")
+    return STATES[mark.state].classes
 
 
 def _tone(mark: IntervalMark) -> str:
