@@ -53,7 +53,8 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.html import sections
     from t2ibench.reports.html.evidence import Thumbnails, evidence, of_prompts
-    from t2ibench.reports.html.page import fragment, report_html
+    from t2ibench.reports.html.page import report_html
+    from t2ibench.reports.html.templating import fragment
 
     whole = forest(run)
     drawn = [("forest", run.name, whole)] if whole is not None else []

@@ -44,6 +44,26 @@ class IntervalMark:
     cut: bool = False
 
     @property
+    def has_interval(self) -> bool:
+        """Whether both ends of its interval are known."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def has_band(self) -> bool:
+        """Whether a fair model's band is known."""
+        return self.fair_low is not None and self.fair_high is not None
+
+    @property
+    def cut_above(self) -> bool:
+        """Whether the value or an end was cut at 1."""
+        return self.cut and max(self.value or 0.0, self.high or 0.0) >= 1
+
+    @property
+    def cut_below(self) -> bool:
+        """Whether the value or an end was cut at -1."""
+        return self.cut and min(self.value or 0.0, self.low or 0.0) <= -1
+
+    @property
     def signed(self) -> bool:
         """Whether a sign means a direction."""
         return self.label == "lean"

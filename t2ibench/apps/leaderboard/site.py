@@ -29,7 +29,7 @@ from t2ibench.apps.leaderboard.views import (
 )
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.reports.html import page, words
+from t2ibench.reports.html import templating, words
 from t2ibench.reports.sentences import verdict
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.comparison import compare
@@ -60,7 +60,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
         _write_pairs(stratum.entries, output / "pairs")
     write_text(output / "leaderboard.csv", downloads.results_csv(board.entries))
     own = (_STATIC / "site.css").read_text(encoding="utf-8")
-    write_text(output / "style.css", f"{page.style()}\n{own}")
+    write_text(output / "style.css", f"{templating.style()}\n{own}")
     for path in sorted(_STATIC.glob("*.js")):
         shutil.copyfile(path, output / path.name)
     for name, html in Pages(board, measured, found, date).all():
@@ -117,7 +117,7 @@ def environment() -> jinja2.Environment:
     """The templates; everything that is not `Markup` is escaped."""
     own = jinja2.PackageLoader("t2ibench.apps.leaderboard", "templates")
     reports = jinja2.PackageLoader("t2ibench.reports.html", "templates")
-    made = page.environment().overlay(loader=jinja2.ChoiceLoader([own, reports]))
+    made = templating.environment().overlay(loader=jinja2.ChoiceLoader([own, reports]))
     made.filters = {
         **made.filters,
         **{"seen": visible, "span": span, "ran_as": downloads.ran_as},
@@ -200,12 +200,12 @@ class Pages:
             model=model,
             run=model.run,
             verdict=verdict(model.run),
-            counts=model.run.counts(),
+            counts=model.run.shown_counts(),
             level=LEVELS.get(entry.verdict.level, ""),
             cards=[
                 (
                     task,
-                    page.fragment(
+                    templating.fragment(
                         "card.html",
                         family=self._titles[task.result.method],
                         task=task,

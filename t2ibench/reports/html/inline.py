@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from t2ibench.reports import sentences
 from t2ibench.reports.files import task_files
-from t2ibench.reports.html.page import fragment, static
+from t2ibench.reports.html.templating import fragment, static
 from t2ibench.reports.view import run_view
 from t2ibench.results.schema import Results
 

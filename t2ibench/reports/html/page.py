@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from t2ibench.reports.exclusions import excluded_of, reasons_said
-from t2ibench.reports.html import words
+from t2ibench.reports.html.templating import fragment, static, style
 from t2ibench.reports.sentences import (
     controls_said,
     limits,
@@ -25,53 +22,8 @@ from t2ibench.reports.sentences import (
 )
 from t2ibench.reports.view import RunView, TaskView
 
-_FONTS = (
-    ("Source Sans 3 Variable", "source-sans-3"),
-    ("Source Serif 4 Variable", "source-serif-4"),
-)
-
-
 _SHORT = 30  # rows of a card that is open
 _MUCH = 0.2  # of the images of a test, from which on its card says what it lost
-
-
-@functools.cache
-def environment() -> jinja2.Environment:
-    """The templates; everything that is not `Markup` is escaped."""
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
-    made.filters |= words.FILTERS
-    return made
-
-
-def fragment(template: str, **values: object) -> Markup:
-    """One part of the page."""
-    return Markup(environment().get_template(template).render(**values))
-
-
-def static(name: str) -> str:
-    """The text of a file of reports/static."""
-    return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
-
-
-@functools.cache
-def style() -> Markup:
-    """The style of the page, fonts within."""
-    faces = []
-    for family, name in _FONTS:
-        data = (
-            files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"
-        ).read_bytes()
-        source = f"data:font/woff2;base64,{base64.b64encode(data).decode()}"
-        faces.append(
-            f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
-            f'src:url({source}) format("woff2")}}'
-        )
-    return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
 
 
 Section = tuple[str, str, Markup]  # its id, what the contents call it, and its HTML
@@ -108,7 +60,7 @@ def report_html(
         summary=summary(run),
         verdict=verdict(run),
         controls=controls_said(run)[1],
-        counts=run.counts(),
+        counts=run.shown_counts(),
         limits=limits(run),
         cards=cards,
         words=[_card("Text encoder", task, {}) for task in run.texts],

@@ -17,7 +17,7 @@ from t2ibench.power.pilots import pilot_of
 from t2ibench.reports import method_agreement
 from t2ibench.reports.cells import ends, format_p, number, signed, three_digits
 from t2ibench.reports.exclusions import excluded_of, exclusions, reasons_said
-from t2ibench.reports.html.page import fragment
+from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.people import agreement_table, disputed_table
 from t2ibench.reports.score_rows import score_table_views
 from t2ibench.reports.view import RunView, TaskView
