@@ -11,7 +11,7 @@ import jinja2
 from jinja2.ext import Extension
 from markupsafe import Markup
 
-from t2ibench.reports.html.words import FILTERS
+from t2ibench.reports.html.filters import FILTERS
 from t2ibench.results.states import STATES
 
 _FONTS = (
