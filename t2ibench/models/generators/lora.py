@@ -296,7 +296,7 @@ def _cannot_load(
             f"--model-args: lora={shown(lora)} has weights of other shapes than this "
             f"{type(pipeline).__name__}: {mismatch['layer']} has ({mismatch['given']}), expected "
             f"({mismatch['own']}).",
-            "It was trained on another model, perhaps one of another size: give a LoRA of this one.",
+            "It was trained on another model, perhaps of another size: give a LoRA of this one.",
         )
     hint = (
         f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
