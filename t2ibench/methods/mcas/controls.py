@@ -13,7 +13,7 @@ from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_shuffles
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.leans import bounded
+from t2ibench.methods.core.over_stimuli import bounded
 from t2ibench.methods.mcas.axis import AttributeAxis, Poles
 from t2ibench.methods.mcas.comparison import contrast, contrast_over_targets
 from t2ibench.methods.mcas.design import Design

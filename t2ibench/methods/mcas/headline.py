@@ -18,7 +18,7 @@ from t2ibench.methods.core.headline import (
     t_inference,
 )
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.leans import bounded
+from t2ibench.methods.core.over_stimuli import bounded
 from t2ibench.methods.mcas.comparison import contrast, contrast_over_targets
 from t2ibench.methods.mcas.design import Design, TargetSampling
 from t2ibench.methods.mcas.equal_spread import EqualSpread
