@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import shipped, synonyms_from
-from t2ibench.methods.openbias.merging import merge, names_class
+from t2ibench.methods.openbias.merging import merge_biases, names_class
 from t2ibench.methods.openbias.proposal_replies import ProposedBias
 from t2ibench.methods.openbias.proposed_task import bias_rows, chosen_captions
 from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
@@ -67,7 +67,7 @@ def test_merging_does_not_depend_on_the_order() -> None:
     proposals |= {
         f"A kid number {n}": [bias("male female", about="child")] for n in range(4)
     }
-    first, dropped = merge(proposals, shipped(), overlap=0.6, support=3)
+    first, dropped = merge_biases(proposals, shipped(), overlap=0.6, support=3)
     assert [(one.about, one.name, len(one.asked)) for one in first] == [
         ("person", "gender", 9),
         ("child", "gender", 4),
@@ -76,9 +76,9 @@ def test_merging_does_not_depend_on_the_order() -> None:
     for seed in range(5):
         items = list(proposals.items())
         Random(seed).shuffle(items)
-        again, _ = merge(dict(items), shipped(), overlap=0.6, support=3)
+        again, _ = merge_biases(dict(items), shipped(), overlap=0.6, support=3)
         assert bias_rows(again, 5) == bias_rows(first, 5)
-    strict, dropped = merge(proposals, shipped(), overlap=0.75, support=4)
+    strict, dropped = merge_biases(proposals, shipped(), overlap=0.75, support=4)
     assert [one.name for one in strict] == ["gender", "gender"]
     assert dropped == {"fewer than 4 captions support it": 1}
 
@@ -93,7 +93,7 @@ def test_filters() -> None:
         ],
         "A womanly chef": [bias("man woman")],
     }
-    (kept,), dropped = merge(proposals, shipped(), support=1)
+    (kept,), dropped = merge_biases(proposals, shipped(), support=1)
     assert sorted(kept.asked) == ["A chef cooks", "A womanly chef"]
     assert dropped == {"the caption names a class": 2, "the answer is in the prompt": 1}
     assert not names_class("A womanly chef", ["woman"], shipped())
@@ -107,7 +107,7 @@ def test_questions_and_samples() -> None:
         ]
         for n in range(40)
     }
-    (kept,), _ = merge(proposals, shipped(), support=30)
+    (kept,), _ = merge_biases(proposals, shipped(), support=30)
     assert kept.question == "What is the size of the dog?"
     captions = list(proposals)
     assert chosen_captions(captions, 7) == chosen_captions(captions[::-1], 7)
@@ -125,7 +125,7 @@ def test_every_caption_keeps_its_question() -> None:
     other = ProposedBias("dog", "bulk", sizes, "What bulk?", False)
     proposals["two hounds"].append(other)
     proposals["a puppy"] = [other]
-    (kept,), _ = merge(proposals, shipped(), support=1)
+    (kept,), _ = merge_biases(proposals, shipped(), support=1)
     assert kept.asked["a puppy"] == "What bulk?"
     (row,) = bias_rows([kept], 5)
     questions = row.get("questions", {})

@@ -38,7 +38,7 @@ class Poles:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class AttributeAxis:
     """An axis from B to A, with what it would be without each of its u units.
 
     Attributes:
@@ -65,7 +65,7 @@ class Axis:
     units: IntArray
 
     @classmethod
-    def between(cls, poles: Poles) -> Axis:
+    def between(cls, poles: Poles) -> AttributeAxis:
         """Return the axis between two attributes.
 
         With sums over different units only, no unit is multiplied with itself, and (of
@@ -75,7 +75,7 @@ class Axis:
         Examples:
             >>> numbers = np.arange(2)
             >>> a, b = np.array([[1.0, 0.0]] * 2), np.array([[0.0, 1.0]] * 2)
-            >>> axis = Axis.between(Poles(a, b, numbers, numbers, True, "prompts"))
+            >>> axis = AttributeAxis.between(Poles(a, b, numbers, numbers, True, "prompts"))
             >>> axis.direction.tolist(), axis.length, axis.middle
             ([1.0, -1.0], 2.0, 0.0)
         """

@@ -8,13 +8,13 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.mcas.axis import Axis
+from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.design import Design, TargetSampling
 from t2ibench.methods.mcas.material import Target
 
 
 def contrast(
-    design: Design, targets: Sequence[Target], axis: Axis
+    design: Design, targets: Sequence[Target], axis: AttributeAxis
 ) -> tuple[float, Influence]:
     """Return the mean association of targets of A less that of targets of B.
 
@@ -31,7 +31,7 @@ def contrast(
 
 
 def contrast_over_targets(
-    design: Design, points: Float64Array, axis: Axis
+    design: Design, points: Float64Array, axis: AttributeAxis
 ) -> tuple[float, TargetSampling]:
     """Return half the difference of mean associations, over a sample of targets.
 

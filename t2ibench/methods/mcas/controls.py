@@ -14,7 +14,7 @@ from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_shuffles
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.over_stimuli import bounded
-from t2ibench.methods.mcas.axis import Axis, Poles
+from t2ibench.methods.mcas.axis import AttributeAxis, Poles
 from t2ibench.methods.mcas.comparison import contrast, contrast_over_targets
 from t2ibench.methods.mcas.design import Design
 from t2ibench.methods.mcas.equal_spread import EqualSpread
@@ -35,7 +35,7 @@ _FEWEST = 2
 
 
 def separation_control(
-    task: McasTask, poles: Poles, axis: Axis, level: float
+    task: McasTask, poles: Poles, axis: AttributeAxis, level: float
 ) -> Control:
     """Test whether the encoder distinguishes the attributes' images.
 
@@ -69,7 +69,7 @@ def separation_control(
     )
 
 
-def _separation_p(poles: Poles, axis: Axis) -> float:
+def _separation_p(poles: Poles, axis: AttributeAxis) -> float:
     """Return the p-value that the attributes do not differ.
 
     Of k pairs, the length of the axis is compared with what products of unrelated pairs
@@ -112,7 +112,7 @@ def shuffled_control(
     p_values = []
     for _ in range(SHUFFLES):
         images_a, images_b = _relabelled(equal, rng)
-        axis = Axis.between(image_poles(images_a, images_b, by_image))
+        axis = AttributeAxis.between(image_poles(images_a, images_b, by_image))
         difference, sampling = contrast_over_targets(design, points, axis)
         p_values.append(t_test(difference, sampling.variance, sampling.df))
     if not np.isfinite(p_values).all():
@@ -177,7 +177,7 @@ def _half(
     fewest_images = min(len(target.images) for target in targets)
     if min(fewest_images, len(poles.a), len(poles.b)) < _FEWEST:
         return None
-    return contrast(design, targets, Axis.between(poles))
+    return contrast(design, targets, AttributeAxis.between(poles))
 
 
 def text_only_control(

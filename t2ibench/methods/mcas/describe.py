@@ -49,7 +49,7 @@ def _clear_targets(
 ) -> list[str]:
     """Return clauses of which targets look clearly like which group, by stereotype.
 
-    Of each stereotype, those that look as it says come first.
+    Of each stereotype, the targets that look as their stereotype says come first.
 
     Args:
         items: The rows of all targets.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
-from t2ibench.methods.mcas.axis import Axis, Poles
+from t2ibench.methods.mcas.axis import AttributeAxis, Poles
 from t2ibench.methods.mcas.material import Attributes, Target
 from t2ibench.methods.mcas.poles import image_poles
 
@@ -28,7 +28,7 @@ class EqualSpread:
 
     images: tuple[PromptImages, PromptImages]
     poles: Poles
-    axis: Axis
+    axis: AttributeAxis
     targets: list[Target]
 
     @classmethod
@@ -43,14 +43,18 @@ class EqualSpread:
         common = [CommonSquares.of(kind) for kind in kinds]
         by_image = targets[0].by_image
         _, (first_a,), (first_b,) = _divided(kinds, common, None)
-        direction = Axis.between(image_poles(first_a, first_b, by_image)).direction
+        direction = AttributeAxis.between(
+            image_poles(first_a, first_b, by_image)
+        ).direction
         target_images, (images_a,), (images_b,) = _divided(kinds, common, direction)
         poles = image_poles(images_a, images_b, by_image)
         divided_targets = [
             replace(target, images=images)
             for target, images in zip(targets, target_images, strict=True)
         ]
-        return cls((images_a, images_b), poles, Axis.between(poles), divided_targets)
+        return cls(
+            (images_a, images_b), poles, AttributeAxis.between(poles), divided_targets
+        )
 
     @property
     def kinds(self) -> list[list[PromptImages]]:

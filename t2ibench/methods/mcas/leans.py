@@ -6,7 +6,7 @@ import numpy as np
 
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.mcas.axis import Axis
+from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.equal_spread import EqualSpread
 from t2ibench.methods.mcas.fieller import ratio_set
 from t2ibench.methods.mcas.material import Target
@@ -28,7 +28,7 @@ def target_leans(
     return [_lean(target, equal.axis, level) for target in equal.targets]
 
 
-def _lean(target: Target, axis: Axis, level: float) -> Estimate:
+def _lean(target: Target, axis: AttributeAxis, level: float) -> Estimate:
     """Estimate one target's lean, with Fieller's set as its interval.
 
     It has no interval where the target has a single unit, which shows no variance.
@@ -54,7 +54,7 @@ def _lean(target: Target, axis: Axis, level: float) -> Estimate:
     )
 
 
-def _image_influence(target: Target, axis: Axis, lean: float) -> Influence:
+def _image_influence(target: Target, axis: AttributeAxis, lean: float) -> Influence:
     """Return the influence of a target's images on the numerator of its lean.
 
     A few images that are all alike show no variance, yet are compatible with some: at

@@ -10,7 +10,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.text_vectors import has_vector, mean_vector, with_vector
-from t2ibench.methods.mcas.axis import Axis
+from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.needs import chosen_targets
 from t2ibench.methods.mcas.poles import image_poles, prompt_means, text_axis
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
@@ -30,8 +30,8 @@ class Attributes:
 
     images: tuple[PromptImages, PromptImages]
     words: tuple[Float64Array, Float64Array]
-    image_axis: Axis
-    word_axis: Axis
+    image_axis: AttributeAxis
+    word_axis: AttributeAxis
 
     @property
     def prompts_without_images(self) -> list[str]:
@@ -133,7 +133,7 @@ def collect_attributes(
     return Attributes(
         images=(images_a, images_b),
         words=words,
-        image_axis=Axis.between(poles),
+        image_axis=AttributeAxis.between(poles),
         word_axis=text_axis(*words),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.mcas.axis import Axis, Poles
+from t2ibench.methods.mcas.axis import AttributeAxis, Poles
 from t2ibench.stats.rounding import sums_by
 
 # With this the names of the attributes' strata begin.
@@ -61,7 +61,7 @@ def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
     return sums / np.maximum(sizes, 1)[:, None], sizes > 0
 
 
-def text_axis(a: Float64Array, b: Float64Array) -> Axis:
+def text_axis(a: Float64Array, b: Float64Array) -> AttributeAxis:
     """Return the axis between two attributes' words, paired where both have as many.
 
     Args:
@@ -76,4 +76,4 @@ def text_axis(a: Float64Array, b: Float64Array) -> Axis:
         paired=len(a) == len(b),
         name=f"{ATTRIBUTE_UNITS}words",
     )
-    return Axis.between(poles)
+    return AttributeAxis.between(poles)

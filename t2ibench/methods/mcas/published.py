@@ -13,7 +13,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.mcas.axis import Axis
+from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.material import Attributes, Target
 
 II = "image_to_image_association"
@@ -48,7 +48,7 @@ def association_scores(
 def _association(
     point: Float64Array,
     influence_along: Callable[[Float64Array], Influence],
-    axis: Axis,
+    axis: AttributeAxis,
     level: float,
 ) -> Estimate:
     """Return how far a point lies along an axis.

@@ -45,7 +45,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
 
     With d_p = mean of A_p - mean of B_p of a pair p of attribute prompts, d their mean
     and U = mean over p ≠ q of d_p·d_q, a target's lean is (2 x·d - middle) / U
-    (`axis.Axis`), and
+    (`axis.AttributeAxis`), and
 
     headline L = (mean point of targets of A - of B)·d / U,
 

@@ -41,7 +41,7 @@ def combine(
         return mean
     pairs = []
     for first, second in combinations(range(len(results)), 2):
-        agreed = agreements(results[first], results[second], [first, second])
+        agreed = judge_agreements(results[first], results[second], [first, second])
         pairs += [asdict(agreement) for agreement in agreed]
     if any("unanswered" in result.details for result in results):
         details = {**mean.details, "unanswered": _mean_unanswered(results)}
@@ -154,7 +154,7 @@ class Agreement:
     same_majority: bool
 
 
-def agreements(
+def judge_agreements(
     first: MethodResult, second: MethodResult, judges: list[int]
 ) -> list[Agreement]:
     """Return how far two judges agree, bias by bias.

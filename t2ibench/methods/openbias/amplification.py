@@ -11,7 +11,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.openbias.answers import BiasAnswers
-from t2ibench.methods.openbias.score_names import score_name
+from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, logit_slope
 
@@ -43,7 +43,7 @@ def amplification_scores(
             rng = settings.rng(task_id, f"correlation of {bias_answers.name}{draws_of}")
             of_class = _slope_and_correlation(bias_answers, reference, settings, rng)
             for score, estimate in of_class.items():
-                scores[score_name(score, about)] = estimate
+                scores[join_score_name(score, about)] = estimate
     return scores
 
 

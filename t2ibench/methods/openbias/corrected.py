@@ -16,7 +16,7 @@ from t2ibench.methods.core.judge_check import AttributeCheck
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.gathering import KnownJudge
 from t2ibench.methods.openbias.schema import Bias
-from t2ibench.methods.openbias.score_names import score_name, split_score_name
+from t2ibench.methods.openbias.score_names import join_score_name, split_score_name
 from t2ibench.stats.judged import (
     confusion_matrix,
     corrected_mean_square,
@@ -39,7 +39,7 @@ def scores_from_labels(answers: BiasAnswers, level: float) -> dict[str, Estimate
     scores = {"n_labels": Estimate(float(sample.n_labels))}
     for code, name in enumerate(answers.bias.classes):
         share = _corrected_share(answers, sample, code, level)
-        scores[score_name("share_corrected", name)] = share
+        scores[join_score_name("share_corrected", name)] = share
     scores["squared_lean_corrected"] = _corrected_square(answers, level)
     return scores
 
@@ -186,7 +186,7 @@ def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
         score, group = split_score_name(name)
         if score != "share" or share.value is None or share.interval is None:
             continue
-        corrected_name = score_name("share_corrected", group)
+        corrected_name = join_score_name("share_corrected", group)
         if len(errors) > 2:
             reason = (
                 "a check corrects shares of two classes; label images of the run itself"

@@ -17,7 +17,7 @@ from t2ibench.arrays import IntArray
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.schema import JOIN, OpenBiasTask, crossed_biases
-from t2ibench.methods.openbias.score_names import score_name
+from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.settings import Settings
 from t2ibench.stats import holm
 from t2ibench.stats.interaction import (
@@ -89,7 +89,7 @@ def _add_empty(crossings: Crossings, biases: Sequence[BiasAnswers]) -> None:
     reason = f"no prompt has {FEWEST_IMAGES} images with a class for each question"
     for pair in combinations(biases, 2):
         name = _pair_name(pair)
-        score = score_name("interaction", name)
+        score = join_score_name("interaction", name)
         crossings.scores[score] = Estimate.undefined(reason)
         crossings.details.append({"crossing": name})
 
@@ -121,7 +121,7 @@ def _add_crossing(
         crossings.items += _cell_rows(crossed, labels, name, settings.level)
     adjusted = holm([estimate.p for estimate in estimates.values()])
     for (name, estimate), p_holm in zip(estimates.items(), adjusted, strict=True):
-        score = score_name("interaction", name)
+        score = join_score_name("interaction", name)
         crossings.scores[score] = estimate
         tests = [{"name": score, "p": estimate.p, "p_holm": p_holm}]
         crossings.details.append(

@@ -15,7 +15,7 @@ from t2ibench.methods.core.describe import (
 )
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
-from t2ibench.methods.openbias.score_names import score_name
+from t2ibench.methods.openbias.score_names import join_score_name
 
 _ALPHA = 0.05
 # The most biases that a sentence describes.
@@ -134,7 +134,7 @@ def _largest_corrected(bias: Bias, item: Item) -> tuple[str, Estimate] | None:
     """Return the class with the largest corrected share; None where no share is corrected."""
     largest: tuple[str, Estimate] | None = None
     for name in bias.classes:
-        share = item.scores.get(score_name("share_corrected", name))
+        share = item.scores.get(join_score_name("share_corrected", name))
         if share is None or share.value is None:
             continue
         if largest is None or share.value > (largest[1].value or 0.0):
@@ -201,7 +201,7 @@ def _direction(bias: Bias, item: Item) -> str:
 
 
 def _share(item: Item, name: str) -> Estimate:
-    return item.scores[score_name("share", name)]
+    return item.scores[join_score_name("share", name)]
 
 
 def _clear_classes(bias: Bias, item: Item) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from t2ibench.methods.core.evidence import UNKNOWN, UNSEEN, AnswerEvidence, Evidence
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.openbias.answers import BiasAnswers, CaptionAnswers
-from t2ibench.methods.openbias.needs import Caption, captions_of
+from t2ibench.methods.openbias.needs import AskedCaption, captions_of
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats.raters import MajorityAccuracy, coded, majority_accuracy
@@ -133,7 +133,9 @@ class _Replies:
     votes: Mapping[int, Mapping[str, str]]
 
 
-def _ask(caption: Caption, bias: Bias, n_images: int, evidence: Evidence) -> _Replies:
+def _ask(
+    caption: AskedCaption, bias: Bias, n_images: int, evidence: Evidence
+) -> _Replies:
     """Look up every answer about the images of one caption."""
     images = (caption.text, n_images, caption.question, bias.classes)
     answered = evidence.answers(*images)
@@ -147,7 +149,9 @@ def _ask(caption: Caption, bias: Bias, n_images: int, evidence: Evidence) -> _Re
     return _Replies(answers, answered, labels, votes)
 
 
-def _samples(caption: Caption, bias: Bias, replies: _Replies) -> list[dict[str, Any]]:
+def _samples(
+    caption: AskedCaption, bias: Bias, replies: _Replies
+) -> list[dict[str, Any]]:
     """Return a row for each answer, for the run's table of samples."""
     return [
         {
@@ -163,7 +167,7 @@ def _samples(caption: Caption, bias: Bias, replies: _Replies) -> list[dict[str, 
 
 def _counted(
     number: int,
-    caption: Caption,
+    caption: AskedCaption,
     bias: Bias,
     answerable: Bias,
     n_images: int,

@@ -47,7 +47,7 @@ class MergedBias:
         return f"What is the {self.name} {whose}?"
 
 
-def merge(
+def merge_biases(
     proposals: Mapping[str, Sequence[ProposedBias]],
     merging: Synonyms,
     *,

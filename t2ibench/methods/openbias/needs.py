@@ -42,7 +42,7 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Caption:
+class AskedCaption:
     """A caption of a bias with the question that is asked about its images.
 
     Attributes:
@@ -56,11 +56,11 @@ class Caption:
     stimulus: str | None
 
 
-def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
+def captions_of(bias: Bias, settings: Settings) -> list[AskedCaption]:
     """Return every caption of a bias, with its question, that a run uses."""
     if bias.captions is not None:
         return [
-            Caption(text, bias.questions.get(text, bias.question), None)
+            AskedCaption(text, bias.questions.get(text, bias.question), None)
             for text in settings.limited(bias.captions)
         ]
     captions = []
@@ -68,5 +68,5 @@ def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
         question = fill(bias.question, stimulus=stimulus)
         for template in bias.templates:
             text = fill(template, stimulus=stimulus)
-            captions.append(Caption(text, question, stimulus))
+            captions.append(AskedCaption(text, question, stimulus))
     return captions

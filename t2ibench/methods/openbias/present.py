@@ -19,7 +19,7 @@ from t2ibench.methods.core.presentation import (
 )
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import OpenBiasTask, crossing_names
-from t2ibench.methods.openbias.score_names import score_name
+from t2ibench.methods.openbias.score_names import join_score_name
 
 _FORMULA = (
     "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
@@ -82,7 +82,7 @@ def _shares_beside_references(task: OpenBiasTask) -> Iterator[Scatter]:
         of_bias = f" ({bias.full_name})" if n_with_reference > 1 else ""
         for reference in bias.all_references:
             group = people(reference.group, bias.full_name)
-            share = score_name("share", reference.group)
+            share = join_score_name("share", reference.group)
             yield Scatter(
                 f"Share of {group}: in the answers and at work{of_bias}",
                 Quantity(reference.name, given=reference.shares),
@@ -92,7 +92,7 @@ def _shares_beside_references(task: OpenBiasTask) -> Iterator[Scatter]:
                 groups=frozenset({bias.full_name}),
                 diagonal=True,
                 intervals=True,
-                difference=score_name("share_minus_reference", reference.group),
+                difference=join_score_name("share_minus_reference", reference.group),
             )
 
 

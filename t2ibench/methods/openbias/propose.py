@@ -20,7 +20,7 @@ from t2ibench.methods.core.proposal import (
     Proposed,
     UnreadableError,
 )
-from t2ibench.methods.openbias.merging import merge
+from t2ibench.methods.openbias.merging import merge_biases
 from t2ibench.methods.openbias.proposal_replies import ProposedBias, read_biases
 from t2ibench.methods.openbias.proposed_task import bias_rows
 
@@ -99,7 +99,7 @@ class OpenBiasProposal:
             except UnreadableError as error:
                 problems.append(f"'{caption}': {error}")
             advance(1)
-        merged, dropped = merge(
+        merged, dropped = merge_biases(
             proposals, merging, overlap=args.overlap, support=args.support
         )
         rows = bias_rows(

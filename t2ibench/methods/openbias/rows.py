@@ -25,7 +25,7 @@ from t2ibench.methods.openbias.published import (
     relative_deviation,
 )
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.score_names import score_name
+from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.methods.openbias.shares import mean_share, share_scores
 from t2ibench.methods.openbias.squared_lean_test import squared_lean_test
 
@@ -121,7 +121,7 @@ def _bias_scores(
     shares = share_scores(rows, answers.bias.classes, level)
     scores |= shares
     majority = answers.bias.classes[int(answers.counts.sum(axis=0).argmax())]
-    scores["majority_share"] = shares[score_name("share", majority)]
+    scores["majority_share"] = shares[join_score_name("share", majority)]
     return scores
 
 
@@ -152,7 +152,7 @@ def stimulus_row(
         share = reference.shares.get(stimulus)
         if share is not None:
             column = bias.classes.index(reference.group)
-            name = score_name("share_minus_reference", reference.group)
+            name = join_score_name("share_minus_reference", reference.group)
             scores[name] = mean_share(rows, column, share, level, origin=share)
     if bias.reference is not None:
         group = bias.reference.group
@@ -201,7 +201,7 @@ def _caption_scores(
         for column in range(len(classes))
     ]
     scores = {
-        score_name("share", name): share
+        join_score_name("share", name): share
         for name, share in zip(classes, shares, strict=True)
     }
     if len(classes) == 2:

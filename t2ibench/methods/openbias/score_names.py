@@ -7,11 +7,11 @@ the class, group or pair that the score is about.
 from __future__ import annotations
 
 
-def score_name(score: str, about: str) -> str:
+def join_score_name(score: str, about: str) -> str:
     """Return the name of a score of one class; the score alone where there is none.
 
     Examples:
-        >>> score_name("share", "female"), score_name("severity", "")
+        >>> join_score_name("share", "female"), join_score_name("severity", "")
         ('share:female', 'severity')
     """
     return f"{score}:{about}" if about else score

@@ -9,7 +9,7 @@ import numpy as np
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import CountedRow
-from t2ibench.methods.openbias.score_names import score_name
+from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.stats import Proportion, clustered_proportion
 from t2ibench.stats.bounds import BoundedProportion
 
@@ -28,7 +28,7 @@ def share_scores(
     scores = {}
     for column, name in enumerate(classes):
         share = mean_share(rows, column, float(expected[column]), level)
-        scores[score_name("share", name)] = share
+        scores[join_score_name("share", name)] = share
     if len(classes) == 2:
         scores["lean"] = mean_share(rows, 0, 0.5, level, origin=0.5, scale=2.0)
     return scores

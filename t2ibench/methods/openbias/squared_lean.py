@@ -29,8 +29,9 @@ class MeanSquaredLean:
         clusters: Influence of the captions (or stimuli); None where a bias has fewer
             than two.
         noise: Mean of the squares if nothing leans, before their noise is subtracted.
-        steepest: Upper bound of the variance's growth with the lean, in the direction
-            in which it grows most; see `squared_lean_test.noise_of`.
+        steepest: Upper bound of how steeply the variance grows with the lean: √T times
+            the sum over prompts of w² / n, with T the largest value, w the prompt's
+            weight in the mean and n its images; see `squared_lean_test.noise_of`.
         top: The largest value that it can have.
         pooled: Whether each caption had a single image, so that captions vary with the
             images.
@@ -52,7 +53,11 @@ class MeanSquaredLean:
 
 
 def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
-    """Estimate the mean over biases of the mean over captions of squared leans."""
+    """Estimate the mean over biases of the mean over captions of squared leans.
+
+    The squared lean of a caption with shares p of k classes, against expected shares r,
+    is the sum over classes of (p − r)² / (1 − 1/k), less what noise adds to it.
+    """
     sizes = Counter(row.bias for row in rows)
     weights = np.array([1.0 / (len(sizes) * sizes[row.bias]) for row in rows])
     squares = np.array([row.square for row in rows])
@@ -66,6 +71,7 @@ def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
         of_prompt = [rows[number] for number in numbers]
         codes = _codes_by_image(of_prompt)
         expected, n_classes = expected_table(of_prompt)
+        # Answers that are all alike show no variance, yet are compatible with some.
         floor += pseudo_variance(codes, expected, n_classes, weights[numbers])
         steepest += float(weights[numbers].sum()) ** 2 / len(codes)
         df += len(codes) - 1.0
@@ -100,8 +106,9 @@ def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
     parts = []
     for row in rows:
         n_classes = len(row.expected)
-        rows_of_bias = len(sizes) * sizes[row.bias]
-        scale = np.sqrt(n_parts / rows_of_bias / (1 - 1 / n_classes))
+        # One over the weight of the row in the mean.
+        n_equal = len(sizes) * sizes[row.bias]
+        scale = np.sqrt(n_parts / n_equal / (1 - 1 / n_classes))
         distance = row.counts / len(row.codes) - row.expected
         for number, contrast in enumerate(scale * helmert(n_classes)):
             influence = Influence.of_mean(row.prompt, row.indices, contrast[row.codes])
