@@ -1,4 +1,4 @@
-"""WEAT: the method, put together from its parts."""
+"""WEAT: everything about this family."""
 
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.weat.schema import WeatTask, check
@@ -8,10 +8,10 @@ METHOD = Method(
     title="WEAT",
     Task=WeatTask,
     check=check,
-    needs=lazy("t2ibench.methods.weat.score:needs"),
+    needs=lazy("t2ibench.methods.weat.needs:needs"),
     score=lazy("t2ibench.methods.weat.score:score"),
     describe=lazy("t2ibench.methods.weat.describe:describe"),
-    present=lazy("t2ibench.methods.weat.describe:present"),
+    present=lazy("t2ibench.methods.weat.present:present"),
     combine=lazy("t2ibench.methods.weat.score:combine"),
     main_score=MainScore("effect_size", "effect size"),
     estimand=(
