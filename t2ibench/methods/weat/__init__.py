@@ -1,18 +1,31 @@
 """WEAT: everything about this family."""
 
+from typing import TYPE_CHECKING
+
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.weat.schema import WeatTask, check
-from t2ibench.registry import lazy
+from t2ibench.registry import LazyModule
+
+if TYPE_CHECKING:
+    from t2ibench.methods.weat import describe as describing
+    from t2ibench.methods.weat import needs as requirements
+    from t2ibench.methods.weat import present as presenting
+    from t2ibench.methods.weat import score as scoring
+else:  # what scores is imported when it is first called
+    describing = LazyModule("t2ibench.methods.weat.describe")
+    requirements = LazyModule("t2ibench.methods.weat.needs")
+    presenting = LazyModule("t2ibench.methods.weat.present")
+    scoring = LazyModule("t2ibench.methods.weat.score")
 
 METHOD = Method(
     title="WEAT",
     Task=WeatTask,
     check=check,
-    needs=lazy("t2ibench.methods.weat.needs:needs"),
-    score=lazy("t2ibench.methods.weat.score:score"),
-    describe=lazy("t2ibench.methods.weat.describe:describe"),
-    present=lazy("t2ibench.methods.weat.present:present"),
-    combine=lazy("t2ibench.methods.weat.score:combine"),
+    needs=requirements.needs,
+    score=scoring.score,
+    describe=describing.describe,
+    present=presenting.present,
+    combine=scoring.combine,
     main_score=MainScore("effect_size", "effect size"),
     estimand=(
         "Cliff's delta between the two target sets in the encoder's association of a word with the "

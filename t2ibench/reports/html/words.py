@@ -73,9 +73,7 @@ def ticks(task: TaskView) -> list[float]:
 
 def one_sided(task: TaskView) -> bool:
     """Whether nothing of a task lies below 0, so that half of the axis will do."""
-    return task.scale not in {"lean", "excess"} and all(
-        tick >= 0 for tick in ticks(task)
-    )
+    return task.mark.sized and all(tick >= 0 for tick in ticks(task))
 
 
 def estimand(task: TaskView) -> str:
