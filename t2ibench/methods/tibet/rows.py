@@ -13,7 +13,8 @@ from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import UNSEEN
 from t2ibench.methods.core.obedience import breakdown
-from t2ibench.methods.tibet.axis_shares import AxisShares, axis_shares, nearest_to_even
+from t2ibench.methods.tibet.alternatives import nearest_to_even
+from t2ibench.methods.tibet.axis_shares import AxisShares, axis_shares
 from t2ibench.methods.tibet.headline import headline_of_axes
 from t2ibench.methods.tibet.image_sets import PromptSets
 from t2ibench.methods.tibet.obedience import Obedience, obedience
