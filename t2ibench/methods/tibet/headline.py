@@ -74,9 +74,7 @@ def headline_of_squared_leans(
     rows: Sequence[tuple[str, float]],
     level: float,
 ) -> Headline:
-    """A mean squared lean as a headline.
-
-    About prompts like these it is the same test, with what differs between prompts.
+    """A mean squared lean as a headline, about these prompts and about prompts like them.
 
     Args:
         mean_square: The mean squared lean with its test and interval.
@@ -111,7 +109,10 @@ def _inference_on_population(
     rows: Sequence[tuple[str, float]],
     level: float,
 ) -> Inference:
-    """The inference about prompts like these: the same test, an interval at least as wide."""
+    """The inference about prompts like these: the same test, and an interval for them.
+
+    Its variance is that between prompts, but at least that of the leans.
+    """
     # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
     prompt_influences = dict.fromkeys((prompt for prompt, _ in rows), 0.0)
     for prompt, squared_lean in rows:
