@@ -16,7 +16,7 @@ from t2ibench.methods.core.averages import (
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Headline, Part
 from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.methods.tibet.headline import headline_of_squared_leans, row_name
+from t2ibench.methods.tibet.headline import headline_of_squared_leans, row_of_part
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.squared_lean import mean_squared_lean
 from t2ibench.settings import Settings
@@ -67,7 +67,7 @@ def headline_over_judges(
         reasons = [headline.reason for headline in headlines if headline.reason]
         reason = reasons[0] if reasons else "the judges decide different rows"
         return Headline.undefined(reason, "mean_square")
-    n_rows = len({row_name(name) for name in names})
+    n_rows = len({row_of_part(name) for name in names})
     scale = float(np.sqrt(len(names) / n_rows))
     parts = tuple(
         _mean_part(name, [table[name] for table in tables], scale) for name in names
@@ -92,14 +92,14 @@ def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
     for part in parts:
         moves = part.influence.value[part.influence.unit != FLOOR]
         unbiased = (part.value**2 - float((moves**2).sum())) / scale**2
-        row = row_name(part.name)
+        row = row_of_part(part.name)
         squared_leans[row] = squared_leans.get(row, 0.0) + unbiased
     return squared_leans
 
 
 def _leans_by_part(headline: Headline) -> dict[str, tuple[float, Influence]]:
     """The leans with their influences, without the scale of the headline's parts."""
-    n_rows = len({row_name(part.name) for part in headline.parts})
+    n_rows = len({row_of_part(part.name) for part in headline.parts})
     factor = float(np.sqrt(n_rows / max(len(headline.parts), 1)))
     return {
         part.name: (part.value * factor, part.influence.scaled(factor))

@@ -63,7 +63,7 @@ def _part_name(axis: AxisShares, number: int) -> str:
     return axis.name if has_one_lean else f"{axis.name}{_NUMBER}{number + 1}"
 
 
-def row_name(part: str) -> str:
+def row_of_part(part: str) -> str:
     """The name of the row that a part is of."""
     return part.rpartition(_NUMBER)[0] or part
 
