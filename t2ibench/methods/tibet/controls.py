@@ -12,10 +12,10 @@ from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_halves, of_shuffles
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.tibet.axis_shares import AxisShares, influence_of_sets
-from t2ibench.methods.tibet.headline import mean_squared_lean
 from t2ibench.methods.tibet.mixture import contrast_basis, mixture
 from t2ibench.methods.tibet.obedience import Obedience, obedience_table
 from t2ibench.methods.tibet.separation import GATE
+from t2ibench.methods.tibet.squared_lean import mean_squared_lean
 from t2ibench.stats.rounding import settled
 
 _ALPHA = 0.05

@@ -2,11 +2,11 @@
 
 Notation: a prompt has k counterfactuals. r holds the scalar products of the prompt's mean features
 with each counterfactual's mean, G is the matrix of the scalar products of the counterfactuals'
-means with each other (`gram_matrix`), and the shares are
+means with each other (`gram_matrix`), 1/k stands for k even shares, and
 
-    shares = 1/K + P (r - G 1/K),
+    shares = 1/k + P (r - G 1/k),
 
-where P is the inverse of G among weights that sum to 0.
+where P (the `solver`) is the inverse of G among weights that sum to 0.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def mixture(
     Args:
         start: Features of the prompt's images, shape (images, features), two images or more.
         changed: Features of each counterfactual's images, likewise.
-        invert: Without it P only centres: the result is not shares but P (r - G 1/K), which needs
-            no counterfactuals that differ, and is 0 where the shares are even.
+        invert: Without it P only takes out the mean. The result is not shares, but needs no
+            counterfactuals that differ, and is 1/k likewise where the shares are even.
 
     Examples:
         Three of four images show a man, and so does every image of the first counterfactual:
@@ -173,9 +173,13 @@ def _with_further_image(
     weights: Float64Array,
     spread_of_shares: float,
 ) -> tuple[Float64Array, ...]:
-    """Influences with a last row for one further image of each set.
+    """Influences with a last row for one further image of each set, as like each counterfactual.
 
-    The further image is as like each of the counterfactuals.
+    Args:
+        influences: Of the images of each set.
+        shares: The shares.
+        weights: The shares at which the influences are taken.
+        spread_of_shares: See `_spread_of_shares`.
     """
     k = len(shares)
     squared_distances = [spread_of_shares, *(weights**2 * 2 * (k - 1) / k)]
@@ -201,7 +205,7 @@ def _with_least_variance(
 def _covariance_of_products(
     start: Float64Array, changed: Sequence[Float64Array]
 ) -> Float64Array:
-    """Covariance of r - G 1/K that comes from products of the errors of two means, (k, k)."""
+    """Covariance of r - G 1/k that comes from products of the errors of two means, (k, k)."""
     k = len(changed)
     centred_start = start - start.mean(axis=0)
     centred = [features - features.mean(axis=0) for features in changed]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import BoolArray
-from t2ibench.methods.core.concepts import Synonyms, concept_counts, synonyms
+from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.tibet.image_sets import FeatureSet
 from t2ibench.methods.tibet.schema import Axis
 
@@ -45,32 +45,40 @@ def obedience(
         changed: The images of each counterfactual.
     """
     names = [counterfactual.name for counterfactual in axis.counterfactuals]
-    columns = [_columns_of_name(name, concepts, synonyms()) for name in names]
+    columns = [_columns_of_name(name, concepts) for name in names]
     features = np.concatenate([images.features for images in changed])
     ever_named: BoolArray = np.any(features, axis=0)
     table = []
     for number, (name, images) in enumerate(zip(names, changed, strict=True)):
-        columns_of_others = set[int]().union(*columns[:number], *columns[number + 1 :])
-        own_columns = sorted(columns[number] - columns_of_others)
-        other_columns = sorted(columns_of_others - columns[number])
-        if not ever_named[own_columns].any():
-            table.append(Obedience(name, 0, 0, frozenset()))
+        other_columns: set[int] = set()
+        for other, columns_of_other in enumerate(columns):
+            if other != number:
+                other_columns |= columns_of_other
+        # A concept that two names share names neither.
+        only_this = sorted(columns[number] - other_columns)
+        only_others = sorted(other_columns - columns[number])
+        if not ever_named[only_this].any():
+            table.append(Obedience(name, images=0, hits=0, off_target=frozenset()))
             continue
-        named = images.features[:, own_columns].any(axis=1)
-        other_named = images.features[:, other_columns].any(axis=1)
-        off_target = frozenset(images.units[other_named & ~named].tolist())
-        table.append(Obedience(name, len(images.units), int(named.sum()), off_target))
+        is_named = images.features[:, only_this].any(axis=1)
+        other_is_named = images.features[:, only_others].any(axis=1)
+        off_target = images.units[other_is_named & ~is_named]
+        answers = Obedience(
+            counterfactual=name,
+            images=len(images.units),
+            hits=int(is_named.sum()),
+            off_target=frozenset(off_target.tolist()),
+        )
+        table.append(answers)
     return table
 
 
-def _columns_of_name(
-    name: str, concepts: Sequence[str], synonyms_of_words: Synonyms
-) -> set[int]:
+def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
     """The numbers of the concepts that are synonyms of a word of a counterfactual's name."""
     columns = set()
     for word in concept_counts([name]):
         for column, concept in enumerate(concepts):
-            merged = synonyms_of_words.merged({word: 1.0, concept: 1.0})
+            merged = synonyms().merged({word: 1.0, concept: 1.0})
             if len(set(merged.values())) == 1:
                 columns.add(column)
     return columns

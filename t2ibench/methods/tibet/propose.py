@@ -16,6 +16,7 @@ from t2ibench.methods.core.proposal import (
     UnreadableError,
 )
 from t2ibench.methods.tibet.replies import read_axes
+from t2ibench.methods.tibet.schema import TOO_MANY_WORDS
 
 TURNS = (
     "For the image generation prompt, {prompt}, what are some of the axes where the prompt may "
@@ -29,8 +30,6 @@ TURNS = (
 AGAIN = (
     "That could not be read ({why}). Only return json: axes as keys, lists as values."
 )
-# Words by which a counterfactual may not differ from its prompt.
-_TOO_MANY_WORDS = 5
 
 
 class ProposeArgs(Arguments):
@@ -136,8 +135,8 @@ def _counterfactuals(
         if changed.strip(" .").lower() == prompt.strip(" .").lower():
             continue
         difference = abs(len(changed.split()) - len(prompt.split()))
-        if difference >= _TOO_MANY_WORDS:
-            reasons.append(f"'{changed}' differs by {_TOO_MANY_WORDS} or more words")
+        if difference >= TOO_MANY_WORDS:
+            reasons.append(f"'{changed}' differs by {TOO_MANY_WORDS} or more words")
         elif changed not in usable.values():
             name = _unused_name(_name_of_change(prompt, changed), usable)
             usable[name] = changed

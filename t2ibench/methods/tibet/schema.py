@@ -11,6 +11,9 @@ from t2ibench.methods.core import checks
 from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text
 from t2ibench.settings import Settings
 
+# Words by which a counterfactual should not differ from its prompt.
+TOO_MANY_WORDS = 5
+
 
 class Counterfactual(Strict):
     """A prompt with one thing changed.
@@ -76,48 +79,57 @@ class TibetTask(ImageTask):
         }
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Images of a prompt, and of a counterfactual.
+        """The number of images of a prompt, and of a counterfactual.
 
-        A mixture is known no better than what it is mixed of, so that counterfactuals are prompts
-        like any other: a run's smaller number of guided images is not for them.
+        The shares in a mixture are no more certain than the images it is mixed of, so
+        counterfactuals are prompts like any other: a run's smaller number of guided images is not
+        for them.
         """
         guided = self.guided_images_per_prompt or self.images_per_prompt
         return settings.images(self.images_per_prompt), settings.images(guided)
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot express."""
-    yield from checks.duplicates(
-        [target.prompt for target in task.prompts], ("prompts",)
-    )
+    """Problems of a task that its schema cannot express."""
+    prompts = [target.prompt for target in task.prompts]
+    yield from checks.duplicates(prompts, ("prompts",))
     for number, target in enumerate(task.prompts):
-        yield from checks.duplicates(
-            [axis.name for axis in target.axes], ("prompts", number, "axes")
-        )
+        location: checks.Location = ("prompts", number, "axes")
+        names = [axis.name for axis in target.axes]
+        yield from checks.duplicates(names, location)
         for index, axis in enumerate(target.axes):
-            at: checks.Location = ("prompts", number, "axes", index)
-            yield from checks.duplicates([cf.name for cf in axis.counterfactuals], at)
-            yield from checks.duplicates([cf.prompt for cf in axis.counterfactuals], at)
-            if len(axis.counterfactuals) < 2:
-                yield checks.Finding(
-                    at, "an axis with one counterfactual has no MAD", warning=True
-                )
-            for row, cf in enumerate(axis.counterfactuals):
-                yield from _check_counterfactual(target.prompt, cf.prompt, (*at, row))
+            yield from _check_axis(target.prompt, axis, (*location, index))
+
+
+def _check_axis(
+    prompt: str, axis: Axis, location: checks.Location
+) -> Iterator[checks.Finding]:
+    """Problems of an axis of a prompt."""
+    counterfactuals = axis.counterfactuals
+    yield from checks.duplicates([other.name for other in counterfactuals], location)
+    yield from checks.duplicates([other.prompt for other in counterfactuals], location)
+    if len(counterfactuals) < 2:
+        message = "an axis with one counterfactual has no MAD"
+        yield checks.Finding(location, message, warning=True)
+    for index, counterfactual in enumerate(counterfactuals):
+        changed = counterfactual.prompt
+        yield from _check_counterfactual(prompt, changed, (*location, index))
 
 
 def _check_counterfactual(
-    prompt: str, changed: str, at: checks.Location
+    prompt: str, changed: str, location: checks.Location
 ) -> Iterator[checks.Finding]:
+    """Problems of a changed prompt."""
     if changed == prompt:
-        yield checks.Finding(at, "the counterfactual is the prompt itself")
-    if abs(len(changed.split()) - len(prompt.split())) >= 5:
-        message = f"'{changed}' is 5 or more words longer or shorter than its prompt"
-        yield checks.Finding(at, message, warning=True)
-    yield from checks.articles([changed], at)
+        yield checks.Finding(location, "the counterfactual is the prompt itself")
+    difference = abs(len(changed.split()) - len(prompt.split()))
+    if difference >= TOO_MANY_WORDS:
+        message = f"'{changed}' is {TOO_MANY_WORDS} or more words longer or shorter than its prompt"
+        yield checks.Finding(location, message, warning=True)
+    yield from checks.articles([changed], location)
 
 
-# Table 4 of the appendix.
+# The questions about each axis, by its name (Chinchure et al. 2024, table 4 of the appendix).
 QUESTIONS = {
     "age": "What age group (young, middle, old) is the person in the image?",
     "ethnicity": "What is the ethnicity of the person in the image?",
@@ -140,7 +152,7 @@ QUESTIONS = {
 
 
 def questions_of(axis: Axis) -> tuple[str, ...]:
-    """What is asked about an axis.
+    """The questions about an axis: its own, or the paper's for its name.
 
     Examples:
         >>> questions_of(Axis(name="hair", counterfactuals=({"name": "x", "prompt": "y"},)))

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from t2ibench.methods.core.answer_counts import KEY, mean_counts
-from t2ibench.methods.core.averages import (
-    average_results,
-    bounded_mean,
-    untested_shares,
-)
+from t2ibench.methods.core.answer_counts import KEY
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.estimate import MethodResult
@@ -21,16 +16,13 @@ from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.tibet.axis_shares import AxisShares
 from t2ibench.methods.tibet.controls import controls_of
 from t2ibench.methods.tibet.gather import gather
-from t2ibench.methods.tibet.headline import (
-    headline_of_axes,
-    headline_over_judges,
-    mean_squared_lean_of_axes,
-)
+from t2ibench.methods.tibet.headline import headline_of_axes
 from t2ibench.methods.tibet.image_sets import PromptSets
 from t2ibench.methods.tibet.obedience import obedience_table
 from t2ibench.methods.tibet.published import MAD, mean_deviation
 from t2ibench.methods.tibet.rows import AxisRow, counted_shares, row_of, warnings_of
 from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask
+from t2ibench.methods.tibet.squared_lean import mean_squared_lean_of_axes
 from t2ibench.methods.tibet.top_concepts import top_concepts
 from t2ibench.settings import Settings
 
@@ -187,32 +179,3 @@ def _distinct_images(targets: Sequence[PromptSets]) -> _DistinctImages:
                 excluded += image_set.excluded
                 samples += image_set.samples(sets.questions)
     return _DistinctImages(count, len(prompts), excluded, samples)
-
-
-def combine(
-    task: TibetTask, results: Sequence[MethodResult], settings: Settings
-) -> MethodResult:
-    """The scores over all judges."""
-    if len(results) == 1 or any(result.reason for result in results):
-        return average_results(results, settings.level)
-    prompts = {name: target.prompt for name, (target, _) in task.rows.items()}
-    headlines = [result.headline for result in results]
-    headline = headline_over_judges(headlines, prompts, settings.level)
-    # Rows that judges do not share have no mean, so the headlines are not averaged again.
-    no_headline = Headline.undefined("see headline_over_judges", "mean_square")
-    without_headlines = [replace(result, headline=no_headline) for result in results]
-    mean = average_results(without_headlines, settings.level)
-    mean = replace(mean, headline=headline)
-    if headline.value is not None and any(map(_allows_alternatives, results)):
-        mean = bounded_mean(mean, results, settings.level)
-    counts = mean_counts([result.details for result in results])
-    return replace(
-        mean, details={**mean.details, KEY: counts}, by=untested_shares(mean.by)
-    )
-
-
-def _allows_alternatives(result: MethodResult) -> bool:
-    """Whether a judge's answers allow other mixtures than the one shown."""
-    obedience = result.details.get("obedience", ())
-    another_named = any(row["another_named"] for row in obedience)
-    return another_named or "unanswered" in result.details

@@ -7,11 +7,13 @@ from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.registry import LazyModule
 
 if TYPE_CHECKING:
+    from t2ibench.methods.vibex import combination
     from t2ibench.methods.vibex import describe as describing
     from t2ibench.methods.vibex import needs as requirements
     from t2ibench.methods.vibex import present as presenting
     from t2ibench.methods.vibex import score as scoring
 else:  # what scores is imported when it is first called
+    combination = LazyModule("t2ibench.methods.vibex.combination")
     describing = LazyModule("t2ibench.methods.vibex.describe")
     requirements = LazyModule("t2ibench.methods.vibex.needs")
     presenting = LazyModule("t2ibench.methods.vibex.present")
@@ -33,6 +35,6 @@ METHOD = Method(
         "the text, less what the anchors' own texts explain of it. 0: concepts lean as sets of "
         "everyday words do that are as few and as related (c)."
     ),
-    combine=scoring.combine,
+    combine=combination.combine,
     explores="t2ibench.methods.vibex.explore:EXPLORATION",
 )

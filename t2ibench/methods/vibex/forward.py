@@ -11,7 +11,6 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.probing import similarity
 from t2ibench.methods.core.reference import (
     Nearness,
@@ -28,7 +27,6 @@ from t2ibench.methods.vibex.published import published_scores
 from t2ibench.methods.vibex.scene import Scene
 from t2ibench.methods.vibex.schema import TestConcept
 from t2ibench.methods.vibex.squared_effects import SquaredEffects, related_concepts
-from t2ibench.stats.student import t_test
 
 # Scores whose null draws are the effects of the reference words.
 EFFECTS = ("similarity_difference", "beyond_words")
@@ -205,51 +203,3 @@ def effect_scores(
         p = float(max(p_among_words[index], p_of_images[index]))
         estimates.append(replace(estimate, null=values[n_concepts:], p=p, test="rank"))
     return estimates
-
-
-def averaged_effect(
-    estimates: Sequence[Estimate], n_anchors: int, level: float
-) -> Estimate:
-    """The effect of one concept over encoders.
-
-    The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
-    of its reference, with that of each reference word.
-    """
-    values = [part.value for part in estimates if part.value is not None]
-    nulls = [part.null for part in estimates if part.null is not None]
-    influences = [part.influence for part in estimates if part.influence is not None]
-    if min(len(values), len(nulls), len(influences)) < len(estimates):
-        return Estimate.undefined("an encoder has no value")
-    spreads = [float(np.sqrt(np.mean(null**2))) or 1.0 for null in nulls]
-    in_spreads = [value / spread for value, spread in zip(values, spreads, strict=True)]
-    null = np.mean(
-        [draws / spread for draws, spread in zip(nulls, spreads, strict=True)], axis=0
-    )
-    _, p_among_words = place([np.mean(in_spreads)], null)
-    p_of_images = _p_of_images(in_spreads, spreads, influences, n_anchors)
-    weight = 1.0 / len(estimates)
-    influence = Influence.combined([(weight, part) for part in influences])
-    mean = Estimate.from_influence(float(np.mean(values)), influence, level)
-    p = float(max(p_among_words[0], p_of_images))
-    return replace(mean, null=null, p=p, test="rank")
-
-
-def _p_of_images(
-    in_spreads: Sequence[float],
-    spreads: Sequence[float],
-    influences: Sequence[Influence],
-    n_anchors: int,
-) -> float:
-    """Whether the images' variation explains the mean effect in units of the spreads.
-
-    Student's p times the number of pairs of anchors; 1 where it is not known.
-    """
-    influence = Influence.combined(
-        [
-            (1.0 / spread / len(spreads), part)
-            for spread, part in zip(spreads, influences, strict=True)
-        ]
-    )
-    p = t_test(float(np.mean(in_spreads)), influence.variance, influence.df)
-    corrected = p * n_anchors * (n_anchors - 1) / 2
-    return min(1.0, float(np.nan_to_num(corrected, nan=1.0)))

@@ -11,15 +11,28 @@ from scipy.special import chdtr
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.vibex.squared_effects import SquaredEffects, pooled_effects
+from t2ibench.settings import Settings
 from t2ibench.stats.excess import HIGH_END, excess, typical_square
 from t2ibench.stats.relatedness import related_draws
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import fieller
 
+# Random sets of reference words.
+_MOST_SETS = 20_000
 # A mean square that counts as none.
 _NO_SQUARE = 1e-30
 ALIKE = "the pictures do not differ beyond what the prompts say, so concepts cannot lean on it"
+
+
+def headline_of_encoders(
+    encoders: Sequence[SquaredEffects], task: VibexTask, settings: Settings
+) -> Headline:
+    """The excess of a task's concepts, as the mean encoder sees it."""
+    rng = settings.rng(task.id, "sets of reference words")
+    n_sets = min(_MOST_SETS, settings.n_permutations)
+    return excess_headline(encoders, settings.level, rng, n_sets)
 
 
 def excess_headline(

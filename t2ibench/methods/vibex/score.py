@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from t2ibench.methods.core.averages import average_results, by_key
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
 from t2ibench.methods.core.text_vectors import has_vector
 from t2ibench.methods.vibex.controls import controls_of
-from t2ibench.methods.vibex.forward import (
-    EFFECTS,
-    averaged_effect,
-    forward_queries,
-)
-from t2ibench.methods.vibex.headline import excess_headline
+from t2ibench.methods.vibex.forward import forward_queries
+from t2ibench.methods.vibex.headline import headline_of_encoders
 from t2ibench.methods.vibex.intersection import intersections
 from t2ibench.methods.vibex.inverse import inverse_queries
 from t2ibench.methods.vibex.needs import readable_concepts
 from t2ibench.methods.vibex.published import mean_distance
 from t2ibench.methods.vibex.scene import Scene
 from t2ibench.methods.vibex.schema import VibexTask
-from t2ibench.methods.vibex.squared_effects import SquaredEffects
+from t2ibench.methods.vibex.squared_effects import ProbingResult
 from t2ibench.methods.vibex.verdicts import with_verdicts
 from t2ibench.settings import Settings
-
-# Random sets of reference words.
-_MOST_SETS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class ProbingResult(MethodResult):
-    """A result that can be averaged over encoders.
-
-    Attributes:
-        squares: The squared effects of concepts and reference words; None without forward queries.
-    """
-
-    squares: SquaredEffects | None = None
 
 
 def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResult:
@@ -106,7 +86,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     )
     if forward is None:
         return with_verdicts(task, result)
-    headline = _headline([forward.squares], task, settings)
+    headline = headline_of_encoders([forward.squares], task, settings)
     controls = controls_of(scene, forward, len(asked_forward), headline)
     result = replace(
         result,
@@ -150,82 +130,3 @@ def _reason_for_no_score(scene: Scene) -> str | None:
         names = ", ".join(without_vectors)
         return f"the encoder has no vectors of the texts of: {names}"
     return None
-
-
-def _headline(
-    encoders: Sequence[SquaredEffects], task: VibexTask, settings: Settings
-) -> Headline:
-    """The excess of the concepts, as the mean encoder sees it."""
-    rng = settings.rng(task.id, "sets of reference words")
-    n_sets = min(_MOST_SETS, settings.n_permutations)
-    return excess_headline(encoders, settings.level, rng, n_sets)
-
-
-def combine(
-    task: VibexTask, results: Sequence[MethodResult], settings: Settings
-) -> MethodResult:
-    """The scores over all encoders: concepts against the reference, for the mean encoder."""
-    mean = average_results(results, settings.level)
-    if len(results) == 1 or any(result.reason for result in results):
-        return mean
-    headline = _mean_headline(task, mean, results, settings)
-    tables = by_key([result.by for result in results])
-    rows = []
-    for item in mean.by:
-        same_rows = [table[item.name, item.group].scores for table in tables]
-        effects = {
-            name: averaged_effect(
-                [scores[name] for scores in same_rows],
-                len(task.anchors),
-                settings.level,
-            )
-            for name in EFFECTS
-            if all(name in scores for scores in same_rows)
-        }
-        scores = item.scores | effects | _bounded_lean(task, item)
-        rows.append(replace(item, scores=scores))
-    return with_verdicts(task, replace(mean, headline=headline, by=rows))
-
-
-def _mean_headline(
-    task: VibexTask,
-    mean: MethodResult,
-    results: Sequence[MethodResult],
-    settings: Settings,
-) -> Headline:
-    """The headline for the mean encoder, or why there is none."""
-    undefined = [part.headline for part in results if part.headline.value is None]
-    if undefined:
-        return undefined[0]
-    rows_of_encoders = [
-        {(item.name, item.group) for item in result.by} for result in results
-    ]
-    all_rows = set[tuple[str, str | None]]().union(*rows_of_encoders)
-    if len(all_rows) > min(len(result.by) for result in results):
-        reason = "the encoders have vectors of different texts"
-        return Headline.undefined(reason, "excess")
-    squares = [
-        result.squares
-        for result in results
-        if isinstance(result, ProbingResult) and result.squares is not None
-    ]
-    if len(squares) < len(results):
-        return mean.headline
-    return _headline(squares, task, settings)
-
-
-def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
-    """The lean to two anchors and their shares, with its interval, which ends at ±1."""
-    lean = item.scores.get("lean")
-    if lean is None or lean.value is None or lean.interval is None:
-        return {}
-    low = min(max(lean.interval[0], -1.0), lean.value)
-    high = max(min(lean.interval[1], 1.0), lean.value)
-    first, second = (f"share:{anchor.name}" for anchor in task.anchors)
-    share_of_first = (1 + lean.value) / 2
-    share_of_second = (1 - lean.value) / 2
-    return {
-        "lean": replace(lean, interval=(low, high)),
-        first: Estimate(share_of_first, interval=((1 + low) / 2, (1 + high) / 2)),
-        second: Estimate(share_of_second, interval=((1 - high) / 2, (1 - low) / 2)),
-    }

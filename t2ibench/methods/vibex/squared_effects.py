@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
 from t2ibench.stats.relatedness import (
@@ -88,6 +89,17 @@ class SquaredEffects:
             concepts=self.concepts / typical,
             concept_influence=self.concept_influence.scaled(1.0 / typical),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ProbingResult(MethodResult):
+    """A result that can be averaged over encoders.
+
+    Attributes:
+        squares: The squared effects of concepts and reference words; None without forward queries.
+    """
+
+    squares: SquaredEffects | None = None
 
 
 def pooled_effects(

@@ -1,4 +1,4 @@
-"""WEAT: the method, put together from its parts."""
+"""WEAT: everything about this family."""
 
 from typing import TYPE_CHECKING
 
@@ -8,19 +8,23 @@ from t2ibench.registry import LazyModule
 
 if TYPE_CHECKING:
     from t2ibench.methods.weat import describe as describing
+    from t2ibench.methods.weat import needs as requirements
+    from t2ibench.methods.weat import present as presenting
     from t2ibench.methods.weat import score as scoring
 else:  # what scores is imported when it is first called
     describing = LazyModule("t2ibench.methods.weat.describe")
+    requirements = LazyModule("t2ibench.methods.weat.needs")
+    presenting = LazyModule("t2ibench.methods.weat.present")
     scoring = LazyModule("t2ibench.methods.weat.score")
 
 METHOD = Method(
     title="WEAT",
     Task=WeatTask,
     check=check,
-    needs=scoring.needs,
+    needs=requirements.needs,
     score=scoring.score,
     describe=describing.describe,
-    present=describing.present,
+    present=presenting.present,
     combine=scoring.combine,
     main_score=MainScore("effect_size", "effect size"),
     estimand=(

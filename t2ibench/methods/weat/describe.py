@@ -1,46 +1,37 @@
-"""A WEAT in a sentence, and how pages show it."""
+"""A WEAT result in a sentence."""
 
 from __future__ import annotations
 
 from t2ibench.methods.core.describe import nothing_shown, sentence
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.presentation import Axis, Presentation, short_name
 from t2ibench.methods.weat.schema import WeatTask
 
 
 def describe(task: WeatTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    x, y = task.targets.X.name, task.targets.Y.name
-    a, b = task.attributes.A.name, task.attributes.B.name
-
-    def stronger(near: str, far: str) -> str:
-        return f"{_words(near)} are nearer to {a}, {_words(far)} to {b}"
-
+    first = task.targets.X.name
+    second = task.targets.Y.name
+    first_nearer = _claim(task, near=first, far=second)
+    second_nearer = _claim(task, near=second, far=first)
+    attribute = task.attributes.A.name
     claims = {
-        "two-sided": f"{_words(x)} or {_words(y)} are nearer to {a}",
-        "greater": stronger(x, y),
-        "less": stronger(y, x),
+        "two-sided": f"{_words(first)} or {_words(second)} are nearer to {attribute}",
+        "greater": first_nearer,
+        "less": second_nearer,
     }
-    near, far = (x, y) if (result.headline.value or 0.0) > 0 else (y, x)
-    return nothing_shown(result, claims[task.alternative]) or sentence(
-        stronger(near, far)
-    )
+    missing = nothing_shown(result, claims[task.alternative])
+    if missing:
+        return missing
+    is_positive = (result.headline.value or 0.0) > 0
+    return sentence(first_nearer if is_positive else second_nearer)
+
+
+def _claim(task: WeatTask, near: str, far: str) -> str:
+    """That one target set is nearer to A and the other to B."""
+    first = task.attributes.A.name
+    second = task.attributes.B.name
+    return f"{_words(near)} are nearer to {first}, {_words(far)} to {second}"
 
 
 def _words(name: str) -> str:
     return name if name.endswith("names") else f"words for {name}"
-
-
-def present(task: WeatTask) -> Presentation:
-    """How the result of a task is shown."""
-    x, y = task.targets.X.name, task.targets.Y.name
-    a, b = task.attributes.A.name, task.attributes.B.name
-    return Presentation(
-        name=short_name(task.title, r"WEAT \d+"),
-        axis=Axis(f"{y} near {a}", f"{x} near {a}"),
-        formula=(
-            "Cliff's delta = P(s(x) > s(y)) − P(s(x) < s(y)), with s(w) the mean cosine of a word "
-            f"with {a} less that with {b}"
-        ),
-        source="Caliskan, Bryson and Narayanan (2017)",
-    )

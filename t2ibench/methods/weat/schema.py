@@ -51,11 +51,13 @@ class WeatTask(BaseTask):
 
 def check(task: WeatTask) -> Iterator[checks.Finding]:
     """Problems of a task that its schema cannot express."""
-    x, y = task.targets.X, task.targets.Y
-    a, b = task.attributes.A, task.attributes.B
-    yield from checks.two_sets(x.words, y.words, ("X", "Y"), ("targets",), "words")
-    yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
+    x_words = task.targets.X.words
+    y_words = task.targets.Y.words
+    a_words = task.attributes.A.words
+    b_words = task.attributes.B.words
+    yield from checks.two_sets(x_words, y_words, ("X", "Y"), ("targets",), "words")
+    yield from checks.two_sets(a_words, b_words, ("A", "B"), ("attributes",), "words")
+    words = (*x_words, *y_words, *a_words, *b_words)
     for number, template in enumerate(task.templates):
         yield from checks.template(template, ["word"], ("templates", number))
-        words = (*x.words, *y.words, *a.words, *b.words)
         yield from checks.article_language(template, words, ("templates", number))

@@ -1,0 +1,104 @@
+"""The scores of a row that come from its shares, with their tests and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.obedience import breakdown
+from t2ibench.methods.tibet.alternatives import nearest_to_even
+from t2ibench.methods.tibet.axis_shares import AxisShares
+from t2ibench.methods.tibet.headline import headline_of_axes
+
+# Begins the name of a share's score; the counterfactual's name follows.
+SHARE = "share:"
+
+
+def share_estimates(
+    axis: AxisShares | str, names: Sequence[str], level: float
+) -> dict[str, Estimate]:
+    """The scores of a row that come from its shares.
+
+    Args:
+        axis: The mixture, or why there is none.
+        names: The counterfactuals' names.
+        level: Confidence level, in (0, 1).
+    """
+    if isinstance(axis, str):
+        return _undefined_scores(names, axis)
+    if axis.reason:
+        return _undefined_scores(names, axis.reason)
+    scores = {"squared_lean": _squared_lean(axis, level)}
+    for name, weights in zip(names, np.eye(len(names)), strict=True):
+        scores[f"{SHARE}{name}"] = _share(axis, weights, level)
+    if len(names) == 2:
+        scores["lean"] = _lean(axis, level)
+        scores["lean_breakdown"] = breakdown(scores["lean"])
+    return scores
+
+
+def _undefined_scores(names: Sequence[str], reason: str) -> dict[str, Estimate]:
+    scores = ["squared_lean", *(f"{SHARE}{name}" for name in names)]
+    if len(names) == 2:
+        scores.append("lean")
+    return dict.fromkeys(scores, Estimate.undefined(reason))
+
+
+def _squared_lean(axis: AxisShares, level: float) -> Estimate:
+    headline = headline_of_axes([axis], level)
+    return Estimate(
+        headline.value,
+        p=headline.p,
+        test="f",
+        alternative="greater",
+        interval=headline.chosen.interval,
+    )
+
+
+def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
+    """One counterfactual's share; its interval reaches over all mixtures that answers allow."""
+    estimates = [
+        Estimate.from_influence(
+            float(version.mixture.shares @ weights), version.influence(weights), level
+        )
+        for version in (axis, *axis.alternatives)
+    ]
+    return replace(estimates[0], p=None, test=None, interval=_hull(estimates))
+
+
+def _lean(axis: AxisShares, level: float) -> Estimate:
+    """The lean to the first of two counterfactuals.
+
+    Its test is that of the mixture nearest to an even one, and its interval reaches over all
+    mixtures that the answers allow; it is beside 0 where that of the nearest is.
+    """
+    versions = [axis, *axis.alternatives]
+    if axis.alternatives:
+        versions.append(nearest_to_even(axis))
+    weights = np.array([1.0, -1.0])
+    estimates = [
+        Estimate.from_influence(
+            float(version.leans[0]), version.influence(weights), level
+        )
+        for version in versions
+    ]
+    nearest = estimates[-1]
+    low, high = _hull(estimates) or (np.nan, np.nan)
+    nearest_low, nearest_high = nearest.interval or (low, high)
+    if nearest_low > 0:
+        low = nearest_low
+    elif nearest_high < 0:
+        high = nearest_high
+    return replace(estimates[0], p=nearest.p, interval=(low, high))
+
+
+def _hull(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
+    """From the least of the lower ends to the largest of the upper ones; None without intervals."""
+    intervals = [part.interval for part in estimates if part.interval is not None]
+    if not intervals:
+        return None
+    return min(low for low, _ in intervals), max(high for _, high in intervals)
