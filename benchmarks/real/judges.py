@@ -17,11 +17,8 @@ from t2ibench.apps.labelling.trial import (
 from t2ibench.cli.check_judge import check_lines
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.judge_check import (
-    AttributeCheck,
-    LabelledAnswer,
-    check_attribute,
-)
+from t2ibench.methods.core.judge_check import AttributeCheck
+from t2ibench.methods.core.judge_errors import LabelledAnswer, check_attribute
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.stats.judge_errors import clustered_rate

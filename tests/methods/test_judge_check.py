@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from t2ibench.methods.core.judge_check import LabelledAnswer, check_attribute
+from t2ibench.methods.core.judge_errors import LabelledAnswer, check_attribute
 
 CLASSES = ["female", "male"]
 

@@ -9,9 +9,9 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.occupations.crossings import Crossing, crossing_scores
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask, check
-from t2ibench.methods.occupations.score import crossing_scores
 from t2ibench.settings import Settings
 from tests.methods.tasks import task_by_hand
 from tools.calibration.worlds import WorldEvidence, unit_rows
@@ -80,7 +80,7 @@ def evidence(
     ), excess
 
 
-def crossed(task: OccupationsTask, found: WorldEvidence) -> Any:
+def crossed(task: OccupationsTask, found: WorldEvidence) -> Crossing:
     return crossing_scores(task, ImageCollector(found), SETTINGS)
 
 
@@ -113,7 +113,7 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
     for number in range(60):
         task = crossed_task(n=(6, 20)[number % 2], m=5)
         images, excess = evidence(task, rng, together)
-        estimate = crossed(task, images)[0]["interaction:gender x age"]
+        estimate: Any = crossed(task, images).scores["interaction:gender x age"]
         (low, high), truth = estimate.interval, np.mean(excess)
         found.append((estimate.value - truth, low <= truth <= high, estimate.p < 0.05))
     bias, covers, rejects = np.mean(found, axis=0)
@@ -128,12 +128,14 @@ def test_three_attributes() -> None:
         and len(task.combinations) == 8
     )
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
-    _, items, details = crossed(task, found)
-    tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}
+    crossing = crossed(task, found)
+    tests = {
+        row["name"]: row["p_holm"] for row in crossing.details["crossings"][0]["tests"]
+    }
     names = ("gender x age", "gender x skin", "age x skin", "gender x age x skin")
     two, *unrelated, _ = (tests.pop(f"interaction:{name}") for name in names)
     assert two < 0.001 and min(unrelated) > 0.05 and not tests
-    assert len([row for row in items if "excess" in row.scores]) == 8
+    assert len([row for row in crossing.rows if "excess" in row.scores]) == 8
 
 
 def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
@@ -143,9 +145,10 @@ def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
     noise = {
         prompt: unit_rows(rng.normal(size=(n, 16))) for prompt, n in prompts.items()
     }
-    scores, items, _ = crossed(task, WorldEvidence(noise))
-    estimate = scores["interaction:gender x age"]
-    assert estimate.value is None and "too alike" in estimate.reason and not items
+    crossing = crossed(task, WorldEvidence(noise))
+    estimate = crossing.scores["interaction:gender x age"]
+    assert estimate.value is None and not crossing.rows
+    assert estimate.reason is not None and "too alike" in estimate.reason
 
 
 def test_crossings_are_checked() -> None:

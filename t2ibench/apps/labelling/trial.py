@@ -12,9 +12,9 @@ from pathlib import Path
 from t2ibench.apps.labelling.sheet import NO_CLASS
 from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.judge_check import (
+from t2ibench.methods.core.judge_check import JudgeCheck
+from t2ibench.methods.core.judge_errors import (
     FOLDER,
-    JudgeCheck,
     LabelledAnswer,
     check_attribute,
 )

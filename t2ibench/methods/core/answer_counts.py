@@ -16,24 +16,33 @@ from pydantic import Field, TypeAdapter, ValidationError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
 
-KEY = "answers_by_prompt"  # of a result's details
+# Key of a result's details.
+KEY = "answers_by_prompt"
 _ALPHA = 0.05
-_LONGEST = 60  # letters of a name
+# Letters of a name.
+_LONGEST = 60
 _ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
 # Classes that many tasks have: the number of their colour.
 _COLOURS = {
-    **{"male": 0, "female": 1, "nonbinary": 2, "non-binary": 2},
-    **{"young": 0, "young or middle-aged": 0, "old": 1, "middle-aged": 2},
-    **{"light skin": 0, "light": 0, "dark skin": 1, "dark": 1},
-    **{
-        "white": 0,
-        "black": 1,
-        "asian": 2,
-        "latino": 3,
-        "hispanic": 3,
-        "middle eastern": 4,
-    },
-    **{"indian": 5},
+    "male": 0,
+    "female": 1,
+    "nonbinary": 2,
+    "non-binary": 2,
+    "young": 0,
+    "young or middle-aged": 0,
+    "old": 1,
+    "middle-aged": 2,
+    "light skin": 0,
+    "light": 0,
+    "dark skin": 1,
+    "dark": 1,
+    "white": 0,
+    "black": 1,
+    "asian": 2,
+    "latino": 3,
+    "hispanic": 3,
+    "middle eastern": 4,
+    "indian": 5,
 }
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -41,69 +50,82 @@ _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class CountedPrompt:
-    """The answers about the images of one prompt, or of all prompts with one stimulus."""
+    """The answers about the images of one prompt, or of all prompts with one stimulus.
 
-    name: str  # the prompt, or the stimulus
-    # class to number of images; of several judges, what most of them said of an image
+    Attributes:
+        name: The prompt, or the stimulus.
+        counts: Class to number of images; of several judges, the answer that most of them gave.
+        unanswered: Images without a class, although what they show may be the reason.
+        known: Class to a share that is known, such as that of labour statistics.
+        labels: Class to number of images that people labelled so.
+    """
+
+    name: str
     counts: dict[str, _Count]
-    # images whose class is not known, although what they show may be why
     unanswered: _Count = 0
-    # class to a share that is known, such as that of labour statistics
     known: dict[str, float] = field(default_factory=dict)
-    # class to number of images that people labelled so
     labels: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CountedAttribute:
-    """The answers to one question, as an entry of `details['answers_by_prompt']`."""
+    """The answers to one question, as an entry of `details['answers_by_prompt']`.
 
-    attribute: str  # the group of its rows
-    classes: tuple[str, ...]  # what could be answered
+    Attributes:
+        attribute: The group of its rows.
+        classes: The possible answers.
+        rows: Prompt by prompt.
+        references: Class to the source of its known shares.
+        noun: What a row is, such as 'prompt'.
+        estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
+    """
+
+    attribute: str
+    classes: tuple[str, ...]
     rows: tuple[CountedPrompt, ...]
-    # class to what its known shares are
     references: dict[str, str] = field(default_factory=dict)
-    noun: str = "prompt"  # what a row is, such as 'prompt'
-    # whether counts are estimated shares of a prompt's images, and no numbers
+    noun: str = "prompt"
     estimated: bool = False
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
     """Class to the number of its colour, in that order: the same in every task and run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
-    free = (k for k in range(len(places)) if k not in places.values())
-    found = {name: next(free) if k < 0 else k for name, k in sorted(places.items())}
-    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+    free = (colour for colour in range(len(places)) if colour not in places.values())
+    colours = {
+        name: next(free) if colour < 0 else colour
+        for name, colour in sorted(places.items())
+    }
+    return dict(sorted(colours.items(), key=lambda pair: pair[1]))
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The entries of several judges' details as one: the mean of their counts."""
-    tables = [
-        {one.attribute: one for one in _READ.validate_python(details.get(KEY, ()))}
-        for details in results
-    ]
+    tables = []
+    for details in results:
+        attributes = _READ.validate_python(details.get(KEY, ()))
+        tables.append({counted.attribute: counted for counted in attributes})
     shared = [name for name in tables[0] if all(name in table for table in tables)]
     return [asdict(_mean([table[name] for table in tables])) for name in shared]
 
 
 def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
-    tables = [{row.name: row for row in one.rows} for one in same]
+    """One attribute as several judges answered it: the rows that all have, with mean counts."""
+    tables = [{row.name: row for row in counted.rows} for counted in same]
     shared = [name for name in tables[0] if all(name in table for table in tables)]
-    rows = []
-    for name in shared:
-        of = [table[name] for table in tables]
-        classes = dict.fromkeys(group for row in of for group in row.counts)
-        counts = {
-            group: sum(row.counts.get(group, 0) for row in of) / len(of)
-            for group in classes
-        }
-        rows.append(
-            CountedPrompt(
-                name, counts, sum(row.unanswered for row in of) / len(of), of[0].known
-            )
-        )
-    classes = dict.fromkeys(group for one in same for group in one.classes)
+    rows = [_mean_row([table[name] for table in tables]) for name in shared]
+    classes = dict.fromkeys(name for counted in same for name in counted.classes)
     return replace(same[0], classes=tuple(classes), rows=tuple(rows))
+
+
+def _mean_row(same: Sequence[CountedPrompt]) -> CountedPrompt:
+    classes = dict.fromkeys(name for row in same for name in row.counts)
+    counts = {
+        name: sum(row.counts.get(name, 0) for row in same) / len(same)
+        for name in classes
+    }
+    unanswered = sum(row.unanswered for row in same) / len(same)
+    return CountedPrompt(same[0].name, counts, unanswered, same[0].known)
 
 
 _READ = TypeAdapter(tuple[CountedAttribute, ...])
@@ -111,26 +133,41 @@ _READ = TypeAdapter(tuple[CountedAttribute, ...])
 
 @dataclass(frozen=True, slots=True)
 class RowShare:
-    """What a result's row says of one score."""
+    """One score of a result's row.
 
-    low: float | None  # lower end of its interval; None without one
+    Attributes:
+        low: Lower end of its interval; None without one.
+        high: Upper end.
+        p: p-value after correction over the rows.
+    """
+
+    low: float | None
     high: float | None
-    p: float | None  # p-value after correction over the rows
+    p: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """Who is shown in the images of one prompt."""
+    """Who is shown in the images of one prompt.
+
+    Attributes:
+        counted: The answers.
+        short: Its name without what all names have in common.
+        most: The class of most images; None without an answer.
+        interval: Interval of that class's share, with room for images without an answer; None if
+            unknown.
+        clear: Whether that class is more frequent than expected beyond chance, over all rows.
+        estimated: Whether counts are estimated shares (see `CountedAttribute`).
+        about: The question, such as 'person race'.
+    """
 
     counted: CountedPrompt
-    short: str  # its name without what all names have in common
-    most: str | None  # the class of most images; None without an answer
-    # of that class's share, with room for images without an answer; None if unknown
+    short: str
+    most: str | None
     interval: tuple[float, float] | None
-    # whether that class is more frequent than expected beyond chance, over all rows
     clear: bool
-    estimated: bool = False  # see `CountedAttribute`
-    about: str = ""  # the question, such as 'person race'
+    estimated: bool = False
+    about: str = ""
 
     @property
     def images(self) -> float:
@@ -151,7 +188,7 @@ class ShownAttribute:
     rows: tuple[ShownRow, ...]
 
 
-# Of a row's name, its group (None for any) and a score.
+# Finds a score by the name of its row, the group of that (None for any) and its own name.
 Lookup = Callable[[str, str | None, str], RowShare | None]
 
 
@@ -160,16 +197,16 @@ def shown_attributes(
 ) -> tuple[ShownAttribute, ...]:
     """The rows of a result; none where its family counts no answers, or details are malformed."""
     try:
-        found = _READ.validate_python(details.get(KEY, ()))
+        attributes = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
         return ()
-    shown = [ShownAttribute(one, _rows(one, tested)) for one in found]
-    return tuple(one for one in shown if any(row.images for row in one.rows))
+    shown = [ShownAttribute(counted, _rows(counted, tested)) for counted in attributes]
+    return tuple(each for each in shown if any(row.images for row in each.rows))
 
 
 def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
     """The rows of a result that is not written yet, with p-values corrected as they will be."""
-    found: dict[tuple[str, str | None, str], RowShare] = {}
+    shares: dict[tuple[str, str | None, str], RowShare] = {}
     families = {(item.tested_with, name) for item in result.by for name in item.scores}
     for family, name in families:
         items = [
@@ -182,42 +219,68 @@ def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
         for item, score, p in zip(items, scores, adjusted, strict=True):
             low, high = score.interval or (None, None)
             for group in (item.group, None):
-                found.setdefault((item.name, group, name), RowShare(low, high, p))
-    return shown_attributes(result.details, lambda *key: found.get(key))
+                shares.setdefault((item.name, group, name), RowShare(low, high, p))
+    return shown_attributes(result.details, lambda *key: shares.get(key))
 
 
-def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
-    rows = []
-    test = "squared_lean" if one.estimated else "lean" if len(one.classes) == 2 else ""
-    for counted, short in zip(
-        one.rows, short_names([row.name for row in one.rows]), strict=True
-    ):
-        total = sum(counted.counts.values())
-        most = (
-            max(one.classes, key=lambda name: counted.counts.get(name, 0))
-            if total
-            else None
-        )
-        names: list[tuple[str, str | None]] = [
-            (counted.name, one.attribute),
-            (f"{counted.name} ({one.attribute})", one.attribute),
-            (f"{counted.name} | {one.attribute}", one.attribute),
-        ]
-        names += [(one.attribute, None)] if len(one.rows) == 1 else []
-        share, p = None, None
-        for name, group in names:
-            share = share or tested(name, group, f"share:{most}")
-            p = p or tested(name, group, test or f"share:{most}")
-        interval = None
-        if share is not None and share.low is not None and share.high is not None:
-            interval = (max(share.low, 0.0), min(share.high, 1.0))
-        clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
-        clear = clear and counted.counts.get(most or "", 0) * len(one.classes) > total
-        about = one.attribute
-        rows.append(
-            ShownRow(counted, short, most, interval, clear, one.estimated, about)
-        )
-    return tuple(rows)
+def _rows(counted: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
+    names = short_names([row.name for row in counted.rows])
+    return tuple(
+        _shown_row(counted, row, short, tested)
+        for row, short in zip(counted.rows, names, strict=True)
+    )
+
+
+def _shown_row(
+    counted: CountedAttribute, row: CountedPrompt, short: str, tested: Lookup
+) -> ShownRow:
+    total = sum(row.counts.values())
+    most = None
+    if total:
+        most = max(counted.classes, key=lambda name: row.counts.get(name, 0))
+    share = _first_score(counted, row, f"share:{most}", tested)
+    interval = None
+    if share is not None and share.low is not None and share.high is not None:
+        interval = (max(share.low, 0.0), min(share.high, 1.0))
+    test = _first_score(counted, row, _test_of(counted) or f"share:{most}", tested)
+    clear = False
+    if most is not None and test is not None and test.p is not None:
+        is_frequent = row.counts.get(most, 0) * len(counted.classes) > total
+        clear = test.p < _ALPHA and is_frequent
+    return ShownRow(
+        counted=row,
+        short=short,
+        most=most,
+        interval=interval,
+        clear=clear,
+        estimated=counted.estimated,
+        about=counted.attribute,
+    )
+
+
+def _test_of(counted: CountedAttribute) -> str:
+    """The score that tests all classes of a row at once; '' where each share has its own test."""
+    if counted.estimated:
+        return "squared_lean"
+    return "lean" if len(counted.classes) == 2 else ""
+
+
+def _first_score(
+    counted: CountedAttribute, row: CountedPrompt, score: str, tested: Lookup
+) -> RowShare | None:
+    """A score of a row by the names that families give their rows."""
+    names: list[tuple[str, str | None]] = [
+        (row.name, counted.attribute),
+        (f"{row.name} ({counted.attribute})", counted.attribute),
+        (f"{row.name} | {counted.attribute}", counted.attribute),
+    ]
+    if len(counted.rows) == 1:
+        names.append((counted.attribute, None))
+    for name, group in names:
+        share = tested(name, group, score)
+        if share is not None:
+            return share
+    return None
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -231,39 +294,43 @@ def short_names(names: Sequence[str]) -> list[str]:
         >>> short_names(["nurse"])
         ['nurse']
     """
-    bare = [
-        _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
-        for name in names
-    ]
+    bare = [_without_article(name) for name in names]
     words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in bare]
-    start = end = 0
+    start = 0
+    end = 0
     if len(names) > 1:
         shortest = min(map(len, words)) - 1
-        while start < shortest and len({one[start].casefold() for one in words}) == 1:
+        while start < shortest and _all_have_same_word(words, start):
             start += 1
-        while (
-            end < shortest - start
-            and len({one[-1 - end].casefold() for one in words}) == 1
-        ):
+        while end < shortest - start and _all_have_same_word(words, -1 - end):
             end += 1
-    cut = []
-    for one in words:
-        name = re.sub(r" ([.,;:])", r"\1", " ".join(one[start : len(one) - end]))
-        name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
-        name = name.rstrip(".") or name
-        cut.append(
-            name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip()}…"
-        )
+    cut = [_joined(of_name[start : len(of_name) - end]) for of_name in words]
     return cut if len(set(cut)) == len(set(names)) else list(names)
 
 
-def sorted_rows(one: ShownAttribute) -> list[ShownRow]:
+def _without_article(name: str) -> str:
+    return _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+
+
+def _all_have_same_word(names: Sequence[Sequence[str]], position: int) -> bool:
+    return len({words[position].casefold() for words in names}) == 1
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Words as a name, without an article and a final stop, and not too long."""
+    name = _without_article(re.sub(r" ([.,;:])", r"\1", " ".join(words)))
+    name = name.rstrip(".") or name
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 1].rstrip()}…"
+
+
+def sorted_rows(shown: ShownAttribute) -> list[ShownRow]:
     """The rows by the share of the class of the first colour, so that sides stand together."""
-    first = next(iter(class_colours(one.counted.classes)))
+    first = next(iter(class_colours(shown.counted.classes)))
 
     def place(row: ShownRow) -> tuple[float, str]:
-        return -round(
-            row.counted.counts.get(first, 0) / max(row.images, 1), 9
-        ), row.short
+        share = row.counted.counts.get(first, 0) / max(row.images, 1)
+        return -round(share, 9), row.short
 
-    return sorted(one.rows, key=place)
+    return sorted(shown.rows, key=place)

@@ -109,4 +109,5 @@ def over_stimuli(
 
 
 def _sum_of_means(values: Float64Array, positions: Sequence[IntArray]) -> float:
-    return float(sum(values[at].mean() for at in positions))
+    total: float = sum(values[at].mean() for at in positions)
+    return total

@@ -8,8 +8,8 @@ from dataclasses import replace
 from t2ibench.methods.core.averages import mean_over_encoders
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.occupations.forms import adjusted
-from t2ibench.methods.occupations.leans import adjusted_sets
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.sets import adjusted_sets
 from t2ibench.settings import Settings
 
 

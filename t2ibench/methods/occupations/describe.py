@@ -28,7 +28,8 @@ from t2ibench.methods.core.presentation import (
     Scatter,
     short_name,
 )
-from t2ibench.methods.occupations.design import group_pairs, other_forms
+from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.occupations.design import GroupPair, group_pairs, other_forms
 from t2ibench.methods.occupations.forms import contrast_names
 from t2ibench.methods.occupations.schema import OccupationsTask
 
@@ -53,17 +54,19 @@ def _in_form(task: OccupationsTask) -> str:
 
 def _directions(task: OccupationsTask, result: MethodResult, groups: str) -> str:
     nouns = _nouns(task)
-    pairs, found = group_pairs(task), []
+    pairs = group_pairs(task)
+    clauses = []
     for pair in pairs:
-        low, high = people(pair.second.name, GROUP), people(pair.first.name, GROUP)
-        if len(pairs) > 1:
-            low, high = f"{low} rather than {high}", f"{high} rather than {low}"
-        found.append(leaning(result.by, f"lean{pair.suffix}", low, high, nouns))
+        first = people(pair.first.name, GROUP)
+        second = people(pair.second.name, GROUP)
+        low = f"{second} rather than {first}" if len(pairs) > 1 else second
+        high = f"{first} rather than {second}" if len(pairs) > 1 else first
+        clauses.append(leaning(result.by, f"lean{pair.suffix}", low, high, nouns))
     none = (
         f"together the {nouns} lean to {groups} further than by chance; none of them is clear by "
         "itself"
     )
-    return sentence(("; ".join(filter(None, found)) or none) + _in_form(task))
+    return sentence(("; ".join(filter(None, clauses)) or none) + _in_form(task))
 
 
 def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
@@ -77,12 +80,13 @@ def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
         return ""
     _, most, value = max(clear)
     first, second, pair = next(
-        (one.name, other.name, pair)
+        (concept.name, other.name, pair)
         for pair in group_pairs(task)
-        for one, other in combinations(task.sets, 2)
-        if most == f"sets:{one.name}-{other.name}{pair.suffix}"
+        for concept, other in combinations(task.sets, 2)
+        if most == f"sets:{concept.name}-{other.name}{pair.suffix}"
     )
-    near, far = (first, second) if value > 0 else (second, first)
+    near = first if value > 0 else second
+    far = second if value > 0 else first
     return " " + sentence(
         f"images of {near} lean further to {people(pair.first.name, GROUP)}, and those of {far} to "
         f"{people(pair.second.name, GROUP)}"
@@ -98,7 +102,8 @@ def _of_forms(task: OccupationsTask, result: MethodResult) -> str:
     clauses = []
     for pair in group_pairs(task):
         for name, forms in contrast_names(task.concept.forms, pair).items():
-            value, p = result.scores[name].value, corrected.get(name)
+            value = result.scores[name].value
+            p = corrected.get(name)
             if value is None or p is None or p >= _ALPHA:
                 continue
             further, other = forms if value > 0 else forms[::-1]
@@ -132,33 +137,11 @@ def _nouns(task: OccupationsTask) -> str:
 def present(task: OccupationsTask) -> Presentation:
     """How the result of a task is shown."""
     pairs = group_pairs(task)
-    series = tuple(
-        RowSeries(
-            f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name)
-        )
-        for pair in pairs
-    )
     first = pairs[0]
     axis = Axis(first.second.name, first.first.name)
     figures: list[Figure] = []
     if task.reference is not None and len(task.groups) == 2:
-        group = task.reference.group
-        side: Literal["low", "high"] = "low" if group == axis.low else "high"
-        who = people(group, GROUP)
-        figures.append(
-            Scatter(
-                f"Share of {who}: in the images and at work",
-                Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(
-                    f"share of {who} in the images", f"lean{first.suffix}", share=side
-                ),
-                "On the line the images mirror the statistics; that is not the same as fair. In "
-                "colour: clearly off it.",
-                diagonal=True,
-                intervals=True,
-                difference=f"share_minus_reference:{group}",
-            )
-        )
+        figures.append(_reference_figure(task.reference, first, axis))
     figures.append(
         Arrows(
             "From the words to the images",
@@ -169,41 +152,14 @@ def present(task: OccupationsTask) -> Presentation:
             "Wang et al. (2023), figure 4",
         )
     )
-    figures += [
-        Arrows(
-            f"From the {task.concept.headline_form} to the {form} form",
-            f"lean{first.suffix}",
-            f"lean:{form}{first.suffix}",
-            axis,
-            f"The tail is the lean of the {task.concept.headline_form} form, the head that of the "
-            f"{form} form of the same {task.concept.name}, measured between the same images of "
-            "either group.",
-            tail=f"{task.concept.headline_form} form",
-            head=f"{form} form",
-        )
-        for form in other_forms(task)
-    ]
+    figures += [_form_figure(task, form, first, axis) for form in other_forms(task)]
     if task.crossing:
         figures.append(Combinations.of(" x ".join(task.crossing), "stimuli like these"))
     if task.likeness:
-        figures += [
-            Apart(
-                f"How far apart: images of {people(pair.first.name, GROUP)} and of "
-                f"{people(pair.second.name, GROUP)}",
-                f"group_distance{pair.suffix}",
-                "group_distance_of_halves",
-                "0: both are drawn alike, and below 0 by chance; 1: the images with either are all "
-                "the same. Two halves: of the images without either, which only chance sets apart. "
-                "A filled dot is clear after Holm’s correction; single rows have no interval. It "
-                "is a distance between images: it does not say what differs, nor "
-                "whom the images without either resemble.",
-                "Hudson, Slatkin and Maddison (1992), equation 3",
-            )
-            for pair in pairs
-        ]
+        figures += [_distance_figure(pair) for pair in pairs]
     return Presentation(
         name=short_name(task.title),
-        rows=series,
+        rows=tuple(_rows_of(pair) for pair in pairs),
         images=ImageSeries(f"lean{first.suffix}", axis, "stimulus"),
         formula=(
             f"{LEAN} without a group, of the first and of the second group, along the direction of "
@@ -211,4 +167,63 @@ def present(task: OccupationsTask) -> Presentation:
         ),
         source="After Wang et al. (2023), sections 5.3 and 5.4",
         figures=tuple(figures),
+    )
+
+
+def _rows_of(pair: GroupPair) -> RowSeries:
+    axis = Axis(pair.second.name, pair.first.name)
+    return RowSeries(f"lean{pair.suffix}", "stimulus", axis)
+
+
+def _reference_figure(reference: Reference, pair: GroupPair, axis: Axis) -> Scatter:
+    """The shares of a group in the images against the known ones."""
+    side: Literal["low", "high"] = "low" if reference.group == axis.low else "high"
+    who = people(reference.group, GROUP)
+    in_images = Quantity(
+        f"share of {who} in the images", f"lean{pair.suffix}", share=side
+    )
+    return Scatter(
+        f"Share of {who}: in the images and at work",
+        Quantity(reference.name, given=reference.shares),
+        in_images,
+        "On the line the images mirror the statistics; that is not the same as fair. In "
+        "colour: clearly off it.",
+        diagonal=True,
+        intervals=True,
+        difference=f"share_minus_reference:{reference.group}",
+    )
+
+
+def _form_figure(
+    task: OccupationsTask, form: str, pair: GroupPair, axis: Axis
+) -> Arrows:
+    """The leans of one grammatical form beside those of the headline's."""
+    concept = task.concept
+    return Arrows(
+        f"From the {concept.headline_form} to the {form} form",
+        f"lean{pair.suffix}",
+        f"lean:{form}{pair.suffix}",
+        axis,
+        f"The tail is the lean of the {concept.headline_form} form, the head that of the "
+        f"{form} form of the same {concept.name}, measured between the same images of "
+        "either group.",
+        tail=f"{concept.headline_form} form",
+        head=f"{form} form",
+    )
+
+
+def _distance_figure(pair: GroupPair) -> Apart:
+    """How far apart the images of two groups are."""
+    first = people(pair.first.name, GROUP)
+    second = people(pair.second.name, GROUP)
+    return Apart(
+        f"How far apart: images of {first} and of {second}",
+        f"group_distance{pair.suffix}",
+        "group_distance_of_halves",
+        "0: both are drawn alike, and below 0 by chance; 1: the images with either are all "
+        "the same. Two halves: of the images without either, which only chance sets apart. "
+        "A filled dot is clear after Holm’s correction; single rows have no interval. It "
+        "is a distance between images: it does not say what differs, nor "
+        "whom the images without either resemble.",
+        "Hudson, Slatkin and Maddison (1992), equation 3",
     )

@@ -20,17 +20,22 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two groups that are compared."""
+    """Two groups that are compared.
 
-    first: WordGroup  # a positive lean is towards this one
+    Attributes:
+        first: The group that a positive lean is towards.
+        second: The other.
+        suffix: End of the names of the pair's scores: ':male-female', or '' where the task has one
+            pair only.
+    """
+
+    first: WordGroup
     second: WordGroup
-    # what the names of the pair's scores end in: ':male-female', or '' where the task has one pair
-    # only
     suffix: str
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of both groups."""
+        """Names of both groups."""
         return self.first.name, self.second.name
 
 
@@ -66,7 +71,10 @@ def group_prompts(
     """The prompts that name a group, or a combination of groups."""
     wordings = task.prompts.wordings if wording is None else (wording,)
     text = task.concept.stimulus(stimulus).text_with(group.name)
-    return [prompt for one in wordings for prompt in one.with_each(text, group.words)]
+    prompts: list[str] = []
+    for template in wordings:
+        prompts += template.with_each(text, group.words)
+    return prompts
 
 
 def other_forms(task: OccupationsTask) -> list[str]:
@@ -77,41 +85,52 @@ def other_forms(task: OccupationsTask) -> list[str]:
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
     """Images and texts of neutral and guided prompts."""
-    n_neutral, n_guided = task.image_counts(settings)
-    prompts = []
-    for stimulus in settings.limited(task.concept.names):
-        prompts += [
-            PromptNeed(prompt, n_neutral, "no group named", stimulus)
-            for prompt in neutral_prompts(task, stimulus)
-        ]
-        for form in other_forms(task):
-            prompts += [
-                PromptNeed(prompt, n_neutral, f"{form} form", stimulus)
-                for prompt in neutral_prompts(task, stimulus, form)
-            ]
-        for group in task.groups:
-            prompts += [
-                PromptNeed(prompt, n_guided, group.name, stimulus, word)
-                for prompt, word in zip(
-                    group_prompts(task, stimulus, group),
-                    (cycle(group.words if len(group.words) > 1 else ("",))),
-                    strict=False,
-                )
-            ]
+    _, n_guided = task.image_counts(settings)
+    stimuli = settings.limited(task.concept.names)
+    prompts: list[PromptNeed] = []
+    for stimulus in stimuli:
+        prompts += _prompts_of(task, stimulus, settings)
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
     groups = tuple(group.name for group in task.groups)
-    checks = [
-        QuestionNeed(need.prompt, n_guided, task.prompts.question, groups)
-        for need in prompts
-        if task.prompts.question and need.group in groups
-    ]
-    prompts += [
-        PromptNeed(prompt, n_guided, combined.name, stimulus)
-        for stimulus in settings.limited(task.concept.names)
-        for combined in task.combinations
-        for prompt in group_prompts(task, stimulus, combined)
-    ]
+    question = task.prompts.question
+    checks = []
+    if question:
+        checks = [
+            QuestionNeed(need.prompt, n_guided, question, groups)
+            for need in prompts
+            if need.group in groups
+        ]
+    for stimulus in stimuli:
+        for combined in task.combinations:
+            prompts += [
+                PromptNeed(prompt, n_guided, combined.name, stimulus)
+                for prompt in group_prompts(task, stimulus, combined)
+            ]
     return Needs(tuple(prompts), texts, checks=tuple(checks))
+
+
+def _prompts_of(
+    task: OccupationsTask, stimulus: str, settings: Settings
+) -> list[PromptNeed]:
+    """The prompts of one stimulus: without a group, in its other forms, and with each group."""
+    n_neutral, n_guided = task.image_counts(settings)
+    needs_of_stimulus = [
+        PromptNeed(prompt, n_neutral, "no group named", stimulus)
+        for prompt in neutral_prompts(task, stimulus)
+    ]
+    for form in other_forms(task):
+        needs_of_stimulus += [
+            PromptNeed(prompt, n_neutral, f"{form} form", stimulus)
+            for prompt in neutral_prompts(task, stimulus, form)
+        ]
+    for group in task.groups:
+        words = cycle(group.words if len(group.words) > 1 else ("",))
+        prompts = group_prompts(task, stimulus, group)
+        needs_of_stimulus += [
+            PromptNeed(prompt, n_guided, group.name, stimulus, word)
+            for prompt, word in zip(prompts, words, strict=False)
+        ]
+    return needs_of_stimulus
 
 
 def collect(
@@ -122,22 +141,17 @@ def collect(
 ) -> list[StimulusImages]:
     """The images of every stimulus, in one form where it has several."""
     n_neutral, n_guided = task.image_counts(settings)
-    return [
-        StimulusImages(
-            name,
-            [
-                collector.collect([prompt], n_neutral)
-                for prompt in neutral_prompts(task, name, form)
-            ],
-            {
-                group.name: [
-                    collector.collect(
-                        group_prompts(task, name, group, wording), n_guided
-                    )
-                    for wording in task.prompts.wordings
-                ]
-                for group in task.groups
-            },
-        )
-        for name in settings.limited(task.concept.names)
-    ]
+    stimuli = []
+    for name in settings.limited(task.concept.names):
+        neutral = [
+            collector.collect([prompt], n_neutral)
+            for prompt in neutral_prompts(task, name, form)
+        ]
+        guided = {}
+        for group in task.groups:
+            guided[group.name] = [
+                collector.collect(group_prompts(task, name, group, wording), n_guided)
+                for wording in task.prompts.wordings
+            ]
+        stimuli.append(StimulusImages(name, neutral, guided))
+    return stimuli

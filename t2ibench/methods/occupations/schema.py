@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -142,16 +142,18 @@ class OccupationsTask(GuidedTask):
 
         The words of later attributes stand first, as in "old female".
         """
-        return [
-            WordGroup(
-                name=" x ".join(group.name for group in groups),
-                words=tuple(
-                    " ".join(one[::-1]) for one in product(*(g.words for g in groups))
-                ),
-            )
-            for groups in product(*self.crossing.values())
-            if groups
-        ]
+        if not self.crossing:
+            return []
+        return [_combined(groups) for groups in product(*self.crossing.values())]
+
+
+def _combined(groups: Sequence[WordGroup]) -> WordGroup:
+    """One group of every combination of the words of several."""
+    words = product(*(group.words for group in groups))
+    return WordGroup(
+        name=" x ".join(group.name for group in groups),
+        words=tuple(" ".join(reversed(combination)) for combination in words),
+    )
 
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:
@@ -291,7 +293,7 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
     names = [group.name for groups in task.crossing.values() for group in groups]
     yield from checks.duplicates(names, ("crossing",))
     if task.crossing:
-        words = [word for one in task.combinations for word in one.words]
+        words = [word for group in task.combinations for word in group.words]
         yield from checks.duplicates(words, ("crossing",))
         yield from checks.guided(task.prompts, task.concept.names, words)
 
@@ -302,13 +304,13 @@ def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
         yield checks.Finding(
             ("sets",), "one set has nothing to be compared with: give two or more"
         )
-    yield from checks.duplicates([one.name for one in task.sets], ("sets",))
-    for number, one in enumerate(task.sets):
+    yield from checks.duplicates([concept.name for concept in task.sets], ("sets",))
+    for number, concept in enumerate(task.sets):
         at: checks.Location = ("sets", number, "stimuli")
-        yield from checks.duplicates(one.stimuli, at)
-        if len(one.stimuli) < 2:
+        yield from checks.duplicates(concept.stimuli, at)
+        if len(concept.stimuli) < 2:
             yield checks.Finding(at, "a set needs two stimuli or more, here: 1")
-        for word in one.stimuli:
+        for word in concept.stimuli:
             if word not in task.concept.names:
                 near = did_you_mean(word, task.concept.names)
                 yield checks.Finding(
@@ -316,5 +318,5 @@ def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
                 )
         for other in task.sets[:number]:
             yield from checks.overlap(
-                other.stimuli, one.stimuli, (other.name, one.name), at
+                other.stimuli, concept.stimuli, (other.name, concept.name), at
             )

@@ -25,19 +25,37 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 def describe(task: T2iatTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    x, y = people(task.concepts.X.name, GROUP), people(task.concepts.Y.name, GROUP)
-    a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
-    claim = f"images of {x} or images of {y} look more like {a}"
-    near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
-    direction = f"images of {x} look more like {near}, images of {y} more like {far}"
+    of_x = people(task.concepts.X.name, GROUP)
+    of_y = people(task.concepts.Y.name, GROUP)
+    like_a = shown_as(task.attributes.A.name)
+    like_b = shown_as(task.attributes.B.name)
+    claim = f"images of {of_x} or images of {of_y} look more like {like_a}"
+    x_is_near_a = (result.headline.value or 0.0) > 0
+    near_x = like_a if x_is_near_a else like_b
+    near_y = like_b if x_is_near_a else like_a
+    direction = (
+        f"images of {of_x} look more like {near_x}, images of {of_y} more like {near_y}"
+    )
     return nothing_shown(result, claim) or sentence(direction)
 
 
 def present(task: T2iatTask) -> Presentation:
     """How the result of a task is shown."""
-    x, y = task.concepts.X.name, task.concepts.Y.name
-    a, b = task.attributes.A.name, task.attributes.B.name
+    x = task.concepts.X.name
+    y = task.concepts.Y.name
+    a = task.attributes.A.name
+    b = task.attributes.B.name
     axis = Axis(b, a)
+    distribution = Distribution(
+        "The images of both concepts",
+        "lean",
+        "concept",
+        axis,
+        "One dot is one image; the large dot is the mean of its concept, with its "
+        "interval; the band is the middle half of its images.",
+        "Wang et al. (2023), figure 3",
+        means={x: "lean_of_x", y: "lean_of_y"},
+    )
     return Presentation(
         name=short_name(task.title, "T2IAT"),
         axis=Axis(as_shown(y, a), as_shown(x, a)),
@@ -48,19 +66,5 @@ def present(task: T2iatTask) -> Presentation:
             f"stimuli; headline = (mean lean of {x} − mean lean of {y}) / 2"
         ),
         source="After Wang et al. (2023), equations 1 to 4",
-        figures=(
-            Distribution(
-                "The images of both concepts",
-                "lean",
-                "concept",
-                axis,
-                "One dot is one image; the large dot is the mean of its concept, with its "
-                "interval; the band is the middle half of its images.",
-                "Wang et al. (2023), figure 3",
-                means={
-                    task.concepts.X.name: "lean_of_x",
-                    task.concepts.Y.name: "lean_of_y",
-                },
-            ),
-        ),
+        figures=(distribution,),
     )

@@ -12,6 +12,7 @@ from t2ibench.methods.core.evidence import (
     PromptNeed,
     QuestionNeed,
 )
+from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
@@ -20,23 +21,36 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompts of one stimulus in one wording."""
+    """The prompts of one stimulus in one wording.
 
-    # without an attribute; several where the template has alternatives
+    Attributes:
+        neutral: Without an attribute; several where the template has alternatives.
+        guided: With the words of 'A' and of 'B'.
+        words: Those words, in the same order.
+    """
+
     neutral: tuple[str, ...]
-    guided: dict[str, list[str]]  # with the words of 'A' and of 'B'
-    words: dict[str, list[str]]  # those words, in the same order
+    guided: dict[str, list[str]]
+    words: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Stimulus:
-    """One stimulus and its prompts."""
+    """One stimulus and its prompts.
 
-    side: str  # 'X' or 'Y'
-    concept: str  # name of its concept
-    word: str  # the stimulus itself
-    number: int  # its position in its concept, from 0
-    wordings: tuple[Prompts, ...]  # its prompts in each wording
+    Attributes:
+        side: 'X' or 'Y'.
+        concept: Name of its concept.
+        word: The stimulus itself.
+        number: Its position in its concept, from 0.
+        wordings: Its prompts in each wording.
+    """
+
+    side: str
+    concept: str
+    word: str
+    number: int
+    wordings: tuple[Prompts, ...]
 
     @property
     def neutral(self) -> list[str]:
@@ -61,26 +75,29 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
                 for name, words in attributes.items()
             }
             wordings = tuple(
-                Prompts(
-                    tuple(
-                        wording.model_copy(update={"neutral": one}).without(word)
-                        for one in alternatives(wording.neutral)
-                    ),
-                    {
-                        name: wording.with_each(word, words)
-                        for name, words in chosen.items()
-                    },
-                    chosen,
-                )
-                for wording in task.prompts.wordings
+                _prompts(wording, word, chosen) for wording in task.prompts.wordings
             )
             yield Stimulus(side, concept.name, word, number, wordings)
+
+
+def _prompts(wording: Wording, stimulus: str, words: dict[str, list[str]]) -> Prompts:
+    """The prompts of a stimulus in one wording, with each attribute's words."""
+    neutral = [
+        wording.model_copy(update={"neutral": template}).without(stimulus)
+        for template in alternatives(wording.neutral)
+    ]
+    guided = {
+        attribute: wording.with_each(stimulus, of_attribute)
+        for attribute, of_attribute in words.items()
+    }
+    return Prompts(tuple(neutral), guided, words)
 
 
 def needs(task: T2iatTask, settings: Settings) -> Needs:
     """Images of neutral and guided prompts, and the same prompts as texts."""
     n_neutral, n_guided = task.image_counts(settings)
-    prompts, checks = [], []
+    prompts: list[PromptNeed] = []
+    checks: list[QuestionNeed] = []
     names = (task.attributes.A.name, task.attributes.B.name)
     for stimulus in stimuli_of(task, settings):
         if task.prompts.question:
@@ -89,20 +106,19 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
                 for side in "AB"
                 for prompt in stimulus.guided(side)
             ]
-        concept, word = stimulus.concept, stimulus.word
+        concept = stimulus.concept
         prompts += [
-            PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral
+            PromptNeed(prompt, n_neutral, concept, stimulus.word)
+            for prompt in stimulus.neutral
         ]
         for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
-            prompts += [
-                PromptNeed(
-                    prompt, n_guided, f"{concept}, {attribute.name}", word, shared
-                )
-                for one in stimulus.wordings
-                for prompt, shared in zip(
-                    one.guided[side], one.words[side], strict=True
-                )
-            ]
+            group = f"{concept}, {attribute.name}"
+            for wording in stimulus.wordings:
+                pairs = zip(wording.guided[side], wording.words[side], strict=True)
+                prompts += [
+                    PromptNeed(prompt, n_guided, group, stimulus.word, word)
+                    for prompt, word in pairs
+                ]
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
     return Needs(tuple(prompts), texts, checks=tuple(checks))
 
@@ -123,13 +139,10 @@ def balanced(
     often. A stimulus without its partner would compare other words on the two sides, which leans
     where words differ in strength. With pairing 'cross' every stimulus has all words.
     """
-    lacking = {one.stimulus.number for one in collected if not one.complete}
-    cross = task.pairing == "cross"
-    return [
-        one
-        for one in collected
-        if (one.complete if cross else one.stimulus.number not in lacking)
-    ]
+    if task.pairing == "cross":
+        return [images for images in collected if images.complete]
+    incomplete = {images.stimulus.number for images in collected if not images.complete}
+    return [images for images in collected if images.stimulus.number not in incomplete]
 
 
 def collect(
@@ -137,21 +150,17 @@ def collect(
 ) -> list[ConceptImages]:
     """The images of every stimulus."""
     n_neutral, n_guided = task.image_counts(settings)
-    return [
-        ConceptImages(
-            stimulus.word,
-            [
-                collector.collect(prompts.neutral, n_neutral)
+    images = []
+    for stimulus in stimuli_of(task, settings):
+        neutral = [
+            collector.collect(prompts.neutral, n_neutral)
+            for prompts in stimulus.wordings
+        ]
+        guided = {}
+        for side in "AB":
+            guided[side] = [
+                collector.collect(prompts.guided[side], n_guided)
                 for prompts in stimulus.wordings
-            ],
-            {
-                side: [
-                    collector.collect(prompts.guided[side], n_guided)
-                    for prompts in stimulus.wordings
-                ]
-                for side in "AB"
-            },
-            stimulus,
-        )
-        for stimulus in stimuli_of(task, settings)
-    ]
+            ]
+        images.append(ConceptImages(stimulus.word, neutral, guided, stimulus))
+    return images

@@ -45,17 +45,19 @@ class T2iatTask(GuidedTask):
 
 def check(task: T2iatTask) -> Iterator[checks.Finding]:
     """Problems of a task that its schema cannot express."""
-    x, y = task.concepts.X, task.concepts.Y
-    a, b = task.attributes.A, task.attributes.B
+    x = task.concepts.X
+    y = task.concepts.Y
+    a = task.attributes.A
+    b = task.attributes.B
     yield from checks.two_sets(
         x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli"
     )
     yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
-    found = (
-        checks.guided(prompts, (*x.stimuli, *y.stimuli), (*a.words, *b.words))
-        for prompts in _each_alternative(task.prompts)
-    )
-    yield from dict.fromkeys(finding for findings in found for finding in findings)
+    findings: list[checks.Finding] = []
+    for prompts in _each_alternative(task.prompts):
+        stimuli = (*x.stimuli, *y.stimuli)
+        findings += checks.guided(prompts, stimuli, (*a.words, *b.words))
+    yield from dict.fromkeys(findings)
     fewest = min(len(a.words), len(b.words))
     if task.pairing == "cycle" and task.words_per_stimulus > fewest:
         yield checks.Finding(

@@ -1,0 +1,178 @@
+"""Whether a judge may be used: the rules of docs/judges.md, in the order of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from t2ibench.methods.core.judge_check import ByGroup, ClassFound, ReadShare, Verdict
+from t2ibench.stats.judge_errors import SHARES
+
+# What a share may move by where a judge is used as it is.
+NEAR = 0.05
+# What the lower end of sensitivity + specificity - 1 may be.
+LEAST_YOUDEN = 0.5
+# Share of the images of a class that the judge answers for.
+LEAST_ANSWERED = 0.5
+# Half the interval of a corrected share, from the errors' uncertainty alone.
+WIDEST = 0.15
+# How far apart one share may be read in two groups.
+UNEQUAL = 0.1
+# Images of a class that the judge answered for.
+FEWEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """A judge's errors about one attribute: of each class, and by groups of other attributes."""
+
+    classes: Sequence[ClassFound]
+    by_group: Sequence[ByGroup]
+
+    @property
+    def most_unequal(self) -> ByGroup | None:
+        """Where errors differ most between groups, if that is clear and far apart."""
+        clear = [each for each in self.by_group if each.clearly(NEAR) is not None]
+        return max(clear, key=lambda each: each.clearly(NEAR) or 0.0, default=None)
+
+    @property
+    def perhaps_unequal(self) -> ByGroup | None:
+        """Where errors differ most between groups, clear or not; None where they differ little."""
+        most = max(self.by_group, key=lambda each: each.apart or 0.0, default=None)
+        if most is None or not (most.apart or 0.0) > UNEQUAL:
+            return None
+        return most
+
+    @property
+    def most_moved(self) -> tuple[ClassFound, ReadShare]:
+        """The class and the share that may be read furthest from what it is."""
+        shares = [(each, read) for each in self.classes for read in each.read]
+        return max(shares, key=lambda pair: pair[1].off)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, and why."""
+
+    verdict: Verdict
+    reason: str
+
+
+# A rule decides, or leaves it to the next.
+Rule = Callable[[Errors], Decision | None]
+
+
+def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decision:
+    """Whether a judge may be used, and why: the first rule that fits decides."""
+    errors = Errors(classes, by_group)
+    for rule in RULES:
+        decision = rule(errors)
+        if decision is not None:
+            return decision
+    return _everything_else(errors)
+
+
+def _rule_1_too_few_answers(errors: Errors) -> Decision | None:
+    """It answered for fewer than 20 images of a class, or for fewer than half."""
+    fewest = min(errors.classes, key=lambda each: each.sensitivity.images)
+    n_images = fewest.sensitivity.images
+    if n_images < FEWEST:
+        reason = (
+            f"it answered for {n_images} of {fewest.images} images shown as '{fewest.name}'; at "
+            f"least {FEWEST} are needed to know its errors"
+        )
+        return Decision("do not use", reason)
+    seldom = min(errors.classes, key=lambda each: each.answered.value or 0.0)
+    if (seldom.answered.value or 0.0) >= LEAST_ANSWERED:
+        return None
+    reason = f"it answers for {seldom.answered.value:.0%} of the images shown as '{seldom.name}'"
+    return Decision("do not use", reason)
+
+
+def _rule_2_no_better_than_chance(errors: Errors) -> Decision | None:
+    """Sensitivity + specificity - 1 of a class (Youden's J) may be below .5."""
+    worst = min(errors.classes, key=lambda each: each.errors.youden.low)
+    youden = worst.errors.youden
+    if youden.low >= LEAST_YOUDEN:
+        return None
+    reason = (
+        f"sensitivity + specificity - 1 of '{worst.name}' is {youden.value:.2f} and may be "
+        f"{youden.low:.2f}; {LEAST_YOUDEN} are needed"
+    )
+    return Decision("do not use", reason)
+
+
+def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
+    """Errors clearly differ by a group, and a share is read more than .10 apart."""
+    unequal = errors.most_unequal
+    if unequal is None or (unequal.clearly(NEAR) or 0.0) <= UNEQUAL:
+        return None
+    reason = f"{_apart(unequal)}, and a correction for all would be wrong for each"
+    return Decision("do not use", reason)
+
+
+def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
+    """A corrected share would not be known to ± .15, however many images it answers for."""
+    half = max(_half_width(each) for each in errors.classes)
+    if half <= WIDEST:
+        return None
+    return Decision(
+        "do not use", f"a corrected share would be known to ± {half:.2f} at best"
+    )
+
+
+def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
+    """Errors clearly differ by a group, and shares are read more than .05 apart."""
+    unequal = errors.most_unequal
+    if unequal is None:
+        return None
+    return Decision("use corrected", _apart(unequal))
+
+
+def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
+    """No share moves by more than .05, and in no two groups is it read more than .10 apart."""
+    _, moved = errors.most_moved
+    if moved.off > NEAR or errors.perhaps_unequal is not None:
+        return None
+    return Decision("use", f"no share moves by more than {moved.off:.3f}")
+
+
+def _everything_else(errors: Errors) -> Decision:
+    """Rule 7: use corrected."""
+    of_class, moved = errors.most_moved
+    reason = (
+        f"a share of {moved.share:g} of '{of_class.name}' is read as {moved.value:.2f} "
+        f"[{moved.ci_low:.2f}, {moved.ci_high:.2f}]"
+    )
+    perhaps = errors.perhaps_unequal
+    if perhaps is not None:
+        reason += (
+            f"; errors about '{perhaps.truth}' may differ by {perhaps.by} (shares "
+            f"{perhaps.apart:.2f} apart, not clear): label more images"
+        )
+    return Decision("use corrected", reason)
+
+
+RULES: tuple[Rule, ...] = (
+    _rule_1_too_few_answers,
+    _rule_2_no_better_than_chance,
+    _rule_3_very_unequal_groups,
+    _rule_4_too_uncertain,
+    _rule_5_unequal_groups,
+    _rule_6_nothing_moves,
+)
+
+
+def _apart(unequal: ByGroup) -> str:
+    return (
+        f"its errors about '{unequal.truth}' differ by {unequal.by}: one share is read up to "
+        f"{unequal.clearly(NEAR):.2f} apart"
+    )
+
+
+def _half_width(of_class: ClassFound) -> float:
+    """Half the widest interval of a corrected share."""
+    errors = of_class.errors
+    reads = [errors.read(share).value for share in SHARES]
+    corrected = [errors.corrected(read, read, read) for read in reads]
+    return max((share.high - share.low) / 2 for share in corrected)

@@ -1,0 +1,54 @@
+"""Which stimuli of a T2IAT are X's and which are Y's, as weights of their N and D."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.t2iat.design import ConceptImages
+
+SIDES = ("X", "Y")
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Which stimuli are X's and which are Y's.
+
+    Attributes:
+        groups: Name, positions and numbers of each concept's stimuli.
+        signs: 1 for X, -1 for Y, shape (stimuli,).
+        means: The mean over the concept of each stimulus, as weights, shape (stimuli, stimuli).
+    """
+
+    groups: list[tuple[str, IntArray, IntArray]]
+    signs: Float64Array
+    means: Float64Array
+
+    @classmethod
+    def of(cls, images: Sequence[ConceptImages]) -> Sides:
+        """The sides of some stimuli."""
+        sides = np.array([stimulus.stimulus.side for stimulus in images])
+        numbers = np.array([stimulus.stimulus.number for stimulus in images])
+        groups = []
+        for side in SIDES:
+            at = np.flatnonzero(sides == side)
+            groups.append((f"stimuli of {side}", at, numbers[at]))
+        is_same = (sides[:, None] == sides).astype(np.float64)
+        signs = np.where(sides == "X", 1.0, -1.0)
+        return cls(groups, signs, is_same / is_same.sum(axis=1))
+
+    @property
+    def positions(self) -> list[IntArray]:
+        """Positions of the stimuli of X, and of Y."""
+        return [at for _, at, _ in self.groups]
+
+    def weights(self, bottom: Float64Array) -> Float64Array:
+        """1 / (stimuli of the concept x mean of D over them), shape (stimuli,)."""
+        return np.diag(self.means) / (self.means @ bottom)
+
+    def lean(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
+        """Half the difference of the mean leans: of shape top.shape[1:]."""
+        return (self.signs * self.weights(bottom)) @ top / 2
