@@ -123,11 +123,22 @@ _FILTER_WORDS = re.compile(
     r"|violat\w*\b.{0,60}\b(polic|guideline|terms|rules|standards)",
     re.IGNORECASE | re.DOTALL,
 )
-_UNPAID_WORDS = re.compile(
-    r"\bbilling\b|exceeded your (current |monthly )?(included )?(quota|credits)"
+_UNPAID_PHRASES = re.compile(
+    r"exceeded your (current |monthly )?(included )?(quota|credits)"
     r"|(insufficient|not enough|out of|no) (credit|balance|fund|quota)|(credit|account) balance"
     r"|payment (is )?(required|overdue)|(spending|usage) limit|prepaid",
     re.IGNORECASE,
+)
+# The word alone may be a prompt's: of a billing clerk, say.
+_UNPAID_WORDS = re.compile(rf"\bbilling\b|{_UNPAID_PHRASES.pattern}", re.IGNORECASE)
+_RATE_WORDS = re.compile(r"\btoo many requests\b|\brate limit", re.IGNORECASE)
+_SHORT_LIMIT = re.compile(r"\bper[ _-]?(second|minute|hour)\b|\bRPM\b|\bTPM\b", re.I)
+_LONG_LIMIT = re.compile(
+    r"\b(daily|weekly|monthly)\b.{0,40}\b(limit|quota|allowance|cap)\b"
+    r"|\b(limit|quota|allowance|cap|requests|images|tokens)\b.{0,40}"
+    r"\b(a day|for today|today|this (week|month)|per[ _-]?(day|week|month))\b"
+    r"|[ _-]per[_-](day|week|month)\b|\bRPD\b|\bTPD\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _BLOCKED_WORDS = re.compile(
     r"\b(resource|account|organi[sz]ation|subscription|project|api key|deployment|workspace)\b"
@@ -213,6 +224,30 @@ def is_unpaid(codes: Collection[str], text: str) -> bool:
 def unpaid_code(codes: Collection[str]) -> bool:
     """Whether a code says that waiting for a rate limit would not help: there is no money."""
     return bool(_plain(codes) & _UNPAID)
+
+
+def is_unpaid_in_words(text: str) -> bool:
+    """Whether words that no prompt is likely to have say that there is no money."""
+    return _UNPAID_PHRASES.search(text) is not None
+
+
+def is_rate_limit(text: str) -> bool:
+    """Whether words ask for fewer requests."""
+    return _RATE_WORDS.search(text) is not None
+
+
+def is_long_limit(text: str) -> bool:
+    """Whether words speak of a limit for a day or longer, and of none that ends sooner.
+
+    Examples:
+        >>> is_long_limit("Rate limit exceeded: free-models-per-day")
+        True
+        >>> is_long_limit("Limit reached: 5 images per minute, 100 per day")
+        False
+    """
+    if _SHORT_LIMIT.search(text):
+        return False
+    return _LONG_LIMIT.search(text) is not None
 
 
 def is_blocked(text: str) -> bool:

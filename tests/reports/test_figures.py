@@ -28,7 +28,7 @@ from t2ibench.methods.core.presentation import (
     RowSeries,
     Scatter,
 )
-from t2ibench.methods.tibet.describe import concept_figures
+from t2ibench.methods.tibet.concept_figures import concept_figures
 from t2ibench.reports.figures.axes import spanning
 from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.figure import DrawnFigure, draw

@@ -10,20 +10,24 @@ from t2ibench.registry import LazyModule
 if TYPE_CHECKING:
     from t2ibench.methods.openbias import agreement as agreeing
     from t2ibench.methods.openbias import describe as describing
+    from t2ibench.methods.openbias import needs as requirements
+    from t2ibench.methods.openbias import present as presenting
     from t2ibench.methods.openbias import score as scoring
 else:  # what scores is imported when it is first called
     agreeing = LazyModule("t2ibench.methods.openbias.agreement")
     describing = LazyModule("t2ibench.methods.openbias.describe")
+    requirements = LazyModule("t2ibench.methods.openbias.needs")
+    presenting = LazyModule("t2ibench.methods.openbias.present")
     scoring = LazyModule("t2ibench.methods.openbias.score")
 
 METHOD = Method(
     title="OpenBias",
     Task=OpenBiasTask,
     check=check,
-    needs=scoring.needs,
+    needs=requirements.needs,
     score=scoring.score,
     describe=describing.describe,
-    present=describing.present,
+    present=presenting.present,
     main_score=MainScore("severity", "severity"),
     row_scores=("squared_lean", "lean"),
     estimand=(

@@ -8,19 +8,23 @@ from t2ibench.registry import LazyModule
 
 if TYPE_CHECKING:
     from t2ibench.methods.tibet import describe as describing
+    from t2ibench.methods.tibet import needs as requirements
+    from t2ibench.methods.tibet import present as presenting
     from t2ibench.methods.tibet import score as scoring
 else:  # what scores is imported when it is first called
     describing = LazyModule("t2ibench.methods.tibet.describe")
+    requirements = LazyModule("t2ibench.methods.tibet.needs")
+    presenting = LazyModule("t2ibench.methods.tibet.present")
     scoring = LazyModule("t2ibench.methods.tibet.score")
 
 METHOD = Method(
     title="TIBET",
     Task=TibetTask,
     check=check,
-    needs=scoring.needs,
+    needs=requirements.needs,
     score=scoring.score,
     describe=describing.describe,
-    present=describing.present,
+    present=presenting.present,
     main_score=MainScore("mean_absolute_deviation", "MAD"),
     row_scores=("lean",),
     estimand=(

@@ -8,19 +8,23 @@ from t2ibench.registry import LazyModule
 
 if TYPE_CHECKING:
     from t2ibench.methods.vibex import describe as describing
+    from t2ibench.methods.vibex import needs as requirements
+    from t2ibench.methods.vibex import present as presenting
     from t2ibench.methods.vibex import score as scoring
 else:  # what scores is imported when it is first called
     describing = LazyModule("t2ibench.methods.vibex.describe")
+    requirements = LazyModule("t2ibench.methods.vibex.needs")
+    presenting = LazyModule("t2ibench.methods.vibex.present")
     scoring = LazyModule("t2ibench.methods.vibex.score")
 
 METHOD = Method(
     title="ViBEx",
     Task=VibexTask,
     check=check,
-    needs=scoring.needs,
+    needs=requirements.needs,
     score=scoring.score,
     describe=describing.describe,
-    present=describing.present,
+    present=presenting.present,
     main_score=MainScore("tendencies_reproduced", "as published"),
     row_scores=("beyond_words", "similarity_difference", "lean"),
     estimand=(
