@@ -61,17 +61,16 @@ def laid_out(text: str) -> str:
     ).stdout
 
 
-def test_longer_names_change_lines_but_no_measure_of_syntax(tmp_path: Path) -> None:
+def test_longer_names_change_lines_but_not_nodes_a_statement(tmp_path: Path) -> None:
     short = ast.unparse(ast.parse(CODE))
     before = measured(tmp_path, a=laid_out(short)).columns()
     longer = ast.unparse(LongNames().visit(ast.parse(CODE)))
     after = measured(tmp_path, a=laid_out(longer)).columns()
     assert after["nodes a line"] < before["nodes a line"]
-    assert after["syntax"] == before["syntax"]
     assert after["nodes a statement"] == before["nodes a statement"]
 
 
-def test_commas_that_spread_code_over_lines_change_no_measure_of_syntax(
+def test_commas_that_spread_code_change_lines_but_not_nodes_a_statement(
     tmp_path: Path,
 ) -> None:
     call = "values = describe(first, second, third)\n"
@@ -79,10 +78,12 @@ def test_commas_that_spread_code_over_lines_change_no_measure_of_syntax(
     before = measured(tmp_path, a=call).columns()
     after = measured(tmp_path, a=spread).columns()
     assert after["nodes a line"] < before["nodes a line"]
-    assert after["syntax"] == before["syntax"]
+    assert after["nodes a statement"] == before["nodes a statement"]
 
 
-def test_a_split_file_changes_no_measure_of_syntax(tmp_path: Path) -> None:
+def test_a_split_file_changes_neither_counts_nor_nodes_a_statement(
+    tmp_path: Path,
+) -> None:
     imports, first, second = (part for part in CODE.split("\n\n\n"))
     whole = measured(tmp_path, a=CODE).columns()
     (tmp_path / "package" / "a.py").unlink()
@@ -90,7 +91,7 @@ def test_a_split_file_changes_no_measure_of_syntax(tmp_path: Path) -> None:
         tmp_path, b=f"{imports}\n\n\n{first}\n", c=f"{imports}\n\n\n{second}"
     ).columns()
     assert parts["files"] == 2
-    assert parts["syntax"] == whole["syntax"]
+    assert parts["nodes a statement"] == whole["nodes a statement"]
     for count in ("statements", "complexity", "nested", "starred", "names"):
         assert parts[count] == whole[count]
 
@@ -183,6 +184,6 @@ def test_a_room_above_its_limit_is_a_problem_and_one_below_lowers_it(
 def test_a_density_above_its_limit_is_a_problem(tmp_path: Path) -> None:
     measured(tmp_path, a=CODE)
     rooms = readability.measure(tmp_path / "package", CONFIGURATION)
-    configuration = {**CONFIGURATION, "densities": {"syntax": {"all": 0.5}}}
+    configuration = {**CONFIGURATION, "densities": {"nodes a line": {"all": 0.5}}}
     (problem,) = readability.above(configuration, rooms)
-    assert problem.startswith("all: syntax: ")
+    assert problem.startswith("all: nodes a line: ")
