@@ -1,7 +1,7 @@
 """t2ibench: social bias in text-to-image models, measured with intervals, nulls and provenance.
 
-Everything a program or a plug-in needs can be imported from here. Importing the package imports
-nothing else until one of these names is used.
+Everything a program needs can be imported from here, and what a package needs to add parts of its
+own from `t2ibench.plugins`. Importing either imports nothing else until one of its names is used.
 """
 
 from __future__ import annotations

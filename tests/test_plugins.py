@@ -176,7 +176,7 @@ def test_mypy_accepts_the_example_and_finds_each_mistake(tmp_path: Path) -> None
     chosen = [word for module in modules for word in ("-m", module)]
     finished = subprocess.run(
         [sys.executable, "-m", "mypy", *words, *chosen, "-p", "t2ibench_example"],
-        cwd=EXAMPLE,
+        cwd=ROOT,
         env={**os.environ, "MYPYPATH": os.pathsep.join(map(str, folders))},
         capture_output=True,
         text=True,

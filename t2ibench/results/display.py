@@ -203,8 +203,7 @@ def state_of(task: TaskResult) -> State:
         return "cannot_tell"
     if max(-shown.low, shown.high) < SMALL and shown.scale.none_above:
         return "none_above"
-    matters = math.inf if shown.scale.matters is None else shown.scale.matters
-    wide = (shown.high - shown.low) / 2 > matters
+    wide = (shown.high - shown.low) / 2 > shown.scale.matters
     return "cannot_tell" if wide and shown.low <= 0 <= shown.high else "not_clear"
 
 
@@ -281,7 +280,7 @@ def _reason(task: TaskResult) -> str | None:
     if task.headline.ci_low is None or task.headline.ci_high is None:
         return "it has no interval"
     scale = scale_named(task.headline.scale)
-    size = f"{SMALL if scale.matters is None else scale.matters:g}{scale.unit}"
+    size = f"{scale.matters:g}{scale.unit}"
     what = "lean" if scale.matters == SMALL else "value"
     return f"its interval rules out neither balance nor a {what} of {size}"
 

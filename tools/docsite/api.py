@@ -39,8 +39,9 @@ def pages() -> dict[str, str | bytes]:
         raise ValueError(f"tools/docsite/api.py has no section for {sorted(missing)}")
     parts = [
         "# Python API",
-        "Everything a program or a plug-in needs can be imported from `t2ibench`. Importing the "
-        "package loads nothing else until one of these names is used.",
+        "Everything a program needs can be imported from `t2ibench`; what a package needs to add "
+        "parts of its own is in `t2ibench.plugins`, see [the plug-in API](../extend/api.md). "
+        "Importing either loads nothing else until one of its names is used.",
     ]
     for title, names in _SECTIONS.items():
         parts.append(f"## {title}")

@@ -6,6 +6,7 @@ what a `Headline` and results.json call the scale, so it begins with the package
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from t2ibench.registry import Registry
@@ -32,7 +33,7 @@ class Scale:
         signed: Whether a positive number is written with a plus.
         rooted: Whether results.json has a mean square, of which pages show the root.
         matters: The smallest size that matters: an interval that reaches further to both sides of 0
-            decides nothing. None where no such size is agreed on.
+            decides nothing. Infinity where no such size is agreed on.
         none_above: Whether 'none above 0.24' may be said of it, as of a lean.
     """
 
@@ -46,7 +47,7 @@ class Scale:
     directed: bool = False
     signed: bool = True
     rooted: bool = False
-    matters: float | None = None
+    matters: float = math.inf
     none_above: bool = False
 
     @property
