@@ -24,8 +24,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
+from t2ibench.plugins import (
+    GeneratedImage,
+    Generator,
+    ImageRequest,
+    create_generator,
+)
 
 _FIELDS = {
     "model",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Unpack
+
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
@@ -16,6 +18,7 @@ from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescoring import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute
+from t2ibench.pipeline.run_keywords import RunKeywords
 from t2ibench.reports.destinations import chosen_by
 from t2ibench.reports.destinations.payload import send_all
 from t2ibench.reports.files import write_reports
@@ -47,7 +50,7 @@ def evaluate(
     preset: str | None = None,
     until_precise: float | None = None,
     max_images_per_prompt: int | None = None,
-    **settings: Any,
+    **settings: Unpack[RunKeywords],
 ) -> Results:
     """Run tasks on a model, as `t2ibench run` does.
 
@@ -109,7 +112,7 @@ def generate(
     rewriter: str | Rewriter | None = None,
     progress: bool = False,
     preset: str | None = None,
-    **settings: Any,
+    **settings: Unpack[RunKeywords],
 ) -> Path:
     """Generate the images that tasks need, and score nothing.
 
@@ -166,7 +169,7 @@ def _prepare(
     judge: Any,
     rewriter: Any,
     preset: str | None,
-    settings: dict[str, Any],
+    settings: RunKeywords,
     call: str,
 ) -> Prepared:
     if settings.get("generate_only"):

@@ -50,18 +50,42 @@ def load_target(target: str) -> Any:
     return value
 
 
-def lazy(target: str) -> Callable[..., Any]:
-    """A function that imports 'package.module:attribute' when it is first called, and calls it.
+class LazyModule:
+    """A module whose functions are imported when they are first called.
+
+    A string has no types, so give mypy and editors the import itself::
+
+        if TYPE_CHECKING:
+            from my_package import score as scoring
+        else:
+            scoring = LazyModule("my_package.score")
+
+        METHOD = Method(..., needs=scoring.needs, score=scoring.score)
+
+    mypy then compares the signatures of `needs` and `score` with what `Method` asks for, and at run
+    time nothing is imported until one of them is called.
 
     Examples:
-        >>> lazy("posixpath:join")("a", "b")
+        >>> paths = LazyModule("posixpath")
+        >>> paths.join("a", "b")
         'a/b'
     """
 
-    def call(*args: Any, **keywords: Any) -> Any:
-        return load_target(target)(*args, **keywords)
+    def __init__(self, module: str) -> None:
+        self._module = module
 
-    return call
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):  # what copy, pickle and inspect look for
+            raise AttributeError(name)
+        target = f"{self._module}:{name}"
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            return load_target(target)(*args, **keywords)
+
+        return call
+
+    def __repr__(self) -> str:
+        return f"LazyModule({self._module!r})"
 
 
 class Registry(Generic[T]):

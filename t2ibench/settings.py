@@ -83,25 +83,42 @@ class Measurement(BaseModel):
 
     images_per_prompt: Annotated[
         Images | None,
-        _much("N", "images of every prompt (by default the task's number)"),
+        _much("N", "generate N images of every prompt (default: the task's number)"),
     ] = None
     guided_images_per_prompt: Annotated[
         Images | None,
-        _much("N", "of prompts that name an attribute (as many as of the others)"),
+        _much(
+            "N",
+            "generate N images of every attribute prompt (default: as "
+            "--images-per-prompt)",
+        ),
     ] = None
     times: Annotated[
         float,
         Field(gt=0, le=1000, allow_inf_nan=False),
-        _much("X", "images as a multiple of these numbers (1)"),
+        _much("X", "multiply all numbers of images by X (default: 1)"),
     ] = 1.0
     limit: Annotated[
-        Positive | None, _much("N", "first N stimuli of each concept; for a try")
+        Positive | None,
+        _much(
+            "N",
+            "use only the first N stimuli of each concept, for a trial (default: all)",
+        ),
     ] = None
-    seed: Annotated[NotNegative, _much("N", "of images and statistics (0)")] = 0
-    n_permutations: Annotated[Draws, _much("N", "draws (100000)")] = 100_000
-    n_bootstrap: Annotated[Draws, _much("N", "draws (10000)")] = 10_000
+    seed: Annotated[
+        NotNegative,
+        _much("N", "set the random seed of generation and statistics (default: 0)"),
+    ] = 0
+    n_permutations: Annotated[
+        Draws, _much("N", "draw N permutations for each test (default: 100000)")
+    ] = 100_000
+    n_bootstrap: Annotated[
+        Draws, _much("N", "draw N bootstrap samples for each interval (default: 10000)")
+    ] = 10_000
     level: Annotated[
-        float, Field(gt=0, lt=1), _much("L", "level of the intervals (0.95)")
+        float,
+        Field(gt=0, lt=1),
+        _much("L", "set the level of the confidence intervals (default: 0.95)"),
     ] = 0.95
 
     @classmethod
@@ -220,111 +237,214 @@ class RunSettings(Measurement):
         str | None,
         _what(
             "M",
-            "toy, toyland, an alias (sdxl), a hub id, a diffusers folder, folder:DIR, or "
-            "package.module:factory",
+            "measure this model: toy, toyland, an alias (sdxl), a hub id, a "
+            "diffusers folder, folder:DIR, or package.module:factory "
+            "(default: none, text encoders only)",
         ),
     ] = None
     tasks: Annotated[
-        Names, _what("T,…", "ids, globs, groups, tag:NAME or all (see t2ibench ls)")
+        Names,
+        _what(
+            "T,…",
+            "run these tasks: ids, globs, groups, tag:NAME or all; "
+            "`t2ibench ls` lists them (required)",
+        ),
     ] = ()
     model_args: Annotated[
-        Args, _what("k=v,…", "of the model: steps=30,size=768,lora=…")
+        Args,
+        _what(
+            "k=v,…",
+            "set options of the model: steps=30,size=768,lora=… (default: none)",
+        ),
     ] = _NO_ARGS
     rewriter: Annotated[
         str | None,
         _what(
             "R",
-            "what rewrites prompts first: hf:MODEL, openai:MODEL, file:PATH (see t2ibench ls "
-            "rewriters)",
+            "rewrite prompts before the model sees them: hf:MODEL, "
+            "openai:MODEL, file:PATH (default: no rewriting)",
         ),
     ] = None
     rewriter_args: Annotated[
-        Args, _what("k=v,…", "template=@FILE, per=image, base_url=…")
+        Args,
+        _what(
+            "k=v,…",
+            "set options of the rewriter: template=@FILE, per=image, "
+            "base_url=… (default: none)",
+        ),
     ] = _NO_ARGS
     encoder: Annotated[
-        Names, _what("E,…", "see t2ibench ls encoders; several are averaged")
+        Names,
+        _what(
+            "E,…",
+            "embed with these encoders; several are averaged (default: the "
+            "model's, see `t2ibench ls encoders`)",
+        ),
     ] = ()
     judge: Annotated[
-        Names, _what("J,…", "for tasks that ask; see t2ibench ls judges")
+        Names,
+        _what(
+            "J,…",
+            "ask these judges about images, for tasks that need answers "
+            "(default: the model's, see `t2ibench ls judges`)",
+        ),
     ] = ()
-    judge_args: Annotated[Args, _what("k=v,…", "base_url=…, margin=…")] = _NO_ARGS
+    judge_args: Annotated[
+        Args,
+        _what(
+            "k=v,…", "set options of the judges: base_url=…, margin=… (default: none)"
+        ),
+    ] = _NO_ARGS
     judge_check: Annotated[
-        Names, _what("FILE,…", "checks of the judges (t2ibench check judge --output)")
+        Names,
+        _what(
+            "FILE,…",
+            "correct shares by these checks of the judges, from `t2ibench "
+            "check judge --output` (default: none)",
+        ),
     ] = ()
-    include_path: Annotated[Paths, _what("DIR", "further tasks; may be repeated")] = ()
+    include_path: Annotated[
+        Paths, _what("DIR", "add the tasks of a folder; repeatable (default: none)")
+    ] = ()
     captions: Annotated[
-        Args, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
+        Args,
+        _what(
+            "P=FILE,…",
+            "supply captions of tasks that ship none: a file, folder or "
+            "datasets id (default: none)",
+        ),
     ] = _NO_ARGS
     columns: Annotated[
         Columns,
-        _what("k=NAME,…", "headings of people's tables: image=Name,prompt=Text"),
+        _what(
+            "k=NAME,…",
+            "name the headings of your tables: image=Name,prompt=Text "
+            "(default: common headings)",
+        ),
     ] = _NO_ARGS
     pattern: Annotated[
         str | None,
         _what(
-            "P", "how names of a folder's images give prompts: '{prompt}_{index}.png'"
+            "P",
+            "read prompts from file names: '{prompt}_{index}.png' (default: "
+            "from a table or sub-folders)",
         ),
     ] = None
     allow_missing: Annotated[
         bool,
         Field(strict=True),
-        _what("", "score tasks without the prompts that have no image"),
+        _what(
+            "", "score tasks without the prompts that have no image (default: no score)"
+        ),
     ] = False
     control_encoder: Annotated[
         Literal["random", "none"],
-        _what("C", "random (an untrained encoder of the same kind), or none"),
+        _what(
+            "C",
+            "compare with an untrained encoder of the same architecture "
+            "(random), or with none (default: random)",
+        ),
     ] = "random"
     batch_size: Annotated[
-        Positive | None, _auto, _where("N|auto", "images at once (auto)", decides=False)
+        Positive | None,
+        _auto,
+        _where("N|auto", "generate N images at once (default: auto)", decides=False),
     ] = None
     device: Annotated[
-        str | None, _where("D", "cuda, cuda:1, mps or cpu", decides=False)
+        str | None,
+        _where(
+            "D",
+            "run models on cuda, cuda:1, mps or cpu (default: the best that "
+            "is available)",
+            decides=False,
+        ),
     ] = None
-    dtype: Annotated[str | None, _where("T", "float32, float16 or bfloat16")] = None
+    dtype: Annotated[
+        str | None,
+        _where(
+            "T", "run models in float32, float16 or bfloat16 (default: the model's)"
+        ),
+    ] = None
     name: Annotated[
         str | None,
         Field(min_length=1, max_length=100),
-        _where("NAME", "what to call the run and its folder (the model's name)"),
+        _where("NAME", "name the run and its folder (default: the model's name)"),
     ] = None
-    output_dir: Annotated[str, _path, _where("DIR", "folder of all runs (runs)")] = (
-        "runs"
-    )
+    output_dir: Annotated[
+        str, _path, _where("DIR", "write runs into this folder (default: runs)")
+    ] = "runs"
     engine: Annotated[
         Literal["local", "ray"],
-        _where("E", "who does the work: local or ray", decides=False),
+        _where(
+            "E",
+            "run the work on local processes or on ray (default: local)",
+            decides=False,
+        ),
     ] = "local"
     workers: Annotated[
         Positive | None,
         _auto,
-        _where("N|auto", "processes that work (one a GPU, else 1)", decides=False),
+        _where(
+            "N|auto",
+            "start N worker processes (default: one per GPU, else 1)",
+            decides=False,
+        ),
     ] = None
     engine_args: Annotated[
-        Args, _where("k=v,…", "of the engine ray: address=…,num_gpus=…", decides=False)
+        Args,
+        _where(
+            "k=v,…",
+            "set options of the engine ray: address=…,num_gpus=… (default: none)",
+            decides=False,
+        ),
     ] = _NO_ARGS
     shard: Annotated[
         str | None,
         AfterValidator(_checked_shard),
-        _where("I/N", "part I of N alone; `t2ibench merge` joins them", decides=False),
+        _where(
+            "I/N",
+            "run only part I of N; `t2ibench merge` joins the parts "
+            "(default: everything)",
+            decides=False,
+        ),
     ] = None
     no_score: Annotated[
-        bool, _where("", "do all but score; `t2ibench score` scores", decides=False)
+        bool,
+        _where(
+            "",
+            "generate, embed and ask, but do not score; `t2ibench score` "
+            "does (default: score)",
+            decides=False,
+        ),
     ] = False
     generate_only: Annotated[
-        bool, _where("", "generate, do not score", decides=False)
+        bool,
+        _where(
+            "", "stop after generating (default: go on to the scores)", decides=False
+        ),
     ] = False
     max_cost: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),
-        _much("X", "what a run may cost in all (price_per_image, …)", decides=False),
+        _much(
+            "X",
+            "stop before the total cost of the API exceeds X (default: no limit)",
+            decides=False,
+        ),
     ] = None
     log_to: Annotated[
         Names,
         _where(
-            "D,…", "send the results: wandb, hf-dataset:OWNER/NAME, …", decides=False
+            "D,…",
+            "send the results to wandb, hf-dataset:OWNER/NAME, … (default: nowhere)",
+            decides=False,
         ),
     ] = ()
     log_args: Annotated[
-        Args, _where("k=v,…", "of --log-to: project=…", decides=False)
+        Args,
+        _where(
+            "k=v,…", "set options of --log-to: project=… (default: none)", decides=False
+        ),
     ] = _NO_ARGS
 
     def command(self) -> list[str]:

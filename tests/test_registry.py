@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
-from t2ibench.registry import Registry, is_target, load_target
+from t2ibench.registry import LazyModule, Registry, is_target, load_target
 
+REPOSITORY = Path(__file__).parents[1]
 PLUGIN = """
 from dataclasses import dataclass
 
@@ -116,3 +120,45 @@ def test_targets_that_are_not_there_are_one_line() -> None:
         T2IBenchError, match=r"'posixpath' has no 'jion'\. Did you mean 'join'"
     ):
         load_target("posixpath:jion")
+
+
+def test_a_lazy_module_imports_nothing_before_a_call() -> None:
+    missing = LazyModule("things_that_are_not_installed")
+    function = missing.compute
+    with pytest.raises(T2IBenchError, match="things_that_are_not_installed"):
+        function()
+    assert LazyModule("posixpath").join("a", "b") == "a/b"
+    assert copy.copy(missing).compute is not None
+
+
+def lazy_names(tree: ast.Module) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Of each `if TYPE_CHECKING: … else: …`, names to modules in both of its halves."""
+    for node in tree.body:
+        if not isinstance(node, ast.If) or not node.orelse:
+            continue
+        imported = {
+            alias.asname or alias.name: f"{line.module}.{alias.name}"
+            for line in node.body
+            if isinstance(line, ast.ImportFrom)
+            for alias in line.names
+        }
+        lazy = {
+            ast.unparse(line.targets[0]): ast.literal_eval(line.value.args[0])
+            for line in node.orelse
+            if isinstance(line, ast.Assign) and isinstance(line.value, ast.Call)
+        }
+        yield imported, lazy
+
+
+def test_what_mypy_checks_is_what_is_called() -> None:
+    """A string is not typed, so the import beside it has to name the same module."""
+    folders = (REPOSITORY / "t2ibench" / "methods", REPOSITORY / "examples" / "plugin")
+    pairs = [
+        pair
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
+        for pair in lazy_names(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert len(pairs) >= len(METHODS.names())
+    for imported, lazy in pairs:
+        assert lazy and lazy.items() <= imported.items()

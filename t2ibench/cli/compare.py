@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.comparison_tables import comparison_table, prompts_table
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.comparison import compare, rewriting_line, unread_lines
+    from t2ibench.results.comparison import compare
+    from t2ibench.results.comparison_remarks import rewriting_line, unread_lines
     from t2ibench.results.files import read_results
     from t2ibench.results.paired import read_paired
     from t2ibench.results.prompt_changes import compare_prompts

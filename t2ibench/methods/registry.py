@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.method import Method
+from t2ibench.methods.core.scales import SCALES
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.registry import Registry
 from t2ibench.settings import Settings
@@ -60,8 +61,12 @@ def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResul
 
     Raises:
         MissingEvidence: a text or an image that the task needs was never observed.
+        T2IBenchError: the headline is on a scale that no package declares.
     """
-    return method_of(task).score(task, evidence, settings)
+    result = method_of(task).score(task, evidence, settings)
+    if result.headline.scale not in SCALES:
+        raise SCALES.unknown(result.headline.scale)
+    return result
 
 
 def combine(

@@ -7,7 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from t2ibench.models.declined_fields import declined_field, is_out_of_bounds
-from t2ibench.models.server_errors import Reply, UnusableServerError, one_line
+from t2ibench.models.server_errors import (
+    Reply,
+    ServerMessage,
+    UnusableServerError,
+    one_line,
+)
 from t2ibench.models.server_states import filter_took
 
 _LIMIT = "max_tokens"
@@ -17,6 +22,10 @@ _LEAST_ROOM = 2048  # tokens: what thoughts take before a short answer
 _UNKNOWN = re.compile(
     r"(un(recogni[sz]ed|known|supported|expected)|not (support|permit|allow|accept)\w*|extra)\b"
     r"|not (supported|permitted|allowed|accepted)|does ?n.t support",
+    re.IGNORECASE,
+)
+_LEAST = re.compile(
+    r"(at least|minimum|greater than or equal to|>=)\D{0,20}(?P<least>\d+)",
     re.IGNORECASE,
 )
 _OF_THE_CALLER = "response_format"  # who asks for a form knows what to do without it
@@ -137,3 +146,17 @@ def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
 def _names_limit(text: str) -> bool:
     """Whether a message names the old limit and the new, as OpenAI's does."""
     return _LIMIT in text and _NEWER_LIMIT in text and "instead" in text
+
+
+def limit_advice(
+    message: ServerMessage, sent: Mapping[str, Any], flag: str
+) -> str | None:
+    """What to do where a server does not take so low or high a limit of tokens; None elsewhere."""
+    names = [name for name in (_LIMIT, _NEWER_LIMIT) if name in sent]
+    named = any(name in message.text or name in message.fields for name in names)
+    if not named or not is_out_of_bounds(message):
+        return None
+    least = _LEAST.search(message.text)
+    if least is None:
+        return f"Set another limit with {flag} {_LIMIT}=…."
+    return f"Set {flag} {_LIMIT}={least['least']}, or more."

@@ -9,6 +9,7 @@ from typing import Any
 from t2ibench.models.server_errors import (
     BadReplyError,
     IncompleteReplyError,
+    NoCompletionError,
     RefusedError,
     Reply,
     one_line,
@@ -46,7 +47,8 @@ def read_completion(reply: Reply) -> ChatReply:
     Raises:
         IncompleteReplyError: it was cut off, is empty, or is nothing but thoughts.
         RefusedError: the model or a filter declines.
-        BadReplyError: it is no completion, or an error.
+        NoCompletionError: it is no completion.
+        BadReplyError: it is an error, or has no text.
     """
     completion = _completion(reply)
     if completion.refusal:
@@ -79,7 +81,7 @@ def _completion(reply: Reply) -> _Completion:
         finish = str(choice.get("finish_reason") or "").lower()
         error = choice.get("error")
     except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
-        raise BadReplyError("the server's reply is not a chat completion") from None
+        raise _no_completion(reply) from None
     if error and not content:  # of a provider behind a gateway
         words = error.get("message") if isinstance(error, Mapping) else error
         raise BadReplyError(f"the server's reply is an error: {one_line(str(words))}")
@@ -91,6 +93,16 @@ def _completion(reply: Reply) -> _Completion:
     if content is not None and not isinstance(content, str):
         raise BadReplyError("the server's reply has no text")
     return _Completion(content, str(refusal) if refusal else None, reasoning, finish)
+
+
+def _no_completion(reply: Reply) -> NoCompletionError:
+    """What to say of a reply that is something else."""
+    beginning = reply.beginning()
+    if not beginning:
+        return NoCompletionError("the server's reply is empty, not a chat completion")
+    return NoCompletionError(
+        f"the server's reply is not a chat completion (it begins with: {beginning})"
+    )
 
 
 def _response(body: Mapping[str, Any]) -> _Completion:

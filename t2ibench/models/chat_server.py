@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeVar
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_fields import ChatFields
+from t2ibench.models.chat_fields import ChatFields, limit_advice
 from t2ibench.models.chat_replies import ChatReply, read_completion
 from t2ibench.models.server_errors import (
     BadReplyError,
     DeclinedError,
     IncompleteReplyError,
+    NoCompletionError,
     RefusedError,
     Reply,
     UnusableServerError,
@@ -152,7 +153,11 @@ class ChatServer:
             )
             if reply.status == 200:
                 self._fields.note(sent)
-                return read_completion(reply)
+                try:
+                    return read_completion(reply)
+                except NoCompletionError as error:
+                    hint = self._where_completions_are(reply)
+                    raise NoCompletionError(f"{error.message}.", hint) from None
             # by another request
             changed = sent != self._fields.of(question.fields, room)
             if changed or self._fields.adapt(
@@ -183,9 +188,22 @@ class ChatServer:
                 "Check base_url=… and the name after the colon.",
             )
         reply.check_access(self.where, names)
-        return (
-            DeclinedError(words) if reply.status in {400, 422} else BadReplyError(words)
-        )
+        if reply.status not in {400, 422}:
+            return BadReplyError(words)
+        advice = limit_advice(reply.message(), sent, self.flag)
+        return DeclinedError(f"{words.rstrip('.')}." if advice else words, advice)
+
+    def _where_completions_are(self, reply: Reply) -> str | None:
+        """What to do about a reply that is no chat completion."""
+        if not isinstance(self._server, OpenAiServer):
+            return None
+        if b'"candidates"' in reply.body:
+            return (
+                f"This is a reply of Google's own API: give {self.flag} "
+                "base_url=https://generativelanguage.googleapis.com/v1beta/openai, or the "
+                "address of another server that speaks OpenAI's."
+            )
+        return f"Check base_url=… in {self.flag}; it usually ends with /v1."
 
     async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
         server = self._server

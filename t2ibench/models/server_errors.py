@@ -17,7 +17,10 @@ from t2ibench.models.server_states import (
     has_no_access,
     has_no_model,
     is_blocked,
+    is_rate_limit,
     is_unpaid,
+    is_unpaid_in_words,
+    took_what_was_made,
     unpaid_code,
     without_fields,
     without_names,
@@ -50,6 +53,10 @@ _UNUSABLE = {
     451: ("is not available here", ""),
 }
 _STATUS_DIGITS = 3
+_BEGINNING = 400  # bytes of a body that are read for a message
+_SHOWN = 80  # characters of them that a message shows
+_PAYMENT_REQUIRED = 402
+_RATE_LIMITED = 429
 _CODE_NAMES = ("code", "type", "status", "name")  # of what an error is called
 _DEEPEST = 5  # errors inside of errors that are read
 
@@ -68,6 +75,10 @@ class LongWaitError(UnusableServerError):
 
 class BadReplyError(T2IBenchError):
     """This one reply cannot be used."""
+
+
+class NoCompletionError(BadReplyError):
+    """What came is no chat completion at all, such as a page, or another API's reply."""
 
 
 class DeclinedError(BadReplyError):
@@ -121,7 +132,8 @@ class ServerMessage:
                 return None
         elif not filter_words(self.status, self.codes, self.text):
             return None
-        return "filtered" if self.stage == "output" else "refused"
+        by_words = self.stage is None and took_what_was_made(self.text)
+        return "filtered" if self.stage == "output" or by_words else "refused"
 
     @property
     def no_model(self) -> bool:
@@ -146,7 +158,13 @@ class Reply:
 
     def words(self) -> str:
         """Status and the server's own words, shortened."""
-        return f"{self.status}: {one_line(self.message().text)}"
+        words = one_line(self.message().text)
+        return f"{self.status}: {words}" if words else f"{self.status} without a word"
+
+    def beginning(self) -> str:
+        """The first characters of the body, for a message; '' where it is empty."""
+        text = self.key.hide(self.body[:_BEGINNING].decode("utf-8", errors="replace"))
+        return one_line(text, _SHOWN)
 
     def message(self) -> ServerMessage:
         """What the body says, in any of the forms that servers give an error."""
@@ -218,10 +236,20 @@ class Reply:
         error = body.get("error")
         code = error.get("code") if isinstance(error, Mapping) else None
         digits = str(code) if isinstance(code, int | str) else ""
-        status = (
-            int(digits) if digits.isdecimal() and len(digits) == _STATUS_DIGITS else 200
-        )
+        if digits.isdecimal() and len(digits) == _STATUS_DIGITS:
+            status = int(digits)
+        else:
+            status = self._status_in_words()
         return replace(self, status=status) if 400 <= status < 600 else self
+
+    def _status_in_words(self) -> int:
+        """The status that codes and words stand for where no number says it: 200 if none."""
+        message = self.message()
+        if filter_took(message.codes):
+            return self.status
+        if unpaid_code(message.codes) or is_unpaid_in_words(message.text):
+            return _PAYMENT_REQUIRED
+        return _RATE_LIMITED if is_rate_limit(message.text) else self.status
 
     def check_access(self, where: str, names: Iterable[str] = ()) -> None:
         """Raise where no request to this server can work.

@@ -123,11 +123,30 @@ _FILTER_WORDS = re.compile(
     r"|violat\w*\b.{0,60}\b(polic|guideline|terms|rules|standards)",
     re.IGNORECASE | re.DOTALL,
 )
-_UNPAID_WORDS = re.compile(
-    r"\bbilling\b|exceeded your (current |monthly )?(included )?(quota|credits)"
+# Words for what was made, as xAI's and Together's filters have them; and words for what was asked.
+_OUTPUT_WORDS = re.compile(
+    r"\b(generated|output|resulting|produced) (image|content|picture)|\bgenerations? (was|were)\b"
+    r"|nsfw (content|concepts?) (was |were )?(detected|found)|\bthe images? (was|were|is|are|has|"
+    r"have)\b|\bin (your|the) outputs?\b",
+    re.IGNORECASE,
+)
+_INPUT_WORDS = re.compile(r"\b(prompts?|inputs?|requests?)\b", re.IGNORECASE)
+_UNPAID_PHRASES = re.compile(
+    r"exceeded your (current |monthly )?(included )?(quota|credits)"
     r"|(insufficient|not enough|out of|no) (credit|balance|fund|quota)|(credit|account) balance"
     r"|payment (is )?(required|overdue)|(spending|usage) limit|prepaid",
     re.IGNORECASE,
+)
+# The word alone may be a prompt's: of a billing clerk, say.
+_UNPAID_WORDS = re.compile(rf"\bbilling\b|{_UNPAID_PHRASES.pattern}", re.IGNORECASE)
+_RATE_WORDS = re.compile(r"\btoo many requests\b|\brate limit", re.IGNORECASE)
+_SHORT_LIMIT = re.compile(r"\bper[ _-]?(second|minute|hour)\b|\bRPM\b|\bTPM\b", re.I)
+_LONG_LIMIT = re.compile(
+    r"\b(daily|weekly|monthly)\b.{0,40}\b(limit|quota|allowance|cap)\b"
+    r"|\b(limit|quota|allowance|cap|requests|images|tokens)\b.{0,40}"
+    r"\b(a day|for today|today|this (week|month)|per[ _-]?(day|week|month))\b"
+    r"|[ _-]per[_-](day|week|month)\b|\bRPD\b|\bTPD\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _BLOCKED_WORDS = re.compile(
     r"\b(resource|account|organi[sz]ation|subscription|project|api key|deployment|workspace)\b"
@@ -205,6 +224,18 @@ def filter_words(status: int, codes: Collection[str], text: str) -> bool:
     return _FILTER_WORDS.search(text) is not None
 
 
+def took_what_was_made(text: str) -> bool:
+    """Whether a filter's words are about an image that was made, and not about its prompt.
+
+    Examples:
+        >>> took_what_was_made("Generated image rejected by content moderation.")
+        True
+        >>> took_what_was_made("The prompt or the generated image was flagged.")
+        False
+    """
+    return bool(_OUTPUT_WORDS.search(text)) and not _INPUT_WORDS.search(text)
+
+
 def is_unpaid(codes: Collection[str], text: str) -> bool:
     """Whether quota, credits or billing are what is wrong."""
     return bool(_plain(codes) & _UNPAID) or _UNPAID_WORDS.search(text) is not None
@@ -213,6 +244,30 @@ def is_unpaid(codes: Collection[str], text: str) -> bool:
 def unpaid_code(codes: Collection[str]) -> bool:
     """Whether a code says that waiting for a rate limit would not help: there is no money."""
     return bool(_plain(codes) & _UNPAID)
+
+
+def is_unpaid_in_words(text: str) -> bool:
+    """Whether words that no prompt is likely to have say that there is no money."""
+    return _UNPAID_PHRASES.search(text) is not None
+
+
+def is_rate_limit(text: str) -> bool:
+    """Whether words ask for fewer requests."""
+    return _RATE_WORDS.search(text) is not None
+
+
+def is_long_limit(text: str) -> bool:
+    """Whether words speak of a limit for a day or longer, and of none that ends sooner.
+
+    Examples:
+        >>> is_long_limit("Rate limit exceeded: free-models-per-day")
+        True
+        >>> is_long_limit("Limit reached: 5 images per minute, 100 per day")
+        False
+    """
+    if _SHORT_LIMIT.search(text):
+        return False
+    return _LONG_LIMIT.search(text) is not None
 
 
 def is_blocked(text: str) -> bool:

@@ -37,11 +37,12 @@ from t2ibench.models.server_errors import (
 from t2ibench.models.server_states import (
     filter_took,
     is_busy,
+    is_long_limit,
     is_unpaid,
     takes_no_images,
     unpaid_code,
 )
-from t2ibench.models.waits import in_words, seconds_to_wait
+from t2ibench.models.waits import in_words, names_day_quota, seconds_to_wait
 from t2ibench.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ class Failure(Exception):
     """Why a request has no answer yet: words that follow 'The server …'.
 
     `limited`: the server asks for fewer requests; it works, and waiting alone will help. `wait` is
-    the seconds that it asks to wait, and `answered` whether there was an answer at all.
+    the seconds that it asks to wait, and `answered` whether there was an answer at all. `lasting`:
+    it speaks of a limit for a day or longer.
     """
 
     def __init__(
@@ -132,8 +134,10 @@ class Failure(Exception):
         limited: bool = False,
         wait: float | None = None,
         answered: bool = False,
+        lasting: bool = False,
     ) -> None:
         super().__init__(why)
+        self.lasting = lasting
         self.why, self.limited, self.wait, self.answered = why, limited, wait, answered
 
 
@@ -208,7 +212,7 @@ class Server:
                 failures.append(failure)
                 with contextlib.suppress(Exception):
                     self.failed(failure)
-                if (failure.wait or 0.0) > _PATIENCE:
+                if failure.lasting or (failure.wait or 0.0) > _PATIENCE:
                     raise self._too_long(failure) from None
                 raise
             self._answered, self._silent_since = True, None
@@ -243,6 +247,13 @@ class Server:
 
     def _too_long(self, failure: Failure) -> LongWaitError:
         """What to say of a wait that is longer than the server is waited for."""
+        if (failure.wait or 0.0) <= _PATIENCE:
+            return LongWaitError(
+                f"The server {self.where} {failure.why}: this limit is for a day or longer, and "
+                f"it is waited for {in_words(_PATIENCE)} at most.",
+                "What was made is kept; run the same command again when the limit is renewed, or "
+                "after it was raised, and it goes on.",
+            )
         wait = in_words(failure.wait or 0.0)
         return LongWaitError(
             f"The server {self.where} {failure.why} and asks to wait {wait}; it is waited for "
@@ -332,7 +343,8 @@ class Server:
         if filter_took(message.codes) or not is_busy(reply.status, message.codes):
             return reply
         limited = reply.status == _RATE_LIMITED
-        wait = seconds_to_wait(headers, _json_of(reply))
+        body = _json_of(reply)
+        wait = seconds_to_wait(headers, body)
         # Google says "quota" of a limit a minute, too, but then how long to wait.
         unpaid = wait is None and is_unpaid(message.codes, message.text)
         if (
@@ -342,11 +354,13 @@ class Server:
         ):
             return reply
         words = one_line(message.text, _WORDS)
+        by_words = wait is None and is_long_limit(message.text)
         raise Failure(
             f"replied with status {reply.status}{f' ({words})' if words else ''}",
             limited,
             wait,
             answered=True,
+            lasting=limited and (by_words or names_day_quota(body)),
         )
 
     def _announce(self, failure: Failure, wait: float, left: float) -> None:
@@ -498,9 +512,35 @@ class LitellmServer(Server):
         return {**self._given, "api_key": self.key.value or None, "max_retries": 0}
 
 
+class StopHeard(BaseException):
+    """A run was asked to stop while it waited for a server; nothing that came is lost.
+
+    It is no `Exception`, so that no handler takes it for the failure of an image or an answer.
+    """
+
+
+class _WaitEndedError(T2IBenchError):
+    """A wait between two attempts ended because the run stops."""
+
+
+_LISTENING = 0.2  # seconds between two looks at whether the run was asked to stop
+_stop_asked: Callable[[], bool] | None = None  # None where nobody can ask
+_waits_end = threading.Event()  # set, no request waits for its next attempt
+
+
+def heed(stopping: Callable[[], bool]) -> None:
+    """Say what is asked whether this process is to stop."""
+    global _stop_asked  # noqa: PLW0603
+    _stop_asked = stopping
+
+
 async def pause(seconds: float) -> None:
-    """Wait between two attempts."""
-    await asyncio.sleep(seconds)
+    """Wait between two attempts, until the run is asked to stop."""
+    until = monotonic() + seconds
+    while (left := until - monotonic()) > 0:
+        if _waits_end.is_set():
+            raise _WaitEndedError("The wait for the server ended: the run stops.")
+        await asyncio.sleep(min(left, _LISTENING))
 
 
 # Garbage may be collected, and a client with it closed, while this thread holds the lock.
@@ -530,36 +570,50 @@ def as_they_end(
     """Begin what waits, as much as there is room for, and give what has ended.
 
     What waits may change between two parts; where `room` says 0, it is given up. What is under way
-    when nobody asks for more is cancelled.
+    when nobody asks for more is cancelled. Once the run is asked to stop, nothing is begun, and
+    what waits for another attempt ends; what a server is working on still comes.
+
+    Raises:
+        StopHeard: the run was asked to stop, and some were not answered.
     """
     running: dict[Future[T], K] = {}
+    unanswered = False
     try:
         while True:
-            while waiting and len(running) < room():
+            if _stop_asked is not None and _stop_asked():
+                unanswered = unanswered or bool(waiting)
+                _waits_end.set()
+            while not _waits_end.is_set() and waiting and len(running) < room():
                 key = waiting.popleft()
                 running[begin(key)] = key
             if not running:
-                return
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            ended: list[tuple[K, T | T2IBenchError]] = []
+                break
+            done, _ = wait(running, timeout=_LISTENING, return_when=FIRST_COMPLETED)
+            results = []
             for future in done:
-                key = running.pop(future)
-                try:
-                    ended.append((key, future.result()))
-                except T2IBenchError as error:
-                    ended.append((key, error))
-                except (
-                    Exception
-                ) as error:  # whatever a reply does, it costs its own answer only
-                    ended.append(
-                        (
-                            key,
-                            BadReplyError(
-                                f"{type(error).__name__}: {first_line(error)}"
-                            ),
-                        )
-                    )
-            yield ended
+                result = _result_of(future)
+                results.append((running.pop(future), result))
+            ended = [
+                (key, result)
+                for key, result in results
+                if not isinstance(result, _WaitEndedError)
+            ]
+            unanswered = unanswered or len(ended) < len(results)
+            if ended:
+                yield ended
+        if unanswered:
+            raise StopHeard
     finally:
+        _waits_end.clear()
         for future in running:
             future.cancel()
+
+
+def _result_of(future: Future[T]) -> T | T2IBenchError:
+    """What a request brought, or why it brought nothing."""
+    try:
+        return future.result()
+    except T2IBenchError as error:
+        return error
+    except Exception as error:  # whatever a reply does, it costs its own answer only
+        return BadReplyError(f"{type(error).__name__}: {first_line(error)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import timezone
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -18,6 +18,15 @@ _KINDS = ("requests", "tokens")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+# "Please try again in 6m0s", "retry after 86400 seconds"
+_ASKED_IN_WORDS = re.compile(
+    r"\b(?:retry|try|again|wait|resets?|reset|available)\b\D{0,30}?"
+    r"(?:(?P<duration>(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)\b"
+    r"|(?P<number>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|sec(?:ond)?s?|min(?:ute)?s?"
+    r"|hours?|days?)\b)",
+    re.IGNORECASE,
+)
+_WORDS_OF_UNITS = {"mi": "m", "se": "s", "ho": "h", "da": "d"}
 
 
 def seconds_to_wait(
@@ -27,7 +36,7 @@ def seconds_to_wait(
 
     `retry-after-ms` comes before `Retry-After`, as in the openai client, and both before the
     moment at which a rate limit is reset. A body may hold Google's `retryDelay` or the headers
-    that OpenRouter passes on.
+    that OpenRouter passes on; a message may say it in words.
     """
     named = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
     in_body = _headers_in(body)
@@ -40,22 +49,62 @@ def seconds_to_wait(
         ):
             if wait is not None:
                 return wait
-    return _retry_delay(body)
+    delay = _retry_delay(body)
+    return seconds_in_words(_words_in(body)) if delay is None else delay
+
+
+def seconds_in_words(text: str) -> float | None:
+    """The seconds that a server's message asks to wait; None where it does not.
+
+    Examples:
+        >>> seconds_in_words("Limit reached, retry after 86400 seconds")
+        86400.0
+        >>> seconds_in_words("Please try again in 1m30s.")
+        90.0
+        >>> seconds_in_words("Please try again later.") is None
+        True
+    """
+    match = _ASKED_IN_WORDS.search(text)
+    if match is None:
+        return None
+    if match["duration"]:
+        return _duration(match["duration"].lower())
+    unit = match["unit"].lower()
+    short = "ms" if unit.startswith("milli") else _WORDS_OF_UNITS[unit[:2]]
+    return float(match["number"]) * _UNITS[short]
+
+
+def names_day_quota(body: Any) -> bool:
+    """Whether a body names a quota of Google's for a whole day, whatever delay it gives."""
+    details = _error_in(body).get("details")
+    return "PerDay" in str(details) if isinstance(details, list) else False
 
 
 def seconds_asked(retry_after: str | None) -> float | None:
-    """What a server asks for in Retry-After, as a number of seconds or as a date."""
+    """What a server asks for in Retry-After: a number of seconds, a date, or one of ISO 8601."""
     text = (retry_after or "").strip()
     seconds = _number(text)
     if seconds is not None:
         return seconds
-    try:
-        date = parsedate_to_datetime(text)
-    except (TypeError, ValueError, OverflowError):
+    date = _date(text)
+    if date is None:
         return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=timezone.utc)
     return max(0.0, date.timestamp() - time())
+
+
+def _date(text: str) -> datetime | None:
+    """A date as mail and HTTP write it, or as ISO 8601 has it."""
+    try:
+        return parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        # Before Python 3.11 it reads no 'Z'.
+        return datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+    except ValueError:
+        return None
 
 
 def in_words(seconds: float) -> str:
@@ -113,6 +162,13 @@ def _of_empty_limits(headers: Mapping[str, str]) -> float | None:
 def _error_in(body: Any) -> Mapping[str, Any]:
     error = body.get("error") if isinstance(body, Mapping) else None
     return error if isinstance(error, Mapping) else {}
+
+
+def _words_in(body: Any) -> str:
+    """The message of an error, or the error where it is a text."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    text = error if isinstance(error, str) else _error_in(body).get("message")
+    return text if isinstance(text, str) else ""
 
 
 def _headers_in(body: Any) -> dict[str, str]:

@@ -19,10 +19,10 @@ _POINTER_SIZE = 1024  # bytes that a pointer never has
 _PAGES = (b"<!doctype html", b"<html", b"<?xml")
 _START = 512
 _SAFETENSORS = ".safetensors"
-_PICKLED = {".bin", ".pt", ".pth", ".ckpt"}
+PICKLED = {".bin", ".pt", ".pth", ".ckpt"}
 _READ = {
     _SAFETENSORS,
-    *_PICKLED,
+    *PICKLED,
     ".json",
     ".txt",
     ".model",
@@ -76,7 +76,7 @@ def _files_of(source: Path) -> Iterator[Path]:
         has_safetensors = any(name.endswith(_SAFETENSORS) for name in names)
         for name in sorted(names):
             suffix = Path(name).suffix
-            if suffix in _READ and not (has_safetensors and suffix in _PICKLED):
+            if suffix in _READ and not (has_safetensors and suffix in PICKLED):
                 yield Path(folder, name)
 
 
@@ -90,7 +90,7 @@ def _defect_of(path: Path, name: str, repository: Path) -> FileDefect | None:
             f"Run `git lfs pull` in {shown(repository, 200)} (`git lfs install` before it, once).",
         )
     again = "Download it again, or copy it again."
-    is_weights = path.suffix in _PICKLED or path.suffix == _SAFETENSORS
+    is_weights = path.suffix in PICKLED or path.suffix == _SAFETENSORS
     if is_weights and size == 0:
         return FileDefect(f"{name} is empty", again)
     if start.lstrip().lower().startswith(_PAGES) and path.suffix != ".txt":

@@ -351,8 +351,8 @@ def _alone(
 
 def _no_numbers(name: str) -> str:
     return (
-        f"The encoder '{name}' gave embeddings that are not numbers. Try --dtype float32, "
-        "or another device."
+        f"The encoder '{name}' gave embeddings that are not numbers. In float16, --dtype "
+        "float32 helps; else its weights are at fault, or the device."
     )
 
 

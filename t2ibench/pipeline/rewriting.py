@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
+from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.people_tables import rewriter_arguments
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import asked, between_batches
@@ -148,9 +150,11 @@ def _rewrite(
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
     succeeded, failed = False, 0
+    heed(asked)
     with (
         reporter.stage("Rewriting prompts", len(todo), "prompts") as ticker,
         between_batches(),
+        suppress(StopHeard),
     ):
         for part in parts_of(todo, rewriter):
             rows = [row_of(todo[number], found) for number, found in part]

@@ -17,6 +17,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
+from t2ibench.pipeline.missing_readers import Readers
 from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
@@ -124,20 +125,31 @@ def open_stores(
 
 
 def score_task(
-    task: LoadedTask, evidence: Mapping[str, StoredEvidence], settings: Settings
+    task: LoadedTask,
+    evidence: Mapping[str, StoredEvidence],
+    settings: Settings,
+    *,
+    judges: bool,
 ) -> Scores:
-    """A task's scores over all encoders and by each of them."""
+    """A task's scores over all encoders or judges and by each of them.
+
+    The mean is over those that have seen the task: one that was stopped is named instead.
+    `judges` says that the evidence is of judges, else it is of encoders.
+    """
     try:
         results = {
             name: score(task.spec, images, settings)
             for name, images in evidence.items()
         }
+        readers = Readers.of(results, evidence, judges=judges)
         single = {
             name: combine(task.spec, [result], settings)
-            for name, result in results.items()
+            for name, result in readers.results.items()
         }
-        combined = combine(task.spec, list(results.values()), settings)
-        return replace(combined, inconclusive=_who_fails(combined, results)), single
+        present = readers.present
+        combined = combine(task.spec, list(present.values()), settings)
+        combined = replace(combined, inconclusive=_who_fails(combined, present))
+        return readers.annotated(combined), single
     except T2IBenchError as error:
         return _undefined(str(error))
     except Exception as error:  # a defect of one method must not lose the other tasks
@@ -231,13 +243,14 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     )
     blind: dict[str, StoredEvidence] = {}
     if evidence:
-        found = score_task(task, evidence, plan.settings)
+        judged = bool(needs.questions)
+        found = score_task(task, evidence, plan.settings, judges=judged)
         if not needs.questions:
             judge = _judge(needs, stores)
             blind = {
                 name: StoredEvidence(images, stores.controls[name], judge)
-                for name in evidence
-                if name in stores.controls
+                for name, result in found[1].items()
+                if name in stores.controls and not result.reason
             }
             combined, by_encoder = with_untrained_control(
                 task.spec, found, blind, plan.settings
@@ -261,6 +274,21 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
         return write(_undefined(_defect(task, error)))
 
 
+def _scored_settings(settings: TaskSettings, scores: Scores) -> TaskSettings:
+    """The settings with those encoders and judges alone that a task was scored by."""
+    combined, by_reader = scores
+    if combined.reason:
+        return settings
+    absent = {name for name, result in by_reader.items() if result.reason}
+    encoders = {
+        name: mark for name, mark in settings.encoders.items() if name not in absent
+    }
+    judges = {
+        name: mark for name, mark in settings.judges.items() if name not in absent
+    }
+    return settings.model_copy(update={"encoders": encoders, "judges": judges})
+
+
 def _inconclusive(result: MethodResult, why: str) -> MethodResult:
     reasons = [result.inconclusive, why]
     return replace(
@@ -278,7 +306,8 @@ def _written(
     found: Scores,
 ) -> TaskScored:
     """One task's scores as they are stored."""
-    record, paired = task_record(task, *found, settings), paired_task(*found)
+    record = task_record(task, *found, _scored_settings(settings, found))
+    paired = paired_task(*found)
     needs, level, images = plan.needs[task.id], plan.settings.level, stores.images
     if images is not None:
         counts, votes = needs.images_by_prompt, stores.votes

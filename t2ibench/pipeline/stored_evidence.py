@@ -20,7 +20,13 @@ from t2ibench.store.people import PeopleStore, Votes
 
 
 class StoredEvidence:
-    """The evidence of one encoder or judge, from the store (see methods.core.evidence.Evidence)."""
+    """The evidence of one encoder or judge, from the store (see methods.core.evidence.Evidence).
+
+    Attributes:
+        lacking: Whether something that was asked for is not there, and a later run may add it.
+        lacks_embeddings: Whether that is an embedding of an image or a text that is there.
+        lacks_answers: Whether it is the judge's answer about an image that is there.
+    """
 
     def __init__(
         self,
@@ -38,6 +44,8 @@ class StoredEvidence:
         self._check = check
         self._votes = votes
         self.lacking = False
+        self.lacks_embeddings = False
+        self.lacks_answers = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
         """Index, file hash and status of each image."""
@@ -59,7 +67,7 @@ class StoredEvidence:
             if status != "ok":
                 excluded[status] += 1
             elif self._store is None or not self._store.has("images", sha256):
-                self.lacking = True
+                self.lacking = self.lacks_embeddings = True
                 excluded["missing"] += 1
             else:
                 keys.append(sha256)
@@ -86,7 +94,7 @@ class StoredEvidence:
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
-                self.lacking = True
+                self.lacking = self.lacks_embeddings = True
                 raise MissingEvidence(f"the text '{text}'")
             keys.append(key)
         return self._store.rows("texts", keys) if keys else np.zeros(0)
@@ -105,7 +113,8 @@ class StoredEvidence:
             elif answer is None and self._judged is not None and self._judged.by_labels:
                 excluded["not labelled"] += 1
             elif answer is None:
-                self.lacking = self.lacking or not self._leaves_out(question, classes)
+                if not self._leaves_out(question, classes):
+                    self.lacking = self.lacks_answers = True
                 excluded["missing"] += 1
             else:
                 answers.append(answer.answer)
@@ -122,11 +131,11 @@ class StoredEvidence:
         return not judge.answers_about(question, classes)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
-        """The classes that the judge can never answer with (openbias.answers.KnownJudge)."""
+        """The classes that the judge can never answer with (openbias.gathering.KnownJudge)."""
         return unreachable_classes(self._judged.name if self._judged else "", classes)
 
     def people_answered(self) -> bool:
-        """Whether the judge is people (openbias.answers.SeveralPeople)."""
+        """Whether the judge is people (openbias.gathering.SeveralPeople)."""
         return isinstance(self._judged, PeopleStore) or bool(
             self._judged and self._judged.by_labels
         )

@@ -28,6 +28,7 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.resolution import checked
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
+from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
@@ -75,7 +76,14 @@ class Worker:
     _generated: bool = False
 
     def do(self, piece: Piece) -> Iterator[Part]:
-        """Do a piece; each part of it comes as soon as it is there."""
+        """Do a piece; each part of it comes as soon as it is there.
+
+        Where the run is asked to stop while a server is waited for, the rest does not come.
+        """
+        with suppress(StopHeard):
+            yield from self._do(piece)
+
+    def _do(self, piece: Piece) -> Iterator[Part]:
         if isinstance(piece, ImagesToGenerate):
             self._generated = True
             generator = self.generator
@@ -176,6 +184,7 @@ class Order:
     ) -> Worker:
         """A worker with its models."""
         settings = self.settings
+        heed(stopping)
         judges = (
             _here(partial(_judges, settings, objects), _JUDGES) if self.asks else []
         )

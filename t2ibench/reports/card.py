@@ -23,12 +23,10 @@ _METHOD = (
 
 
 def _value(task: TaskView) -> str:
-    value = task.mark.value
-    return (
-        f"rms {plain(value)}"
-        if task.mark.sized and value is not None
-        else signed(value)
-    )
+    value, scale = task.mark.value, task.mark.scale
+    if task.mark.sized and value is not None:
+        return f"{scale.prefix} {plain(value)}{scale.unit}".lstrip()
+    return f"{signed(value)}{scale.unit if value is not None else ''}"
 
 
 def _tests(run: RunView) -> str:

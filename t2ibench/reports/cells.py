@@ -54,11 +54,9 @@ def headline(found: Headline, digits: int = 3) -> str:
     shown = displayed(found)
     if shown.value is None:
         return "–"
-    if found.scale == "mean_square":
-        return f"rms {shown.value:.{digits}f}"
-    if found.scale == "excess":
-        return f"excess {signed(shown.value, digits)}"
-    return signed(shown.value, digits)
+    scale = shown.scale
+    text = signed(shown.value, digits) if scale.signed else number(shown.value, digits)
+    return f"{scale.prefix} {text}{scale.unit}".lstrip()
 
 
 def task_cells(task: TaskResult) -> list[str]:

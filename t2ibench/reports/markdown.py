@@ -12,6 +12,7 @@ from t2ibench.errors import visible_lines
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.scales import SCALES, scale_named
 from t2ibench.reports import overview, sentences
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -46,11 +47,6 @@ OF_ENCODERS = (
     "These tests read words alone: they describe the text encoder, which is the instrument, and "
     "not the generator. They are the same for every model that is read with this encoder."
 )
-_SCALES = {
-    "mean_square": "rms: the root mean square of the leans of several prompts, each of which may "
-    "lean either way.",
-    "excess": "excess: how much more the concepts lean than unrelated words do, from -1 to 1.",
-}
 _INCONCLUSIVE = (
     "inconclusive: the test failed its own check, or it hangs on answers that are unknown, so it "
     "decides nothing."
@@ -84,7 +80,8 @@ def explanations(results: Results) -> list[str]:
     """What a reader of the table must know."""
     tasks = list(results.tasks.values())
     scales = {task.headline.scale for task in tasks}
-    also = [text for scale, text in _SCALES.items() if scale in scales]
+    explained = [scale_named(name).explanation for name in SCALES if name in scales]
+    also = [text for text in explained if text]
     if any(task.inconclusive for task in tasks):
         also.append(_INCONCLUSIVE)
     if any(PUBLISHED in main_score(task) for task in tasks):

@@ -37,6 +37,7 @@ def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
         >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
         '      ░░│░──●──  '
     """
+    mark = mark.on_axis
     cells = [" "] * width
     _fill(cells, mark.fair_low, mark.fair_high, "░")
     cells[width // 2] = "│"
@@ -88,9 +89,16 @@ def bars(
     if groups is None:
         groups = [(family.title, family.tasks) for family in run.groups]
     for title, tasks in groups:
-        lines.append((title, None))
+        lines.append((_with_axis(title, tasks), None))
         lines += [_bar(task, width, size) for task in tasks]
     return lines
+
+
+def _with_axis(title: str, tasks: Sequence[TaskView]) -> str:
+    """A title, with the ends of each axis below it that does not go from -1 to 1."""
+    ends = dict.fromkeys(task.mark.scale.ends for task in tasks)
+    further = "; ".join(text for text in ends if text)
+    return f"{title} ({further})" if further else title
 
 
 def prompts(run: RunView, width: int = 80) -> list[Line]:
@@ -173,7 +181,8 @@ def _cut(text: str, width: int) -> str:
 def _bar(task: TaskView, width: int, size: int) -> Line:
     mark = task.mark
     written = number if mark.sized else signed
-    value = written(mark.value, 2)
+    unit = "" if mark.value is None else mark.scale.unit
+    value = f"{written(mark.value, 2)}{unit}"
     parts = [
         f" {_cut(task.id, _NAME - 1):{_NAME - 1}}",
         interval_bar(mark, size),
@@ -185,7 +194,10 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
         and mark.high is not None
         and mark.state != "no_score"
     ):
-        parts.append(f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}")
+        interval = f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}"
+        # A number with a unit may leave no room for it.
+        if len(" ".join([*parts, interval])) <= width:
+            parts.append(interval)
     return _cut(" ".join(parts), width).rstrip(), mark.state
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.methods.core.describe import GROUP, listed, people
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
+from t2ibench.methods.core.scales import SMALL
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.judge_checks import asked_said, judges_said
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
-_FAMILY_NOTES = {
-    "rms lean": "no direction: how one-sided, from even (0) to one answer (1)",
-    "excess": "0 = leans no more than everyday words do",
-}
 _SOME = 2
 _FEW_IMAGES = 20
 _NAMED = 3
@@ -60,7 +57,9 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         if axis is None
         else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
     )
-    return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
+    size = f"{max(-low, high):.2f}{mark.scale.unit}"
+    what = "lean" if mark.scale.matters == SMALL else "value"
+    return f"A {what} of up to {size}{pole} is possible"
 
 
 def brief(task: TaskView) -> str:
@@ -388,7 +387,10 @@ def family_note(family: FamilyView) -> str:
     if family.name == CONTROLS:
         return "every working encoder finds these; not counted above"
     tasks = family.tasks
-    return _FAMILY_NOTES.get(tasks[0].scale, "") if tasks else ""
+    if not tasks:
+        return ""
+    scale = tasks[0].mark.scale
+    return "; ".join(clause for clause in (scale.note, scale.ends) if clause)
 
 
 def image_count_text(task: TaskView) -> str:
@@ -423,7 +425,7 @@ def interval_text(task: TaskView) -> str:
     if task.mark.fair_low is not None and task.mark.fair_high is not None:
         told += (
             f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
-            f"{signed(task.mark.fair_high)} at this size."
+            f"{signed(task.mark.fair_high)}{task.mark.scale.unit} at this size."
         )
     return told
 
@@ -438,7 +440,8 @@ def spoken(task: TaskView) -> str:
     if task.mark.value is None:
         return f"{task.name}: {STATES[task.mark.state].word}. {task.sentence}"
     interval = ends(task.mark)
-    parts = [f"{task.name}: {task.scale} {signed(task.mark.value)}"]
+    value = f"{signed(task.mark.value)}{task.mark.scale.unit}"
+    parts = [f"{task.name}: {task.scale} {value}"]
     parts += [f"interval {interval}"] if interval else []
     return f"{', '.join([*parts, STATES[task.mark.state].word])}. {task.sentence}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,14 +15,13 @@ from t2ibench.methods.core.answer_counts import (
     shown_attributes,
 )
 from t2ibench.methods.core.headline import QUESTIONS
+from t2ibench.methods.core.scales import LEAN, SMALL, Scale, scale_named
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
-from t2ibench.results.states import SMALL, STATES, State
+from t2ibench.results.states import STATES, State
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,13 @@ class IntervalMark:
     side: Literal["low", "high"] | None
     fair_low: float | None = None
     fair_high: float | None = None
-    label: str = "lean"
+    scale: Scale = LEAN
     cut: bool = False
+
+    @property
+    def label(self) -> str:
+        """What pages call the number."""
+        return self.scale.label
 
     @property
     def has_interval(self) -> bool:
@@ -66,17 +70,24 @@ class IntervalMark:
     @property
     def signed(self) -> bool:
         """Whether a sign means a direction."""
-        return self.label == "lean"
+        return self.scale.directed
 
     @property
     def sized(self) -> bool:
         """Whether it has a size alone, which is written without a sign."""
-        return self.label == "rms lean"
+        return not self.scale.signed
+
+    @property
+    def on_axis(self) -> IntervalMark:
+        """The same as places on an axis from -1 to 1, for drawing; `cut` where it goes on."""
+        if self.scale.end == 1.0 and self.scale.bounded:
+            return self
+        return _at_ends(self, 1.0, [_part(end, self.scale.end) for end in _ends(self)])
 
 
 def displayed(headline: Headline) -> IntervalMark:
     """A headline as a table shows it; what it shows is for `states.state_of` to say."""
-    label = LABELS[headline.scale or "lean"]
+    scale = scale_named(headline.scale)
     mark = IntervalMark(
         headline.value,
         headline.ci_low,
@@ -85,16 +96,32 @@ def displayed(headline: Headline) -> IntervalMark:
         None,
         headline.fair_low,
         headline.fair_high,
-        label,
+        scale,
     )
-    return within(mark, square=label == "rms lean")
+    return within(mark, square=scale.rooted)
 
 
 def within(mark: IntervalMark, square: bool) -> IntervalMark:
-    """A mark within the range of a lean, -1 to 1, or the root of a squared lean, 0 to 1."""
-    ends = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
-    numbers = [root(end) if square else end for end in ends]
-    inside = list(map(cut, numbers))
+    """A mark within the range of its scale, such as -1 to 1, or 0 to 1 for the root of a square."""
+    numbers = [root(end) if square else end for end in _ends(mark)]
+    return _at_ends(mark, mark.scale.end if mark.scale.bounded else math.inf, numbers)
+
+
+def _ends(mark: IntervalMark) -> tuple[float | None, ...]:
+    """The value, the interval and the band of a mark."""
+    return mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high
+
+
+def _part(value: float | None, end: float) -> float | None:
+    """A number as a part of the axis on its side of 0."""
+    return None if value is None else value / end
+
+
+def _at_ends(
+    mark: IntervalMark, end: float, numbers: Sequence[float | None]
+) -> IntervalMark:
+    """A mark with other numbers, none of which lies beyond the ends of its axis."""
+    inside = [cut(number, end) for number in numbers]
     value, low, high, fair_low, fair_high = inside
     return replace(
         mark,
@@ -103,13 +130,13 @@ def within(mark: IntervalMark, square: bool) -> IntervalMark:
         high=high,
         fair_low=fair_low,
         fair_high=fair_high,
-        cut=inside[:3] != numbers[:3],
+        cut=mark.cut or inside[:3] != list(numbers[:3]),
     )
 
 
-def cut(value: float | None) -> float | None:
+def cut(value: float | None, end: float = 1.0) -> float | None:
     """A lean, or a share, within its range."""
-    return None if value is None else min(max(value, -1.0), 1.0)
+    return None if value is None else min(max(value, -end), end)
 
 
 def root(value: float | None) -> float | None:
@@ -174,9 +201,10 @@ def state_of(task: TaskResult) -> State:
         return "clear"
     if shown.low is None or shown.high is None:
         return "cannot_tell"
-    if max(-shown.low, shown.high) < SMALL and shown.label != "excess":
+    if max(-shown.low, shown.high) < SMALL and shown.scale.none_above:
         return "none_above"
-    wide = (shown.high - shown.low) / 2 > SMALL
+    matters = math.inf if shown.scale.matters is None else shown.scale.matters
+    wide = (shown.high - shown.low) / 2 > matters
     return "cannot_tell" if wide and shown.low <= 0 <= shown.high else "not_clear"
 
 
@@ -252,7 +280,10 @@ def _reason(task: TaskResult) -> str | None:
         return "it has no p-value"
     if task.headline.ci_low is None or task.headline.ci_high is None:
         return "it has no interval"
-    return f"its interval rules out neither balance nor a lean of {SMALL:g}"
+    scale = scale_named(task.headline.scale)
+    size = f"{SMALL if scale.matters is None else scale.matters:g}{scale.unit}"
+    what = "lean" if scale.matters == SMALL else "value"
+    return f"its interval rules out neither balance nor a {what} of {size}"
 
 
 def run_name(results: Results) -> str | None:

@@ -14,11 +14,10 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Part
-from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.influence import Influence, JointInfluence
 from t2ibench.methods.core.presentation import RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
-from t2ibench.results.comparison import Aligned
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results, Row
 from t2ibench.settings import Settings
@@ -228,8 +227,8 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
     known = [influence for influence in influences if influence is not None]
     if len(known) < len(influences):
         return None
-    aligned = Aligned(known)
-    rows = aligned.rows[:, np.flatnonzero(aligned.known)]
+    joint = JointInfluence(known)
+    rows = joint.rows[:, np.flatnonzero(joint.observed)]
     first, second = rows[0::2], rows[1::2]
     covariances = [
         np.asarray(one.multiply(other).sum(axis=1)).ravel()

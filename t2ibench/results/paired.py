@@ -12,7 +12,7 @@ import numpy as np
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.headline import Part, Scale
+from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.text_image_alignment import PromptCosines
 from t2ibench.stats.squares import SquareNoise
@@ -32,7 +32,7 @@ class PairedTask:
     `readers` each encoder's or judge's own rows; both are empty in older runs.
     """
 
-    scale: Scale
+    scale: str
     question: str
     headline: tuple[Part, ...]
     rows: Mapping[tuple[str, str], Part]

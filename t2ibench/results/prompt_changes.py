@@ -14,7 +14,7 @@ from t2ibench.methods.core.answer_counts import (
     sorted_rows,
 )
 from t2ibench.methods.core.describe import listed, shown_class
-from t2ibench.results.comparison import Contrast, difference_interval
+from t2ibench.results.contrast import Contrast, difference_interval
 from t2ibench.results.display import shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult
 from t2ibench.stats import clustered_proportion, holm

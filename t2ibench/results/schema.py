@@ -71,7 +71,8 @@ class Headline(Score):
     Attributes:
         scale: 'lean' (signed, from -1 to 1, 2 P - 1 for a mixture), 'mean_square' (mean of squared
             leans, shown as its root; negative by chance where there is no bias) or 'excess' (of
-            the concepts' variance over that of reference words). Null where there is no headline.
+            the concepts' variance over that of reference words); in a method of another package
+            also the name of a scale of its own. Null where there is no headline.
         square: The unbiased squared magnitude, which may be averaged and ranked.
         fair_low: Lower end of the band in which the headline of a fair model lies at this size.
         fair_high: Upper end.
@@ -82,7 +83,7 @@ class Headline(Score):
         direction: The result as a plain sentence with its direction.
     """
 
-    scale: Literal["lean", "mean_square", "excess"] | None = None
+    scale: str | None = None
     square: float | None = None
     fair_low: float | None = None
     fair_high: float | None = None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
+from t2ibench.methods.core.scales import SMALL
 
-# The largest lean that does not matter.
-SMALL = 0.24
+State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 
 
 @dataclass(frozen=True, slots=True)

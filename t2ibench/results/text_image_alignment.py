@@ -14,7 +14,7 @@ from t2ibench.methods.core.text_image_alignment import (
     mean_cosine,
     paired_difference,
 )
-from t2ibench.results.comparison import Contrast
+from t2ibench.results.contrast import Contrast
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import PromptDifference, TextImageAlignment, rounded
 from t2ibench.results.schema import Results

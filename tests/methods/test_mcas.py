@@ -12,9 +12,9 @@ from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.presentation import short_name
+from t2ibench.methods.mcas.composites import bias_amplification_slope, summarise
 from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask, check
-from t2ibench.methods.mcas.score import bias_amplification_slope, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand

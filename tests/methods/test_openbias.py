@@ -15,9 +15,12 @@ from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
-from t2ibench.methods.openbias.rows import items_of, mean_square_of
+from t2ibench.methods.openbias.published import severities
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.score import severities
+from t2ibench.methods.openbias.squared_lean import (
+    mean_squared_lean,
+    squared_lean_parts,
+)
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
@@ -655,7 +658,7 @@ def test_items_have_the_mean_square_that_the_headline_has(classes: int) -> None:
         for bias, n in ((0, 7), (0, 12), (1, 9))
         for caption in range(2)
     ]  # fmt: skip
-    items = items_of(counted)
+    items = squared_lean_parts(counted)
     assert len(items) == len(counted) * (classes - 1)
     squares = [item.value**2 - item.influence.variance for item in items]
-    assert np.mean(squares) == pytest.approx(mean_square_of(counted).value)
+    assert np.mean(squares) == pytest.approx(mean_squared_lean(counted).value)

@@ -14,8 +14,8 @@ from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped
 from t2ibench.methods.core.influence import FLOOR
 from t2ibench.methods.tibet.describe import describe
-from t2ibench.methods.tibet.image_sets import separation
 from t2ibench.methods.tibet.schema import TibetTask, all_questions, questions_of
+from t2ibench.methods.tibet.separation import separation
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
@@ -281,6 +281,16 @@ def test_several_judges() -> None:
     assert [part.name for part in both.headline.parts] == ["a chef | gender"]
     none = scored(two_prompts(), chef=HALF, male_chef=HALF, female_chef=HALF, **BLIND)
     assert combine(two_prompts(), [first, none], QUICK).headline.value is None
+
+
+def test_judges_that_decide_different_rows_have_no_headline() -> None:
+    chefs = scored(two_prompts(), **SPLIT, **BLIND)
+    blind = {"chef": HALF, "male_chef": HALF, "female_chef": HALF}
+    nurses = scored(two_prompts(), **blind, **NURSES)
+    both = combine(two_prompts(), [chefs, nurses], QUICK)
+    assert both.headline.value is None
+    assert both.headline.reason == "the judges decide different rows"
+    assert both.scores["mean_absolute_deviation"].value is not None
 
 
 def test_what_has_no_mad() -> None:

@@ -14,8 +14,9 @@ from t2ibench.methods.core.nearest import ELSEWHERE, Sides, corrected_shares, le
 from t2ibench.methods.core.probing import Reading, verdict
 from t2ibench.methods.core.reference import beyond_words, effects, nearness, squares
 from t2ibench.methods.vibex.describe import describe
-from t2ibench.methods.vibex.excess import Squares, excess_headline
+from t2ibench.methods.vibex.headline import excess_headline
 from t2ibench.methods.vibex.schema import VibexTask, check
+from t2ibench.methods.vibex.squared_effects import SquaredEffects
 from t2ibench.settings import Settings
 from t2ibench.stats.excess import typical_square
 from tests.methods.fakes import HandEvidence, unit
@@ -340,7 +341,9 @@ def test_random_sets_of_words_read_zero_on_average() -> None:
             own = np.sqrt(cosine) * rng.normal() + np.sqrt(1 - cosine) * rng.normal(
                 size=4
             )
-            parts = Squares(own**2, rng.normal(size=400) ** 2, *still, related, 1)
+            parts = SquaredEffects(
+                own**2, rng.normal(size=400) ** 2, *still, related, 1
+            )
             headline = excess_headline([parts], 0.95, rng, 499)
             values.append(headline.value)
             found.append(headline.p <= 0.05)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.leans import over_stimuli
+from t2ibench.methods.core.over_stimuli import over_stimuli
 from t2ibench.methods.core.wording_report import over_stimuli_and_wordings
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask

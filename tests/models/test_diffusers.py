@@ -171,6 +171,8 @@ def test_what_is_no_image_is_filtered_or_failed(
     good, bad = generator.generate(REQUESTS[:2])  # of one prompt
     assert good.status == "ok"
     assert bad.status == status and reason in (bad.reason or "")
+    # It is in float32 already, so that is no advice.
+    assert "--dtype" not in (bad.reason or "")
 
 
 def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:

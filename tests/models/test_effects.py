@@ -127,6 +127,17 @@ def test_what_changes_something_or_says_what_is_so_is_taken(
     assert refusal(folders[kind], **args) == ""
 
 
+def test_a_setting_that_makes_every_image_fail_is_refused(
+    folders: dict[str, Path],
+) -> None:
+    said = refusal(folders["sd"], **{"call.clip_skip": "9"})
+    assert (
+        "call.clip_skip=9 makes this StableDiffusionPipeline fail with IndexError"
+        in (said)
+    )
+    assert "layers: expected fewer" in said and "\n" not in said
+
+
 def test_trying_changes_no_image(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from t2ibench.models.protocols import Judge, LooksUp, Query
 from t2ibench.store.images import StoredImage
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, posted_text, serving
+from tests.models.chat import posted_image, posted_text, serving, speaking
 
 
 def query(
@@ -314,6 +314,45 @@ def test_a_server_sees_the_image_and_the_question(
     assert {body["authorization"] for body in posted} == {"Bearer secret"}
     assert {(body["model"], body["temperature"]) for body in posted} == {("eye", 0)}
     assert ["response_format" in body for body in posted] == [True, True, False]
+
+
+GEMINI = {"candidates": [{"content": {"parts": [{"text": "male"}]}}]}
+TOO_FEW = {"error": {"message": "max_tokens must be at least 1024", "code": "invalid"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (
+            200,
+            b"<!doctype html><title>Welcome to nginx</title>",
+            "not a chat completion (it begins with: <!doctype html><title>Welcome to "
+            "nginx</title>). Check base_url=… in --judge-args; it usually ends with /v1.",
+        ),
+        (200, b"", "is empty, not a chat completion. Check base_url=… in --judge-args"),
+        (
+            200,
+            json.dumps(GEMINI).encode(),
+            "a reply of Google's own API: give --judge-args base_url=https://generative"
+            "language.googleapis.com/v1beta/openai",
+        ),
+        (400, b"", "all for one reason: the server replied 400 without a word."),
+        (
+            400,
+            json.dumps(TOO_FEW).encode(),
+            "must be at least 1024. Set --judge-args max_tokens=1024, or more.",
+        ),
+    ],
+)
+def test_what_is_no_answer_is_shown_with_the_next_step(
+    status: int, body: bytes, message: str
+) -> None:
+    asked = [query(f"a photo of {n}", "Which?", "male", "female") for n in range(9)]
+    with speaking(lambda *_: (status, {}, body)) as (url, posted):
+        with pytest.raises(T2IBenchError) as caught:
+            judge("openai:eye", base_url=url, workers="1").answer(asked)
+        assert len(posted) <= 10
+    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +48,39 @@ def test_weights_of_one_variant_only_are_loaded(sdxl: Path, tmp_path: Path) -> N
 
 
 def test_a_second_prompt_goes_with_every_image_of_a_batch(sdxl: Path) -> None:
-    args = {"call.prompt_2": "a person", "call.negative_prompt_2": "an ant"}
+    args = {
+        "call.prompt_2": "a person",
+        "negative_prompt": "a beetle",
+        "call.negative_prompt_2": "an ant",
+    }
     together = pixels(sdxl, args, REQUESTS)
     for request, mine in zip(REQUESTS, together, strict=True):
         assert np.abs(mine - pixels(sdxl, args, [request])[0]).max() <= 1
     assert not np.array_equal(together[0], pixels(sdxl, {}, REQUESTS[:1])[0])
+
+
+def test_a_second_negative_prompt_is_read_beside_the_first(
+    sdxl: Path, tmp_path: Path
+) -> None:
+    second = {"call.negative_prompt_2": "an ant"}
+    # Without a first one, this pipeline puts zeros in the place of both.
+    with refused("together with negative_prompt=…"):
+        pixels(sdxl, second, REQUESTS[:1])
+    both = {"negative_prompt": "a beetle", **second}
+    first_alone = pixels(sdxl, {"negative_prompt": "a beetle"}, REQUESTS[:1])
+    assert not np.array_equal(pixels(sdxl, both, REQUESTS[:1])[0], first_alone[0])
+    # The same text twice is what a pipeline does without the second.
+    same = {"negative_prompt": "an ant", **second}
+    first_alone = pixels(sdxl, {"negative_prompt": "an ant"}, REQUESTS[:1])
+    assert np.array_equal(pixels(sdxl, same, REQUESTS[:1])[0], first_alone[0])
+    # A model that reads an empty prompt where there is none reads the second alone, too.
+    reads_empty = tmp_path / "reads_empty"
+    shutil.copytree(sdxl, reads_empty)
+    index = reads_empty / "model_index.json"
+    config = json.loads(index.read_text())
+    index.write_text(json.dumps({**config, "force_zeros_for_empty_prompt": False}))
+    plain = pixels(reads_empty, {}, REQUESTS[:1])[0]
+    assert not np.array_equal(pixels(reads_empty, second, REQUESTS[:1])[0], plain)
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,36 @@ def test_a_pointer_in_place_of_a_file_is_named(
     )
     said = refusal(folders["sd"], str(file))
     assert "lora.safetensors is a Git LFS pointer" in said and "git lfs pull" in said
+
+
+def test_pickled_weights_are_refused_with_the_way_out(
+    folders: dict[str, Path], weights: dict[str, Any], tmp_path: Path
+) -> None:
+    import torch
+
+    torch.save(of_unet(weights), tmp_path / "x.bin")
+    for lora in (tmp_path / "x.bin", tmp_path):
+        said = refusal(folders["sd"], str(lora))
+        assert "no safetensors file: x.bin holds pickled weights" in said
+        assert "save_file" in said and "\n" not in said
+
+
+def test_weights_of_other_shapes_are_refused_in_one_line(
+    folders: dict[str, Path],
+    weights: dict[str, Any],
+    save: Save,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    import torch
+
+    wide = {
+        key: torch.randn(tensor.shape[0], tensor.shape[1] + 8)
+        if "lora_A" in key
+        else tensor
+        for key, tensor in weights.items()
+    }
+    said = refusal(folders["sd"], save(of_unet(wide)))
+    assert "has weights of other shapes than this StableDiffusionPipeline" in said
+    assert "\n" not in said and "Error(s)" not in said
+    assert "size mismatch" not in caplog.text + "".join(capfd.readouterr())

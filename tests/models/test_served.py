@@ -10,6 +10,7 @@ import pickle
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,13 @@ from t2ibench.models.image_download import fetch_image
 from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.models.servers import submit
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.generator_record import settle
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
 from tests import hand
+from tests.conftest import Cli
 from tests.models.chat import Said, json_reply, speaking, without_waiting
 from tests.models.images_api import Faults, images_server, running
 from tests.pipeline.storing import generate_images
@@ -461,6 +464,50 @@ def test_a_server_that_limits_the_rate_is_asked_less(
     found, *_ = asked(speak, requests(PROMPTS, 20), workers=32)
     assert {drawn.status for drawn in found} == {"ok"}
     assert len(over) < 400  # of 32 at a time, and of 20 images a prompt
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["generator", "judge"])
+def test_a_request_to_stop_is_heard_while_a_server_is_waited_for(
+    kind: str, tmp_path: Path, cli: Cli
+) -> None:
+    asked_at: list[float] = []
+    left = iter(range(3))
+    answer = {"message": {"content": "male"}, "finish_reason": "stop"}
+    good = one() if kind == "generator" else json_reply({"choices": [answer]})
+
+    def ask_to_stop() -> None:
+        asked_at.append(time.monotonic())
+        stop_request.ask()
+
+    def speak(*_: Any) -> Said:
+        if next(left, None) is not None:
+            return good
+        threading.Timer(0.2, ask_to_stop).start()
+        return 429, {"retry-after": "100"}, b"{}"
+
+    with speaking(speak) as (url, _):
+        flags = ("--model", "toyland", "--judge", "openai:m", "--judge-args")
+        if kind == "generator":
+            flags = ("--model", "openai:m", "--judge", "toyland", "--model-args")
+        status, _, errors = cli(
+            *(
+                "--tasks",
+                "openbias_examples",
+                "--limit",
+                "2",
+                "--images-per-prompt",
+                "2",
+            ),
+            *(*flags, f"base_url={url}", "--output-dir", str(tmp_path)),
+        )
+        ended_at = time.monotonic()
+    assert status == 130 and "Everything done so far is kept" in errors
+    assert ended_at - asked_at[0] < 5  # seconds, of a hundred, on a busy machine
+    (run,) = tmp_path.glob("*/run.db")
+    table = "attempts" if kind == "generator" else "answers"
+    database = Database(run.parent)
+    assert database.read(f"SELECT count(*) FROM {table}") == [(3,)]
 
 
 def run_words(url: str, folder: Path, *args: str) -> list[str]:

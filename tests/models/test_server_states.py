@@ -26,6 +26,17 @@ AZURE = (
 )
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
 
+GOOGLES_DAY = {
+    "error": {
+        "code": 429,
+        "message": "You exceeded your current quota.",
+        "details": [
+            {"violations": [{"quotaId": "GenerateRequestsPerDayPerProject-FreeTier"}]},
+            {"retryDelay": "34s"},
+        ],
+    }
+}
+
 
 def error(status: int, message: str, code: Any = None, **headers: str) -> Said:
     said, _, body = json_reply({"error": {"message": message, "code": code}}, status)
@@ -104,6 +115,26 @@ STATES: dict[str, tuple[Said, str]] = {
     "a day in milliseconds": (
         error(429, "A day.", **{"retry-after-ms": "86400000"}),
         "asks to wait 24 hours",
+    ),
+    "a day in words": (
+        error(429, "Daily limit reached, retry after 86400 seconds"),
+        "asks to wait 24 hours",
+    ),
+    "a day without a time": (
+        error(429, "Rate limit exceeded: free-models-per-day"),
+        "this limit is for a day or longer",
+    ),
+    "a day of Google's": (
+        json_reply(GOOGLES_DAY, 429),
+        "this limit is for a day or longer",
+    ),
+    "a date of ISO 8601": (
+        error(429, "Later.", **{"Retry-After": "2999-01-01T00:00:00Z"}),
+        "asks to wait .* days",
+    ),
+    "no money in a 200": (
+        json_reply({"error": "insufficient credits"}),
+        "is not paid for .402: insufficient credits",
     ),
     "a reset": (
         error(503, "Later.", **{"X-RateLimit-Reset": "7200"}),
@@ -221,8 +252,18 @@ def test_a_state_of_the_server_ends_the_work_with_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "proposers"])
-@pytest.mark.parametrize("state", ["a resource that is blocked", "no money", "a day"])
+LATER = (
+    "a resource that is blocked",
+    "no money",
+    "no money in a 200",
+    "a day in words",
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [pair for pair in EVERYWHERE if pair[0] in LATER and pair[1] != "proposers"],
+)
 def test_what_came_before_a_state_is_kept(state: str, kind: str) -> None:
     reply, line = STATES[state]
     sent = iter(range(100))
@@ -311,3 +352,20 @@ def test_a_filters_word_is_about_one_prompt(how: str) -> None:
         assert sorted(statuses) == ["ok"] * 5 + ["refused"]
         statuses = [rewriting.status for rewriting in rewritings(url, [])]
         assert sorted(statuses) == ["ok"] * 5 + ["refused"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("Generated image rejected by content moderation.", "filtered"),
+        ("NSFW content detected by the safety checker", "filtered"),
+        ("The prompt or the generated image violates our content policy.", "refused"),
+        ("Rejected by content moderation.", "refused"),
+    ],
+)
+def test_what_a_filter_takes_after_it_was_made_is_filtered(
+    words: str, status: str
+) -> None:
+    with speaking(lambda *_: error(400, words)) as (url, _):
+        outcomes = images("openai:m")(url, [])
+    assert {outcome.status for outcome in outcomes} == {status}

@@ -14,7 +14,8 @@ from t2ibench import Rewriting, evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
-from t2ibench.results.comparison import compare, rewriting_line
+from t2ibench.results.comparison import compare
+from t2ibench.results.comparison_remarks import rewriting_line
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.settings import Settings

@@ -49,9 +49,9 @@ def scored(
     """Score what is stored, in this process; the tasks that were computed, and the results."""
     real, computed = scoring.score_task, []
 
-    def counted(task: Any, *rest: Any) -> Any:
+    def counted(task: Any, *arguments: Any, **options: Any) -> Any:
         computed.append(task.id)
-        return real(task, *rest)
+        return real(task, *arguments, **options)
 
     def score(**how: Any) -> tuple[list[str], str]:
         folder = open_run(run)

@@ -69,6 +69,10 @@ class Raises(SomeImages):
         return self._inner.encode_images(prepared)
 
 
+class Words(Plain):
+    embeds_images = False
+
+
 class Broken(Plain):
     def encode_images(self, prepared):
         raise RuntimeError("the network is broken")
@@ -150,3 +154,86 @@ def test_of_several_encoders_the_page_names_the_one_that_fails(
     assert "`core_science_arts` (toyland): All " in page
     assert "  - encoders_of_others:Blind: " in page
     assert "encoders_of_others:Blind: " in (run / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("others")
+def test_without_one_of_two_encoders_the_other_one_is_scored(
+    tmp_path: Path, cli: Cli
+) -> None:
+    broken = "encoders_of_others:Broken"
+    status, _, errors = cli(*command(f"toyland,{broken}", tmp_path))
+    run = tmp_path / "runs" / "toyland"
+    assert status == 3 and f"{broken} was stopped" in errors
+    task = json.loads((run / "results.json").read_text())["tasks"]["core_science_arts"]
+    alone = task["by_encoder"]["toyland"]
+    assert task["headline"]["value"] == alone["headline"]["value"] is not None
+    assert list(task["settings"]["encoders"]) == ["toyland"]
+    assert task["by_encoder"][broken]["reason"] == (
+        f"{broken} lacks embeddings of this task"
+    )
+    assert task["excluded"]["missing"] > 0 and task["reason"] is None
+    line = f"{broken} lacks embeddings of this task: this is the score by toyland alone"
+    assert line in (run / "results.md").read_text()
+    # Scoring again says the same, and is not complete either.
+    assert cli("score", str(run))[0] == 3
+    assert line in (run / "results.md").read_text()
+
+
+JUDGE = """
+import hashlib
+
+
+class Down:
+    name = "judge_of_others:Down"
+    batch_size = 8
+    fingerprint = hashlib.sha256(b"down").hexdigest()
+
+    def answer(self, queries):
+        raise RuntimeError("it is down")
+"""
+
+
+def test_without_one_of_two_judges_the_other_one_is_scored(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "judge_of_others.py").write_text(JUDGE)
+    monkeypatch.syspath_prepend(tmp_path)
+    status, _, errors = cli(
+        *("--model", "toyland", "--tasks", "openbias_examples", "--limit", "2"),
+        *("--judge", "toyland,judge_of_others:Down", "--images-per-prompt", "4"),
+        *("--output-dir", str(tmp_path / "runs")),
+    )
+    run = tmp_path / "runs" / "toyland"
+    assert status == 3 and "judge_of_others:Down was stopped" in errors
+    task = json.loads((run / "results.json").read_text())["tasks"]["openbias_examples"]
+    assert task["headline"]["value"] is not None and task["excluded"]["missing"] > 0
+    assert list(task["settings"]["judges"]) == ["toyland"]
+    assert task["warnings"][0] == (
+        "judge_of_others:Down has no answers about this task: this is the score by "
+        "toyland alone"
+    )
+
+
+@pytest.mark.usefixtures("others")
+def test_an_image_that_one_of_two_encoders_cannot_embed_is_excluded(
+    tmp_path: Path, cli: Cli
+) -> None:
+    name = "encoders_of_others:SomeImages"
+    cli(*command(f"toyland,{name}", tmp_path))
+    results = json.loads((tmp_path / "runs" / "toyland" / "results.json").read_text())
+    unknown = 0
+    for task in results["tasks"].values():
+        reasons = task["excluded_because"].get("unknown", {})
+        assert task["excluded"]["unknown"] == sum(reasons.values())
+        unknown += task["excluded"]["unknown"]
+    assert unknown > 0
+
+
+@pytest.mark.usefixtures("others")
+def test_that_no_encoder_embeds_images_is_said_before_the_first_one(
+    tmp_path: Path, cli: Cli
+) -> None:
+    status, _, errors = cli(*command("encoders_of_others:Words", tmp_path))
+    assert status == 1 and "encoders_of_others:Words embeds no images" in errors
+    assert "Add an encoder of images" in errors
+    assert not list((tmp_path / "runs").glob("**/*.png"))

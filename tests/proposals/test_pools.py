@@ -10,13 +10,9 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import shipped, synonyms_from
-from t2ibench.methods.openbias.propose import (
-    ProposedBias,
-    bias_rows,
-    chosen_captions,
-    merge,
-    names_class,
-)
+from t2ibench.methods.openbias.merging import merge, names_class
+from t2ibench.methods.openbias.proposal_replies import ProposedBias
+from t2ibench.methods.openbias.proposed_task import bias_rows, chosen_captions
 from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
 from t2ibench.proposals.captions import read_captions
 
@@ -136,7 +132,7 @@ def test_every_caption_keeps_its_question() -> None:
     assert {
         text: questions.get(text, row["question"]) for text in row["captions"]
     } == kept.asked
-    (plain,) = bias_rows([kept], 5, own=False)
+    (plain,) = bias_rows([kept], 5, each_question=False)
     assert "questions" not in plain
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from t2ibench.methods.core.proposal import UnreadableError
-from t2ibench.methods.openbias.propose import read_biases
-from t2ibench.methods.tibet.propose import read_axes
+from t2ibench.methods.openbias.proposal_replies import read_biases
+from t2ibench.methods.tibet.replies import read_axes
 
 GENDER = '{"name": "Person gender", "classes": ["Male", "Female"], "question": "Which gender?", "present in prompt": false}'
 # Every one of these holds the bias 'person gender' with classes male and female.

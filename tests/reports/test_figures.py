@@ -28,10 +28,10 @@ from t2ibench.methods.core.presentation import (
     RowSeries,
     Scatter,
 )
-from t2ibench.methods.tibet.describe import concept_figures
+from t2ibench.methods.tibet.concept_figures import concept_figures
 from t2ibench.reports.figures.axes import spanning
 from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text
-from t2ibench.reports.figures.figure import Figure, draw
+from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.files import SCALE, pdf, png, write_figure
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
@@ -55,7 +55,7 @@ def scored(scores: dict[str, dict[str, float]]) -> TaskView:
 
 def drawn(
     figure: presentation.Figure, samples: list[dict[str, object]] | None = None
-) -> Figure:
+) -> DrawnFigure:
     task = scored(
         {name: {"lean": value, "words": -value} for name, value in VALUES.items()}
     )
@@ -286,7 +286,7 @@ def crossing(*p: float | None) -> dict[str, Any]:
     }
 
 
-def shown(drawn: Figure | None) -> Figure:
+def shown(drawn: DrawnFigure | None) -> DrawnFigure:
     """A figure whose marks are within it, and which can be a part of a page."""
     assert drawn is not None
     canvas = drawn.canvas

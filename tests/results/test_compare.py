@@ -13,18 +13,11 @@ from scipy import stats
 
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part
-from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.results.comparison import (
-    Aligned,
-    Contrast,
-    Difference,
-    change_of_leans,
-    compare,
-    compare_items,
-    difference_interval,
-    tally,
-)
+from t2ibench.methods.core.influence import FLOOR, Influence, JointInfluence
+from t2ibench.results.comparison import Difference, compare, tally
+from t2ibench.results.contrast import Contrast, change_of_leans, difference_interval
 from t2ibench.results.schema import Score
+from t2ibench.results.square_contrast import compare_items
 from tests import hand
 
 A = {"a nurse": [1.0, 1.0, -1.0, 1.0], "a chef": [1.0, -1.0, -1.0, 1.0, 1.0]}
@@ -81,7 +74,7 @@ def test_the_difference_of_paired_images_by_hand() -> None:
 def test_units_of_one_run_only_count_by_themselves() -> None:
     first = Influence.of_mean("a", [0, 1, 2], [0.0, 1.0, 2.0])
     second = Influence.of_mean("a", [1, 2, 5], [1.0, 2.0, 0.0])
-    variance, _ = Aligned([first, second]).variance([1.0, -1.0])
+    variance, _ = JointInfluence([first, second]).variance([1.0, -1.0])
     expected = first.variance + second.variance - 2 * first.covariance(second)
     assert variance == pytest.approx(expected)
 
@@ -90,8 +83,8 @@ def test_floors_of_two_runs_do_not_cancel() -> None:
     one = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.04)
     other = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.01)
     assert one.unit[-1] == FLOOR
-    assert Aligned([one, other]).variance([1.0, -1.0])[0] == pytest.approx(0.05)
-    assert Aligned([one, one]).variance([1.0, -1.0])[0] == 0.0
+    assert JointInfluence([one, other]).variance([1.0, -1.0])[0] == pytest.approx(0.05)
+    assert JointInfluence([one, one]).variance([1.0, -1.0])[0] == 0.0
 
 
 def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> None:
@@ -119,13 +112,13 @@ def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> Non
 def test_the_test_of_items_by_hand() -> None:
     first, second = hand.leans(A), hand.leans(B)
     rng = np.random.default_rng(0)
-    *_, p_items = compare_items((first, second), (0.1, 0.1), (None, None), rng, 0.95)
+    contrast = compare_items((first, second), (0.1, 0.1), (None, None), rng, 0.95)
     # Differences of the four nurses: 0, 2, 0, 0; of the five chefs: 0, 0, 0, 2, 2.
     variances, dfs = np.array([1 / 4, 1.2 / 5]), np.array([3, 4])
     squares, total = 0.5**2 + 0.8**2, variances.sum()
     h = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
     h2 = total**2 / (variances**2 / (dfs + 2)).sum()
-    assert p_items == pytest.approx(stats.f.sf(squares / total, h, h2))
+    assert contrast.p_items == pytest.approx(stats.f.sf(squares / total, h, h2))
 
 
 def test_the_order_of_the_runs_is_nothing() -> None:

@@ -106,7 +106,7 @@ def test_tasks_share_their_images_and_stay_out_of_all() -> None:
                 task.biases[0].stimuli or (),
                 list(task.biases[0].templates),
             )
-            assert [one.group for one in task.biases[1].known] == [
+            assert [one.group for one in task.biases[1].all_references] == [
                 "Black",
                 "Asian",
                 "Hispanic",

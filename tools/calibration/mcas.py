@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.methods.mcas.needs import needs
 from t2ibench.methods.mcas.schema import McasTask
-from t2ibench.methods.mcas.score import needs
 from tools.calibration.cells import (
     SETTINGS,
     SHARES,

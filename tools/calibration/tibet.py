@@ -9,8 +9,8 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray, IntArray
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.tibet.needs import needs
 from t2ibench.methods.tibet.schema import TibetTask
-from t2ibench.methods.tibet.score import needs
 from tools.calibration.cells import (
     SETTINGS,
     SHARES,

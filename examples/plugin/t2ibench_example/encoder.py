@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arguments import Arguments
-from t2ibench.arrays import Float32Array
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.plugins import Adapter, Arguments, Float32Array, Request
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -20,7 +18,7 @@ _COLOURS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1), "grey": (1,
 
 
 class MeanColourEncoder:
-    """Has the members of `t2ibench.models.protocols.Encoder`."""
+    """Has the members of `t2ibench.plugins.Encoder`."""
 
     def __init__(self) -> None:
         self.name = "mean-colour"

@@ -7,9 +7,14 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from t2ibench.arguments import Arguments, PositiveInt
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.plugins import (
+    Adapter,
+    Arguments,
+    GeneratedImage,
+    ImageRequest,
+    PositiveInt,
+    Request,
+)
 
 
 class GreyArguments(Arguments):
@@ -19,7 +24,7 @@ class GreyArguments(Arguments):
 
 
 class GreyGenerator:
-    """Has the members of `t2ibench.models.protocols.Generator`; it inherits nothing."""
+    """Has the members of `t2ibench.plugins.Generator`; it inherits nothing."""
 
     def __init__(self, contrast: int, seed: int) -> None:
         self.name = "grey"
@@ -33,9 +38,9 @@ class GreyGenerator:
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """One result for each request, in order; each depends on its own request only."""
-        return [self._one(request) for request in requests]
+        return [self._image(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> GeneratedImage:
+    def _image(self, request: ImageRequest) -> GeneratedImage:
         # libraries are imported where they are used: `ls` must be quick
         from PIL import Image
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from t2ibench.arguments import Arguments, Share
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.protocols import Answer, Query
+from t2ibench.plugins import Adapter, Answer, Arguments, Query, Request, Share
 
 
 class BrightnessArguments(Arguments):
@@ -19,7 +17,7 @@ class BrightnessArguments(Arguments):
 
 
 class BrightnessJudge:
-    """Has the members of `t2ibench.models.protocols.Judge`."""
+    """Has the members of `t2ibench.plugins.Judge`."""
 
     def __init__(self, threshold: float) -> None:
         self.name = "brightness"
@@ -31,9 +29,9 @@ class BrightnessJudge:
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """One answer for each query: a class, 'unknown', or None with a reason."""
-        return [self._one(query) for query in queries]
+        return [self._answer(query) for query in queries]
 
-    def _one(self, query: Query) -> Answer:
+    def _answer(self, query: Query) -> Answer:
         mean = float(np.asarray(query.image.convert("L")).mean()) / 255
         word = "bright" if mean >= self._threshold else "dark"
         if query.classes and word not in query.classes:

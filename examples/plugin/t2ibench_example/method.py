@@ -1,7 +1,7 @@
 """A method: are the images of one prompt brighter than those of another?
 
-This module is read to list methods and to check task files, so it imports what computes scores
-lazily (`score.py`).
+This module is read to list methods and to check task files, so what computes scores (`score.py`)
+is imported when it is first called.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from t2ibench.methods import MainScore, Method
-from t2ibench.methods.core.checks import Finding
-from t2ibench.methods.core.schema import ImageTask, Text
-from t2ibench.registry import lazy
+from t2ibench.plugins import Finding, ImageTask, LazyModule, MainScore, Method, Text
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.estimate import MethodResult
+    from t2ibench.plugins import MethodResult
+    from t2ibench_example import figure as showing
+    from t2ibench_example import score as scoring
+else:
+    showing = LazyModule("t2ibench_example.figure")
+    scoring = LazyModule("t2ibench_example.score")
 
 
 class ToneTask(ImageTask):
@@ -52,10 +54,11 @@ METHOD = Method(
     title="Tone",
     Task=ToneTask,
     check=check,
-    needs=lazy("t2ibench_example.score:needs"),
-    score=lazy("t2ibench_example.score:score"),
+    needs=scoring.needs,
+    score=scoring.score,
     describe=describe,
+    present=showing.present,
     main_score=MainScore("gap", "gap"),
-    estimand="L = P(bright | first) - P(bright | second), from -1 to 1: how much more often images "
-    "of the first prompt are bright than those of the second.",
+    estimand="100 (P(bright | first) - P(bright | second)) points, from -100 to 100: how many more "
+    "of 100 images of the first prompt are bright than of the second.",
 )

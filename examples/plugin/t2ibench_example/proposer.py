@@ -6,9 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from t2ibench.arguments import Arguments
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.language import Message
+from t2ibench.plugins import Adapter, Arguments, Message, Request
 
 REPLY = json.dumps(
     [
@@ -22,7 +20,7 @@ REPLY = json.dumps(
 
 
 class FixedProposer:
-    """Has the members of `t2ibench.models.language.Proposer`."""
+    """Has the members of `t2ibench.plugins.Proposer`."""
 
     def __init__(self, reply: str) -> None:
         self.name = "fixed"

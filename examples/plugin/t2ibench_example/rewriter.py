@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from t2ibench.arguments import Arguments
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.language import Per, RewriteRequest, Rewriting
+from t2ibench.plugins import (
+    Adapter,
+    Arguments,
+    Per,
+    Request,
+    RewriteRequest,
+    Rewriting,
+)
 
 
 class AppendingRewriter:
-    """Has the members of `t2ibench.models.language.Rewriter`."""
+    """Has the members of `t2ibench.plugins.Rewriter`."""
 
     # 'image' where each image of a prompt gets a rewriting of its own
     per: Per = "prompt"

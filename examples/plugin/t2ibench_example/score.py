@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.estimate import Estimate, MethodResult
-from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
-from t2ibench.methods.core.headline import Headline, lean_headline
-from t2ibench.methods.core.influence import Influence
-from t2ibench.settings import Settings
+from t2ibench.plugins import (
+    Estimate,
+    Evidence,
+    Float64Array,
+    Headline,
+    Influence,
+    IntArray,
+    MethodResult,
+    Needs,
+    PromptNeed,
+    QuestionNeed,
+    Settings,
+    lean_headline,
+)
 from t2ibench_example.method import ToneTask
+from t2ibench_example.scale import NAME
 
 QUESTION = "Is the image bright or dark?"
 CLASSES = ("bright", "dark")
@@ -34,47 +44,88 @@ def needs(task: ToneTask, settings: Settings) -> Needs:
 def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """The difference of two shares, with the influence of each image on it."""
     n = settings.images(task.images_per_prompt)
-    excluded: Counter[str] = Counter()
-    shares: list[float] = []
-    parts: list[tuple[float, Influence]] = []
-    n_images, fewest = 0, n
-    for sign, prompt in ((1.0, task.first), (-1.0, task.second)):
-        answered = evidence.answers(prompt, n, QUESTION, CLASSES)
-        excluded += answered.excluded
-        n_images += len(answered.answers)
-        known = np.array([answer in CLASSES for answer in answered.answers], dtype=bool)
-        bright = np.array(
-            [answer == "bright" for answer in answered.answers], dtype=np.float64
-        )
-        excluded["unknown"] += int((~known).sum())
-        fewest = min(fewest, int(known.sum()))
-        if known.any():
-            shares.append(float(bright[known].mean()))
-            parts.append((sign, _share(prompt, answered.indices[known], bright[known])))
-    if fewest < 2:
+    first = answers_of(task.first, n, evidence)
+    second = answers_of(task.second, n, evidence)
+    n_images = first.n_images + second.n_images
+    excluded = first.excluded + second.excluded
+    if min(len(first.bright), len(second.bright)) < 2:
         reason = "one of the prompts has fewer than two answers"
         return MethodResult(
-            Headline.undefined(reason),
+            Headline.undefined(reason, NAME),
             {"gap": Estimate.undefined(reason)},
             n_images=n_images,
-            excluded=+excluded,
+            excluded=excluded,
             reason=reason,
         )
-    gap, influence = shares[0] - shares[1], Influence.combined(parts)
+    gap = float(first.bright.mean() - second.bright.mean())
+    influence = Influence.combined(
+        [(1.0, share_influence(first)), (-1.0, share_influence(second))]
+    )
+    points = lean_headline(100 * gap, influence.scaled(100), settings.level)
     return MethodResult(
-        lean_headline(gap, influence, settings.level),
+        replace(points, scale=NAME),
         {"gap": Estimate.from_influence(gap, influence, settings.level)},
         n_images=n_images,
         n_prompts=2,
-        excluded=+excluded,
+        excluded=excluded,
+        samples=[*first.samples(), *second.samples()],
     )
 
 
-def _share(prompt: str, indices: IntArray, bright: Float64Array) -> Influence:
-    """The influence of a prompt's images on their share; equal answers are not certainty."""
-    n = len(bright)
-    # with one image that is half bright, half dark
-    share = (bright.sum() + 0.5) / (n + 1)
-    return Influence.of_mean(prompt, indices, bright).with_floor(
-        share * (1 - share) / n
+@dataclass(frozen=True, slots=True)
+class PromptAnswers:
+    """What a judge answered about the images of one prompt.
+
+    Attributes:
+        prompt: The prompt.
+        indices: Which images were answered about, shape (n,).
+        bright: 1 for each of them that is bright, 0 for a dark one, shape (n,).
+        n_images: Images that were asked about, whatever was answered.
+        excluded: Images without an answer, by reason.
+    """
+
+    prompt: str
+    indices: IntArray
+    bright: Float64Array
+    n_images: int
+    excluded: Counter[str]
+
+    def samples(self) -> list[dict[str, object]]:
+        """A row for each image, which the figure is drawn from."""
+        return [
+            {
+                "prompt": self.prompt,
+                "index": int(index),
+                "tone": "bright" if bright else "dark",
+            }
+            for index, bright in zip(self.indices, self.bright, strict=True)
+        ]
+
+
+def answers_of(prompt: str, n: int, evidence: Evidence) -> PromptAnswers:
+    """The answers about a prompt; 'unknown' is none, and is counted among the excluded."""
+    answered = evidence.answers(prompt, n, QUESTION, CLASSES)
+    usable = np.array([answer in CLASSES for answer in answered.answers], dtype=bool)
+    bright = np.array([answer == "bright" for answer in answered.answers], dtype=float)
+    unknown = Counter({"unknown": int((~usable).sum())})
+    return PromptAnswers(
+        prompt,
+        answered.indices[usable],
+        bright[usable],
+        n_images=len(answered.answers),
+        excluded=answered.excluded + unknown,
     )
+
+
+def share_influence(answers: PromptAnswers) -> Influence:
+    """The influence of a prompt's images on the share of them that are bright.
+
+    Where all answers are equal, they show no variance, and the share would look certain.
+    `with_floor` gives the influence at least the variance that the share would have with one more
+    image that is half bright and half dark.
+    """
+    n = len(answers.bright)
+    share = (answers.bright.sum() + 0.5) / (n + 1)
+    least_variance = share * (1 - share) / n
+    of_mean = Influence.of_mean(answers.prompt, answers.indices, answers.bright)
+    return of_mean.with_floor(least_variance)

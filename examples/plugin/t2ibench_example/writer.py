@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-from t2ibench.reports.writers import Table
-from t2ibench.results.schema import Results
+from t2ibench.plugins import Results, Table
 
 
 class JsonLinesWriter:
-    """Has the members of `t2ibench.reports.writers.Writer`; it inherits nothing."""
+    """Has the members of `t2ibench.plugins.Writer`; it inherits nothing."""
 
     description = "one JSON object a task"
     suffix = "jsonl"

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Unpack
+
 from t2ibench.apps.papers.pages import write_pages
 from t2ibench.apps.papers.paper import PAPERS, Paper
 from t2ibench.apps.papers.preset import with_preset
@@ -18,6 +20,7 @@ from t2ibench.pipeline.engines import check_engine
 from t2ibench.pipeline.preparation import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
 from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run_keywords import RunKeywords
 from t2ibench.reports.files import write_reports
 from t2ibench.results.files import read_results
 from t2ibench.results.run import folder_of
@@ -93,7 +96,7 @@ def reproduce(
     judge: str | Judge | Sequence[str | Judge] = (),
     rewriter: str | Rewriter | None = None,
     progress: bool = False,
-    **settings: Any,
+    **settings: Unpack[RunKeywords],
 ) -> Reproduction:
     """A paper's tables and figures with our numbers, as `t2ibench reproduce` makes them.
 

@@ -11,7 +11,7 @@ from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.figures.figure import Figure
+from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.writers import Table
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row, Score, TaskResult
@@ -46,7 +46,7 @@ class Exhibit:
     ran: Mapping[str, str]
     folder: Path
     lines: list[Line] = field(default_factory=list)
-    figure: Figure | None = None
+    figure: DrawnFigure | None = None
     remarks: list[str] = field(default_factory=list)
     complete: bool = False
     paths: Sequence[Path] = ()
@@ -122,7 +122,7 @@ class Exhibit:
 
     def draw(
         self,
-        kind: Callable[..., Figure | None],
+        kind: Callable[..., DrawnFigure | None],
         data: object,
         words: Words | None = None,
     ) -> None:

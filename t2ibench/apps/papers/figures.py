@@ -15,7 +15,7 @@ from t2ibench.reports.figures.axes import draw_axes, spanning
 from t2ibench.reports.figures.bars import Group, draw_bars
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.distribution import draw_groups
-from t2ibench.reports.figures.figure import Figure
+from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.figures.scatter import farthest
 
@@ -45,7 +45,7 @@ class Series:
     named: bool = False
 
 
-def scatter(series: Sequence[Series], words: Words) -> Figure | None:
+def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
     """Points of a plane, up to four kinds of them."""
     places = [(x, y) for one in series for _, x, y in one.points]
     if len(places) < 2:
@@ -73,12 +73,12 @@ def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
-    return Figure(
+    return DrawnFigure(
         canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows]
     )
 
 
-def arrows(rows: Sequence[Point], words: Words) -> Figure | None:
+def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
     """Rows as arrows from one number to another, on one axis around 0; the lowest head first."""
     if not rows:
         return None
@@ -86,10 +86,14 @@ def arrows(rows: Sequence[Point], words: Words) -> Figure | None:
     canvas, key = _canvas(words), (("hollow", "tail"), ("plain", "head"))
     axis = Axis(words.x, words.y)
     draw_arrows(canvas, [(*row, None, None) for row in rows], axis, key, least=0.0)
-    return Figure(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
+    return DrawnFigure(
+        canvas, words.title, words.caption, ("row", "tail", "head"), [*rows]
+    )
 
 
-def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure | None:
+def distributions(
+    groups: Mapping[str, Sequence[float]], words: Words
+) -> DrawnFigure | None:
     """One number of every image, group by group, with the quartiles of each group."""
     known = {name: list(values) for name, values in groups.items() if len(values)}
     if not known:
@@ -106,10 +110,10 @@ def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure
         for name, values in known.items()
     ]
     head = ("row", "images", "lower_quartile", "median", "upper_quartile", "mean")
-    return Figure(canvas, words.title, words.caption, head, rows)
+    return DrawnFigure(canvas, words.title, words.caption, head, rows)
 
 
-def grouped_bars(groups: Sequence[Group], words: Words) -> Figure | None:
+def grouped_bars(groups: Sequence[Group], words: Words) -> DrawnFigure | None:
     """Bars in groups, one scale for all."""
     known = [group for group in groups if group[1]]
     if not known:
@@ -117,7 +121,7 @@ def grouped_bars(groups: Sequence[Group], words: Words) -> Figure | None:
     canvas = _canvas(words)
     draw_bars(canvas, known)
     rows = [(name, label, value) for name, bars, _ in known for label, value in bars]
-    return Figure(
+    return DrawnFigure(
         canvas, words.title, words.caption, ("group", "bar", words.x), [*rows]
     )
 

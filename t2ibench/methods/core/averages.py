@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -61,7 +62,10 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
 def average_results(
     results: Sequence[MethodResult], level: float = 0.95
 ) -> MethodResult:
-    """The mean of every score over encoders."""
+    """The mean of every score over encoders.
+
+    An image counts as excluded where any of them excludes it: by reason, the largest number.
+    """
     first = results[0]
     if len(results) == 1:
         return first
@@ -71,8 +75,13 @@ def average_results(
     warnings = list(
         dict.fromkeys(text for result in results for text in result.warnings)
     )
+    excluded = Counter(first.excluded)
+    for result in results:
+        excluded |= result.excluded
     return replace(
         first,
+        n_images=min(result.n_images for result in results),
+        excluded=excluded,
         headline=average_headlines([result.headline for result in results], level),
         scores=_average_scores([result.scores for result in results], level),
         by=_average_rows([result.by for result in results], level),

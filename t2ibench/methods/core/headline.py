@@ -13,7 +13,6 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.stats.squares import SquareNoise, mean_square
 from t2ibench.stats.student import t_interval, t_test
 
-Scale = Literal["lean", "mean_square", "excess"]
 Question = Literal["fixed_prompts", "prompt_population"]
 QUESTIONS: tuple[Question, ...] = ("fixed_prompts", "prompt_population")
 
@@ -82,8 +81,9 @@ class Headline:
     value: float | None  # the estimate; None with a reason
     # 'lean': from -1 to 1, signed, 2 P - 1 for a mixture of shares P and 1 - P. 'mean_square':
     # mean of squared leans (for k classes, Cramer's V squared), which may be negative by chance;
-    # tables show its root. 'excess': (V - W) / (V + W) of two variances
-    scale: Scale = "lean"
+    # tables show its root. 'excess': (V - W) / (V + W) of two variances. Packages add others; see
+    # `core.scales`
+    scale: str = "lean"
     # which inference is the default: about these prompts with other images ('fixed_prompts'), or
     # about prompts like them, too ('prompt_population')
     question: Question = "fixed_prompts"
@@ -106,7 +106,7 @@ class Headline:
     reason: str | None = None  # why there is no value
 
     @classmethod
-    def undefined(cls, reason: str, scale: Scale = "lean") -> Headline:
+    def undefined(cls, reason: str, scale: str = "lean") -> Headline:
         """A headline that could not be computed."""
         return cls(None, scale, reason=reason)
 

@@ -7,17 +7,19 @@ is exactly 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import satterthwaite
 
-FLOOR = -1  # number of the unit that stands for a lower bound of the variance
+# Number of the unit that stands for a lower bound of the variance.
+FLOOR = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +28,19 @@ class Influence:
 
     Units of one stratum (the images of a prompt, the templates of a stimulus, the stimuli of a
     concept) are exchangeable; those of different strata are independent.
+
+    Attributes:
+        strata: Names of the strata, the same for two runs of one task.
+        stratum: Number of each unit's stratum in `strata`, shape (n,).
+        unit: Number of each unit within its stratum, such as the index of an image, shape (n,);
+            `FLOOR` for a part of the variance that no unit shows.
+        value: Influence of each unit on the estimate, shape (n,), scaled so that the sum of the
+            squares is the estimate's variance.
     """
 
-    strata: tuple[str, ...]  # names of the strata, the same for two runs of one task
-    stratum: IntArray  # which stratum each unit is of, shape (n,)
-    # the number of each unit within its stratum, such as the index of an image, shape (n,);
-    # `FLOOR` for a part of the variance that no unit shows
+    strata: tuple[str, ...]
+    stratum: IntArray
     unit: IntArray
-    # scaled so that the variance of the estimate is the sum of the squares, shape (n,)
     value: Float64Array
 
     @classmethod
@@ -55,11 +62,13 @@ class Influence:
             >>> round(influence.variance, 9), influence.df
             (1.0, 1.0)
         """
-        x = np.asarray(values, dtype=np.float64)
-        n = len(x)
-        scaled = (x - x.mean()) / np.sqrt(n * (n - 1)) if n > 1 else np.full(n, np.nan)
+        sample = np.asarray(values, dtype=np.float64)
         numbers = np.asarray(units, dtype=np.int64)
-        return cls((stratum,), np.zeros(n, np.int64), numbers, scaled)
+        n = len(sample)
+        influence = np.full(n, np.nan)
+        if n > 1:
+            influence = (sample - sample.mean()) / np.sqrt(n * (n - 1))
+        return cls((stratum,), np.zeros(n, np.int64), numbers, influence)
 
     @classmethod
     def of_jackknife(
@@ -77,7 +86,8 @@ class Influence:
         sizes = np.bincount(stratum, minlength=len(strata)).astype(np.float64)
         sums = np.bincount(stratum, weights=without, minlength=len(strata))
         with np.errstate(divide="ignore", invalid="ignore"):
-            means, scales = sums / sizes, np.sqrt((sizes - 1) / sizes)
+            means = sums / sizes
+            scales = np.sqrt((sizes - 1) / sizes)
         scales = np.where(sizes > 1, scales, np.nan)
         value = scales[stratum] * (means[stratum] - without)
         return cls(tuple(strata), stratum, units, value)
@@ -91,29 +101,18 @@ class Influence:
             >>> Influence.combined([(2.0, part), (-2.0, part)]).variance
             0.0
         """
-        chosen = [(weight, part) for weight, part in parts if len(part.value)]
-        if not chosen:
+        weighted = [(weight, part) for weight, part in parts if len(part.value)]
+        if not weighted:
             return cls.none()
-        strata = tuple(sorted({name for _, part in chosen for name in part.strata}))
-        number = {name: k for k, name in enumerate(strata)}
-        stratum = np.concatenate(
-            [
-                np.array([number[name] for name in part.strata])[part.stratum]
-                for _, part in chosen
-            ]
-        )
-        unit = np.concatenate([part.unit for _, part in chosen])
-        value = np.concatenate([weight * part.value for weight, part in chosen])
-        # One number stands for both, in their order: sorting pairs takes ten times as long.
-        least = unit.min()
-        span = unit.max() - least + 1
-        keys, inverse = np.unique(stratum * span + (unit - least), return_inverse=True)
-        return cls(
-            strata,
-            keys // span,
-            keys % span + least,
-            sums_by(inverse, value, len(keys)),
-        )
+        names = {name for _, part in weighted for name in part.strata}
+        strata = tuple(sorted(names))
+        number_of = {name: number for number, name in enumerate(strata)}
+        stratum = np.concatenate([_translated(part, number_of) for _, part in weighted])
+        unit = np.concatenate([part.unit for _, part in weighted])
+        value = np.concatenate([weight * part.value for weight, part in weighted])
+        distinct_stratum, distinct_unit, inverse = _distinct_units(stratum, unit)
+        sums = sums_by(inverse, value, len(distinct_unit))
+        return cls(strata, distinct_stratum, distinct_unit, sums)
 
     def scaled(self, factor: float) -> Influence:
         """The influence on a multiple of the estimate."""
@@ -142,46 +141,144 @@ class Influence:
     @property
     def df(self) -> float:
         """Satterthwaite's degrees of freedom of the variance; nan where it is 0."""
-        k = len(self.strata)
-        shares = np.bincount(self.stratum, weights=self.value**2, minlength=k)
-        sizes = np.bincount(self.stratum[self.unit != FLOOR], minlength=k)
-        return satterthwaite(shares, np.maximum(sizes - 1, 1))[1]
+        count = len(self.strata)
+        variances = np.bincount(self.stratum, weights=self.value**2, minlength=count)
+        observed = self.unit != FLOOR
+        sizes = np.bincount(self.stratum[observed], minlength=count)
+        return satterthwaite(variances, np.maximum(sizes - 1, 1))[1]
 
     def covariance(self, other: Influence) -> float:
-        """Covariance with another estimate, of another run or another row."""
+        """Covariance with another estimate, of another run or another row.
+
+        `JointInfluence` says which units two estimates share. The covariance of an estimate with
+        itself is its variance to the last digit.
+        """
         if self.same(other):
             return self.variance
-        number = {name: k for k, name in enumerate(other.strata)}
-        translated = np.array(
-            [number.get(name, -1) for name in self.strata], dtype=np.int64
-        )
-        mine = {
-            (int(s), int(u)): v
-            for s, u, v in zip(
-                translated[self.stratum], self.unit, self.value, strict=True
-            )
-            if s >= 0 and u != FLOOR
-        }
-        keys = zip(other.stratum.tolist(), other.unit.tolist(), strict=True)
-        return float(
-            sum(
-                mine.get(key, 0.0) * v for key, v in zip(keys, other.value, strict=True)
-            )
-        )
+        return float(JointInfluence([self, other]).covariance[0, 1])
 
     def same(self, other: Influence) -> bool:
         """Whether two influences are equal, unit by unit."""
-        return self.strata == other.strata and all(
-            np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-            for mine, theirs in (
-                (self.stratum, other.stratum),
-                (self.unit, other.unit),
-                (self.value, other.value),
-            )
+        return (
+            self.strata == other.strata
+            and np.array_equal(self.stratum, other.stratum)
+            and np.array_equal(self.unit, other.unit)
+            and np.array_equal(self.value, other.value, equal_nan=True)
         )
 
 
-_SAME = 1.05  # effective number of leans up to which they are one
+class JointInfluence:
+    """The influences on several estimates, over the units that move at least one of them.
+
+    Two units are the same where the names of their strata and their numbers are, whichever run or
+    score they belong to. A `FLOOR` unit has no data behind it: two influences share it only where
+    they are equal.
+
+    Attributes:
+        rows: Influence of each unit on each estimate, sparse, shape (estimates, units).
+        stratum: Number of each unit's stratum, shape (units,).
+        observed: Whether data stand behind each unit, shape (units,).
+    """
+
+    rows: sparse.csr_matrix
+    stratum: IntArray
+    observed: BoolArray
+
+    def __init__(self, influences: Sequence[Influence]) -> None:
+        strata = dict.fromkeys(
+            name for influence in influences for name in influence.strata
+        )
+        number_of = {name: number for number, name in enumerate(strata)}
+        nothing = np.zeros(0, np.int64)
+        stratum = np.concatenate(
+            [nothing, *(_translated(part, number_of) for part in influences)]
+        )
+        unit = np.concatenate([nothing, *_numbers_with_floors(influences)])
+        value = np.concatenate([np.zeros(0), *(part.value for part in influences)])
+        lengths = [len(part.value) for part in influences]
+        estimate = np.repeat(np.arange(len(influences)), lengths)
+        self.stratum, distinct_unit, column = _distinct_units(stratum, unit)
+        self.observed = distinct_unit >= 0
+        shape = (len(influences), len(distinct_unit))
+        self.rows = sparse.csr_matrix((value, (estimate, column)), shape=shape)
+
+    @property
+    def covariance(self) -> Float64Array:
+        """Covariance of the estimates, shape (estimates, estimates)."""
+        matrix: Float64Array = (self.rows @ self.rows.T).toarray()
+        return matrix
+
+    def variance(self, weights: Sequence[float]) -> tuple[float, float]:
+        """Variance of a linear combination of the estimates, and its degrees of freedom.
+
+        The degrees of freedom are Satterthwaite's over the strata.
+        """
+        moved = np.asarray(weights, dtype=np.float64) @ self.rows
+        variances = np.bincount(self.stratum, weights=moved**2)
+        observed = self.stratum[self.observed]
+        sizes = np.bincount(observed, minlength=len(variances))
+        return satterthwaite(variances, np.maximum(sizes - 1, 1))
+
+    def spread(self, weights: npt.ArrayLike) -> Spread:
+        """How linear combinations of the estimates vary together, weights of shape (p, k)."""
+        moved = np.asarray(weights, dtype=np.float64) @ self.rows
+        strata = []
+        for number in np.unique(self.stratum):
+            members = self.stratum == number
+            columns = np.flatnonzero(moved[:, members].any(axis=1))
+            freedom = max(int(self.observed[members].sum()) - 1, 1)
+            if len(columns):
+                units = moved[np.ix_(columns, members)].T
+                strata.append((columns.tolist(), units, freedom))
+        return spread_of(len(moved), strata)
+
+
+def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
+    """The stratum of each unit by the numbers of a common list of strata."""
+    if not influence.strata:
+        return influence.stratum
+    numbers = np.array([number_of[name] for name in influence.strata], np.int64)
+    return numbers[influence.stratum]
+
+
+def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
+    """The number of each unit; negative for a floor, and its own unless influences are equal."""
+    numbers = []
+    # Each influence with a floor that is not equal to an earlier one.
+    floors: list[Influence] = []
+    for influence in influences:
+        is_floor = influence.unit == FLOOR
+        if not is_floor.any():
+            numbers.append(influence.unit)
+            continue
+        equal = [k for k, other in enumerate(floors) if other.same(influence)]
+        if not equal:
+            floors.append(influence)
+        position = equal[0] if equal else len(floors) - 1
+        floor_number = position - len(influences)
+        numbers.append(np.where(is_floor, floor_number, influence.unit))
+    return numbers
+
+
+def _distinct_units(
+    stratum: IntArray, unit: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The distinct units in order, and the position of each given one among them.
+
+    Returns:
+        Stratum and number of each distinct unit, shape (m,), and positions of shape (n,).
+    """
+    if not len(unit):
+        return stratum, unit, np.zeros(0, np.int64)
+    # One number stands for both, in their order: sorting pairs takes ten times as long.
+    smallest = unit.min()
+    span = unit.max() - smallest + 1
+    keys, positions = np.unique(stratum * span + (unit - smallest), return_inverse=True)
+    return keys // span, keys % span + smallest, positions
+
+
+# Effective number of leans up to which they are one.
+_SAME = 1.05
 
 # Leans that units of a stratum move, how each unit moves each, shape (units, leans), and the
 # degrees of freedom of the stratum.
@@ -190,11 +287,15 @@ Stratum = tuple[Sequence[int], Float64Array, int]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The covariance of several leans."""
+    """The covariance of several leans.
 
-    matrix: Float64Array  # shape (p, p)
-    # degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
-    # directions, and over the strata
+    Attributes:
+        matrix: Covariance, shape (p, p).
+        dfs: Degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
+            directions, and over the strata.
+    """
+
+    matrix: Float64Array
     dfs: tuple[float, float]
 
 
@@ -209,22 +310,36 @@ def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
     one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
     """
     matrix: Float64Array = np.zeros((count, count))
-    correction = within = exact = 0.0
+    # What unbiased estimates of all tr(S_s²) add to tr(S²).
+    correction = 0.0
+    # The sums over s of tr(S_s²) / (f + 2) and of tr(S_s²) / f.
+    within = 0.0
+    exact = 0.0
     for columns, units, freedom in strata:
         part = units.T @ units
         matrix[np.ix_(columns, columns)] += part
-        square, trace = float((part**2).sum()), float(np.trace(part))
-        unbiased = square * freedom / (freedom + 2)
-        if freedom > 1:
-            scale = freedom**2 / ((freedom - 1) * (freedom + 2))
-            unbiased = min(unbiased, scale * (square - trace**2 / freedom))
-        unbiased = max(unbiased, trace**2 / len(columns) * freedom / (freedom + 2))
-        correction += unbiased - square
+        square = float((part**2).sum())
+        correction += _unbiased_square(part, freedom) - square
         within += square / (freedom + 2)
         exact += square / freedom
-    total, square = float(np.trace(matrix)) ** 2, float((matrix**2).sum())
-    if not total > 0:
+    squared_trace = float(np.trace(matrix)) ** 2
+    square = float((matrix**2).sum())
+    if not squared_trace > 0:
         return Spread(matrix, (float("nan"), float("nan")))
-    if total < _SAME * square:
-        return Spread(matrix, (1.0, total / exact))
-    return Spread(matrix, (total / (square + correction), total / within))
+    if squared_trace < _SAME * square:
+        return Spread(matrix, (1.0, squared_trace / exact))
+    return Spread(
+        matrix, (squared_trace / (square + correction), squared_trace / within)
+    )
+
+
+def _unbiased_square(part: Float64Array, freedom: int) -> float:
+    """Estimate tr(S²) of an estimated covariance with so many degrees of freedom."""
+    square = float((part**2).sum())
+    trace = float(np.trace(part))
+    unbiased = square * freedom / (freedom + 2)
+    if freedom > 1:
+        scale = freedom**2 / ((freedom - 1) * (freedom + 2))
+        unbiased = min(unbiased, scale * (square - trace**2 / freedom))
+    smallest = trace**2 / len(part) * freedom / (freedom + 2)
+    return max(unbiased, smallest)

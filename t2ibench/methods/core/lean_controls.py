@@ -10,17 +10,15 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control, of_halves
-from t2ibench.methods.core.leans import (
-    SIDES,
-    TOP,
-    Leans,
-    Marked,
+from t2ibench.methods.core.leans import TOP, Leans
+from t2ibench.methods.core.spread import CommonSquares, trace
+from t2ibench.methods.core.wording_images import (
     Strata,
+    WordingImages,
     differences,
     moments,
     project,
 )
-from t2ibench.methods.core.spread import CommonSquares, trace
 from t2ibench.stats.student import satterthwaite
 
 # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
@@ -95,16 +93,18 @@ def lean_spread(leans: Leans, first: str, second: str) -> Control:
 
     Where one side varies more, the leans of data sets that pass the gate would be too low.
     """
-    flat = [one for wordings in leans.images for one in wordings]
+    flat = [images for wordings in leans.images for images in wordings]
     fewest = min(
-        sum(len(getattr(one, side)) for one in wordings)
-        for wordings in leans.images
-        for side in SIDES[1:]
+        min(_n_images(wordings, side) for side in (1, 2)) for wordings in leans.images
     )
     few = fewest if fewest < _ENOUGH and leans.separation < 2 * GATE else None
-    return spread(
-        [[getattr(one, side) for one in flat] for side in SIDES], first, second, few
-    )
+    kinds = [[images.sides[side] for images in flat] for side in (0, 1, 2)]
+    return spread(kinds, first, second, few)
+
+
+def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
+    """Number of images of one side over the wordings: 1 for attribute A, 2 for B."""
+    return sum(len(images.sides[side]) for images in wordings)
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
@@ -204,7 +204,7 @@ def beyond_control(square: float, p: float | None, allowed: float) -> Control:
 
 
 def _principal(
-    images: Sequence[Sequence[Marked]], real: Float64Array
+    images: Sequence[Sequence[WordingImages]], real: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
     """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
     sides = [side for wordings in images for one in wordings for side in (one.a, one.b)]

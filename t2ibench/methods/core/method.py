@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
 from t2ibench.methods.core.checks import Finding
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.registry import lazy
+from t2ibench.registry import LazyModule
 from t2ibench.settings import Settings
 
 if TYPE_CHECKING:  # task files are read without loading numpy and scipy
+    from t2ibench.methods.core import averages
     from t2ibench.methods.core.estimate import MethodResult
     from t2ibench.methods.core.evidence import Evidence, Needs
     from t2ibench.methods.core.presentation import Presentation
+else:
+    averages = LazyModule("t2ibench.methods.core.averages")
 
 TaskT = TypeVar("TaskT", bound=BaseTask)
 
@@ -32,15 +35,12 @@ class MainScore:
     label: str
 
 
-_AVERAGE = lazy("t2ibench.methods.core.averages:mean_over_encoders")
-
-
 @dataclass(frozen=True)
 class Method(Generic[TaskT]):
     """A family of tasks, put together from functions; the first four it must have.
 
-    Give `needs`, `score` and `describe` as `lazy(...)` functions, so that listing tasks does not
-    load what scores them. `needs` and `score` are pure: the same task, evidence and settings give
+    Take `needs`, `score` and `describe` from a `LazyModule`, so that listing tasks does not load
+    what scores them. `needs` and `score` are pure: the same task, evidence and settings give
     the same numbers.
 
     Attributes:
@@ -78,7 +78,7 @@ class Method(Generic[TaskT]):
     row_scores: tuple[str, ...] = ()
     check: Callable[[TaskT], Iterable[Finding]] = lambda _: ()
     combine: Callable[[TaskT, Sequence[MethodResult], Settings], MethodResult] = (
-        _AVERAGE
+        averages.mean_over_encoders
     )
     proposes: str | None = None
     explores: str | None = None

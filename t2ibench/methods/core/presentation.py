@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 LEAN = (
     "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images"
@@ -213,7 +213,27 @@ class Apart:
     source: str = ""  # the publication that the measure goes back to
 
 
-Figure = Scatter | Arrows | Distribution | Bars | Panels | Combinations | Apart
+class Figure(Protocol):
+    """The settings of a figure: a frozen dataclass, above or in another package.
+
+    What draws it is registered under the full name of its class, as an entry of
+    `t2ibench.reports.figures.figure.FIGURES` or of the entry-point group `t2ibench.figures`.
+    """
+
+    @property
+    def title(self) -> str:
+        """The heading of the figure."""
+        ...
+
+    @property
+    def caption(self) -> str:
+        """How to read it, in a sentence or two."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The publication that it follows; empty for none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

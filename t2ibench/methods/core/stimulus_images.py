@@ -11,9 +11,10 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import adherence
 from t2ibench.methods.core.evidence import Evidence, PromptImages
-from t2ibench.methods.core.leans import BOTTOM, TOP, Marked, held_out
+from t2ibench.methods.core.leans import BOTTOM, TOP
 from t2ibench.methods.core.obedience import Seen, obedient
 from t2ibench.methods.core.text_vectors import mean_vector
+from t2ibench.methods.core.wording_images import WordingImages, held_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class StimulusImages:
         """Those of a group."""
         return PromptImages.merged(self.guided[name])
 
-    def marked(self, first: str, second: str) -> list[Marked]:
+    def wording_images(self, first: str, second: str) -> list[WordingImages]:
         """The images with the first group as attribute A and the second as B."""
         sides = zip(self.neutral, self.guided[first], self.guided[second], strict=True)
-        return [Marked(*images) for images in sides]
+        return [WordingImages(*images) for images in sides]
 
 
 ImagesT = TypeVar("ImagesT", bound=StimulusImages)

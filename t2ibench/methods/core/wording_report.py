@@ -14,15 +14,10 @@ from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_controls import GATE
-from t2ibench.methods.core.leans import (
-    BOTTOM,
-    TOP,
-    Leans,
-    OverStimuli,
-    nearest_covariance,
-    over_stimuli,
-    project,
-)
+from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
+from t2ibench.methods.core.over_stimuli import OverStimuli, over_stimuli
+from t2ibench.methods.core.wording_images import project
+from t2ibench.methods.core.wording_variance import nearest_covariance
 from t2ibench.stats.student import satterthwaite
 
 FEWEST = 3  # wordings; two do not show how others would differ

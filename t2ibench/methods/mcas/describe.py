@@ -1,8 +1,8 @@
-"""An MCAS task in a sentence, and how pages show it."""
+"""The result of an MCAS task in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from t2ibench.methods.core.describe import (
     clear_rows,
@@ -12,81 +12,78 @@ from t2ibench.methods.core.describe import (
     shown_as,
 )
 from t2ibench.methods.core.estimate import Item, MethodResult
-from t2ibench.methods.core.presentation import (
-    Axis,
-    ImageSeries,
-    Presentation,
-    Quantity,
-    RowSeries,
-    Scatter,
-    short_name,
-)
+from t2ibench.methods.core.presentation import short_name
 from t2ibench.methods.mcas.schema import McasTask
 
 
 def describe(task: McasTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
-    a, b = task.attributes.A.name, task.attributes.B.name
+    """Return the result as a plain sentence with its direction."""
+    name_a = task.attributes.A.name
+    name_b = task.attributes.B.name
     nouns = short_name(task.title, "MCAS")
-    claim = f"{nouns} stereotyped as {a} look more like {shown_as(a)} than others do"
-    rows = "; ".join(_sides(result.by, a, b, nouns))
+    claim = f"{nouns} stereotyped as {name_a} look more like {shown_as(name_a)} than others do"
+    clauses = "; ".join(_clear_targets(result.by, name_a, name_b, nouns))
     missing = nothing_shown(result, claim)
-    if missing and (result.inconclusive or not rows):
+    if missing and (result.inconclusive or not clauses):
         return missing
     if missing:
+        n_targets = len(result.by)
         return sentence(
-            f"{rows}; over all {len(result.by)} {nouns} the lean is not clear"
+            f"{clauses}; over all {n_targets} {nouns} the lean is not clear"
         )
-    near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
-    whole = f"{nouns} stereotyped as {a} look more like {shown_as(near)}, those as {b} more like "
+    if clauses:
+        return sentence(clauses)
+    near = shown_as(name_a)
+    far = shown_as(name_b)
+    if not (result.headline.value or 0.0) > 0:
+        near = shown_as(name_b)
+        far = shown_as(name_a)
     return sentence(
-        rows or f"{whole}{shown_as(far)}; none of {len(result.by)} is clear by itself"
+        f"{nouns} stereotyped as {name_a} look more like {near}, those as {name_b} more "
+        f"like {far}; none of {len(result.by)} is clear by itself"
     )
 
 
-def _sides(items: Sequence[Item], a: str, b: str, nouns: str) -> Iterator[str]:
-    """How many targets of each stereotype look clearly like which group, and which ones."""
-    clear, of = clear_rows(items, "lean"), f" {nouns}"
-    for stereotype, poles in ((a, (a, b)), (b, (b, a)), (None, (a, b))):
-        total = len([item for item in items if item.group == stereotype])
-        which = f"stereotyped as {stereotype}" if stereotype else "without a stereotype"
-        for pole in poles:
-            sign = 1 if pole == a else -1
-            names = [
-                item.name
-                for item in clear
-                if item.group == stereotype
-                and sign * (item.scores["lean"].value or 0.0) > 0
-            ]
-            if names:
-                verb = "looks" if len(names) == 1 else "look"
-                like = f"{verb} clearly like {shown_as(pole)} ({few(names)})"
-                yield f"{len(names)} of {total}{of} {which} {like}"
-                of = ""
+def _clear_targets(
+    items: Sequence[Item], name_a: str, name_b: str, nouns: str
+) -> list[str]:
+    """Return clauses of which targets look clearly like which group, by stereotype.
+
+    Of each stereotype, those that look as it says come first.
+
+    Args:
+        items: The rows of all targets.
+        name_a: Name of attribute A.
+        name_b: Name of attribute B.
+        nouns: What the targets are, such as 'occupations'; the first clause names them.
+    """
+    clear = clear_rows(items, "lean")
+    like_a = [item for item in clear if (item.scores["lean"].value or 0.0) > 0]
+    like_b = [item for item in clear if (item.scores["lean"].value or 0.0) < 0]
+    pairs = [
+        (name_a, name_a, like_a),
+        (name_a, name_b, like_b),
+        (name_b, name_b, like_b),
+        (name_b, name_a, like_a),
+        (None, name_a, like_a),
+        (None, name_b, like_b),
+    ]
+    clauses: list[str] = []
+    for stereotype, group, look_like in pairs:
+        names = [item.name for item in look_like if item.group == stereotype]
+        if names:
+            total = len([item for item in items if item.group == stereotype])
+            of_what = "" if clauses else f" {nouns}"
+            clauses.append(
+                f"{len(names)} of {total}{of_what} {_kind(stereotype)} "
+                f"{_look(len(names))} clearly like {shown_as(group)} ({few(names)})"
+            )
+    return clauses
 
 
-def present(task: McasTask) -> Presentation:
-    """How the result of a task is shown."""
-    a, b = task.attributes.A.name, task.attributes.B.name
-    axis = Axis(b, a)
-    return Presentation(
-        name=short_name(task.title, "MCAS"),
-        axis=Axis("against stereotype", "along stereotype"),
-        rows=(RowSeries("lean", "target", axis, flipped=frozenset({b})),),
-        images=ImageSeries("association", axis, "target", "association"),
-        formula=(
-            f"lean of a target = (2 x·d − middle) / U, with x the mean of its images, d the mean "
-            f"of {a} less {b} images, U the squared distance of the two; headline = half the "
-            f"difference of the mean leans of targets stereotyped as {a} and as {b}"
-        ),
-        source="After Mandal, Leavy and Little (2023, 2024)",
-        figures=(
-            Scatter(
-                "What the images add to the words",
-                Quantity("δ, as published", "diffusion_bias", high=0.05),
-                Quantity("α, as published", "bias_amplification"),
-                "One point is a target.",
-                "Mandal et al. (2024), figures 2 to 4",
-            ),
-        ),
-    )
+def _kind(stereotype: str | None) -> str:
+    return f"stereotyped as {stereotype}" if stereotype else "without a stereotype"
+
+
+def _look(count: int) -> str:
+    return "looks" if count == 1 else "look"

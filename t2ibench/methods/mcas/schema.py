@@ -82,27 +82,38 @@ class McasTask(ImageTask):
     attribute_images_per_prompt: Count = 16
 
 
-_FEWEST_PROMPTS = 3  # a side: with fewer there is no variance between prompts
+# The fewest prompts a side: with fewer there is no variance between prompts.
+_FEWEST_PROMPTS = 3
 
 
 def check(task: McasTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express."""
-    a, b = task.attributes.A, task.attributes.B
-    for side, attribute in (("A", a), ("B", b)):
-        yield from checks.duplicates(attribute.words, ("attributes", side, "words"))
-        yield from checks.duplicates(attribute.prompts, ("attributes", side, "prompts"))
-        if len(attribute.prompts) < _FEWEST_PROMPTS and task.unit == "prompt":
-            yield checks.Finding(
-                ("attributes", side, "prompts"),
-                f"the headline needs {_FEWEST_PROMPTS} attribute prompts a side (8 to be well "
-                f"estimated), here: {len(attribute.prompts)}",
-                warning=True,
-            )
-    yield from checks.overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
-    yield from checks.overlap(a.prompts, b.prompts, ("A", "B"), ("attributes", "B"))
+    """Report every problem of a task that its schema cannot express."""
+    a = task.attributes.A
+    b = task.attributes.B
+    yield from _check_attribute(task, a, "A")
+    yield from _check_attribute(task, b, "B")
+    place = ("attributes", "B")
+    yield from checks.overlap(a.words, b.words, ("A", "B"), place)
+    yield from checks.overlap(a.prompts, b.prompts, ("A", "B"), place)
     yield from checks.sizes(a.words, b.words, ("A", "B"), ("attributes",))
-    yield from checks.duplicates([target.name for target in task.targets], ("targets",))
+    names = [target.name for target in task.targets]
+    yield from checks.duplicates(names, ("targets",))
     prompts = [prompt for target in task.targets for prompt in target.prompts]
     yield from checks.duplicates(prompts, ("targets",))
     for number, target in enumerate(task.targets):
         yield from checks.articles(target.prompts, ("targets", number, "prompt"))
+
+
+def _check_attribute(
+    task: McasTask, attribute: McasAttribute, side: Side
+) -> Iterator[checks.Finding]:
+    """Report words and prompts that are given twice, and prompts that are too few."""
+    prompts = ("attributes", side, "prompts")
+    yield from checks.duplicates(attribute.words, ("attributes", side, "words"))
+    yield from checks.duplicates(attribute.prompts, prompts)
+    if len(attribute.prompts) < _FEWEST_PROMPTS and task.unit == "prompt":
+        message = (
+            f"the headline needs {_FEWEST_PROMPTS} attribute prompts a side (8 to be well "
+            f"estimated), here: {len(attribute.prompts)}"
+        )
+        yield checks.Finding(prompts, message, warning=True)

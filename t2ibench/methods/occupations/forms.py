@@ -17,7 +17,8 @@ import numpy as np
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.leans import noise, over_stimuli, row_scores
+from t2ibench.methods.core.lean_scores import noise, row_scores
+from t2ibench.methods.core.over_stimuli import over_stimuli
 from t2ibench.methods.core.score_table import SCORE_TABLES, ScoreTable
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.occupations.design import (

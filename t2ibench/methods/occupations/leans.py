@@ -23,18 +23,15 @@ from t2ibench.methods.core.headline import (
     contradiction,
 )
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.leans import (
-    BOTTOM,
-    TOP,
-    UNBOUNDED,
-    Leans,
+from t2ibench.methods.core.lean_scores import (
     contrast_score,
     noise,
     of_ratio,
-    over_stimuli,
     row_scores,
 )
+from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
 from t2ibench.methods.core.obedience import bounds, breakdown
+from t2ibench.methods.core.over_stimuli import UNBOUNDED, over_stimuli
 from t2ibench.methods.core.schema import Concept
 from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
 from t2ibench.methods.core.text_vectors import lacking
@@ -110,7 +107,7 @@ def pair_leans(
 ) -> PairLeans:
     """Measure the leans with one pair of groups."""
     names, groups = [one.name for one in images], pair.names
-    leans = Leans.of(names, [one.marked(*groups) for one in images])
+    leans = Leans.of(names, [one.wording_images(*groups) for one in images])
     top, bottom = text_leans(images, *groups, evidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)

@@ -23,7 +23,8 @@ from t2ibench.methods.core.association import (
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline, contradiction
-from t2ibench.methods.core.leans import LONE, positions
+from t2ibench.methods.core.lean_scores import positions
+from t2ibench.methods.core.leans import LONE
 from t2ibench.methods.core.obedience import (
     obedience_control,
     obedience_scores,
@@ -383,7 +384,7 @@ def group_distances(
         sides = [
             [
                 (marked.a.embeddings, marked.b.embeddings)
-                for marked in one.marked(*pair.names)
+                for marked in one.wording_images(*pair.names)
             ]
             for one in images
         ]

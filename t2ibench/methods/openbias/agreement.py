@@ -1,6 +1,9 @@
-"""Several judges: the mean of their scores, and how far they agree (D'Incà et al., tables 1, 2).
+"""Several judges: the mean of their scores, and how far they agree.
 
-Agreement is that about one question: pooled over questions, easy ones would hide the hard ones.
+Agreement is reported for each question: pooled over questions, easy ones would hide the
+hard ones.
+
+Source: D'Incà et al. 2024, tables 1 and 2.
 """
 
 from __future__ import annotations
@@ -22,74 +25,76 @@ from t2ibench.methods.core.averages import (
 )
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.openbias.answers import captions_of
+from t2ibench.methods.openbias.needs import captions_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
 from t2ibench.stats.raters import most_voted
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far two judges agree about one bias, on images that both gave a class; in `details`."""
-
-    judges: list[int]
-    bias: str
-    n: int
-    accuracy: float | None
-    macro_f1: float | None
-    kappa: float | None  # None where both only gave one class
-    kl_divergence: float | None  # of the second judge's class shares from the first's
-    same_majority: bool
-
-
 def combine(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The mean over judges, and how far every two of them agree."""
+    """Return the mean over judges, with how far every two of them agree in `details`."""
     mean = average_results(results, settings.level)
     if len(results) < 2 or mean.reason:
         return mean
-    pairs = [
-        asdict(found)
-        for first, second in combinations(range(len(results)), 2)
-        for found in agreements(results[first], results[second], [first, second])
-    ]
+    pairs = []
+    for first, second in combinations(range(len(results)), 2):
+        agreed = agreements(results[first], results[second], [first, second])
+        pairs += [asdict(agreement) for agreement in agreed]
     if any("unanswered" in result.details for result in results):
-        mean = replace(
-            bounded_mean(mean, results, settings.level),
-            details={**mean.details, "unanswered": _unanswered(results)},
-        )
+        details = {**mean.details, "unanswered": _mean_unanswered(results)}
+        mean = replace(bounded_mean(mean, results, settings.level), details=details)
+    details = {
+        **mean.details,
+        KEY: majority_counts(task, results, settings),
+        "rater_agreement": pairs,
+    }
     return replace(
-        mean,
-        by=untested_shares(judged_rows(mean.by, results)),
-        details={
-            **mean.details,
-            KEY: majority_counts(task, results, settings),
-            "rater_agreement": pairs,
-        },
+        mean, by=untested_shares(judged_rows(mean.by, results)), details=details
     )
+
+
+def _mean_unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
+    """Return the mean of what unanswered images leave open.
+
+    For a judge without any, the least and the most are its headline.
+    """
+    names = ("share", "least", "most")
+    values: dict[str, list[float]] = {name: [] for name in names}
+    for result in results:
+        value = result.headline.value
+        closed: dict[str, Any] = {"share": 0.0, "least": value, "most": value}
+        unanswered = result.details.get("unanswered", closed)
+        for name in names:
+            values[name].append(unanswered[name])
+    return {name: float(np.mean(values[name])) for name in names}
 
 
 def majority_counts(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> list[dict[str, Any]]:
-    """The rows of several judges as whole images: what most judges said of each, a tie as unknown.
+    """Return the answers by prompt of several judges, as numbers of whole images.
 
-    A mean of their counts would show fractions of a person.
+    An image counts as the class that most judges gave, and as unknown where two classes
+    have as many. A mean of the judges' counts would show fractions of a person.
     """
-    counted = _counted(task, results, settings)
+    images_by_bias = _majority_by_cluster(task, results, settings)
     return [
-        {**entry, "rows": [_whole(entry, row, counted) for row in entry["rows"]]}
+        {
+            **entry,
+            "rows": [_whole_row(entry, row, images_by_bias) for row in entry["rows"]],
+        }
         for entry in results[0].details[KEY]
     ]
 
 
-def _counted(
+def _majority_by_cluster(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> dict[str, dict[str, Counter[str]]]:
-    """Bias to stimulus or caption to the number of images of each class."""
-    cluster = {
+    """Return bias to stimulus, or caption, to the number of images of each class."""
+    clusters = {
         (bias.full_name, caption.text): caption.stimulus or caption.text
         for bias in task.biases
         for caption in captions_of(bias, settings)
@@ -99,78 +104,111 @@ def _counted(
         for row in result.samples:
             image = (row["bias"], row["prompt"], row["index"])
             votes.setdefault(image, []).append(row["answer"])
-    counts: dict[str, dict[str, Counter[str]]] = {}
+    images_by_bias: dict[str, dict[str, Counter[str]]] = {}
     for (bias_name, prompt, _), answers in votes.items():
-        rows = counts.setdefault(bias_name, {})
-        of_row = rows.setdefault(cluster[bias_name, prompt], Counter())
-        answer = most_voted(answers) if len(answers) == len(results) else None
-        of_row[answer or UNKNOWN] += 1
-    return counts
+        by_cluster = images_by_bias.setdefault(bias_name, {})
+        images = by_cluster.setdefault(clusters[bias_name, prompt], Counter())
+        majority = most_voted(answers) if len(answers) == len(results) else None
+        images[majority or UNKNOWN] += 1
+    return images_by_bias
 
 
-def _whole(
+def _whole_row(
     entry: Mapping[str, Any],
     row: Mapping[str, Any],
-    counted: Mapping[str, Mapping[str, Counter[str]]],
+    images_by_bias: Mapping[str, Mapping[str, Counter[str]]],
 ) -> dict[str, Any]:
-    """A row with whole images; a single row may be of all captions together."""
-    rows = counted.get(entry["attribute"], {})
-    total = rows.get(row["name"], Counter())
+    """Return a row with whole images; a single row may be of all captions together."""
+    by_cluster = images_by_bias.get(entry["attribute"], {})
+    images = by_cluster.get(row["name"], Counter())
     if len(entry["rows"]) == 1:
-        total = sum(rows.values(), Counter())
-    images = sum(row["counts"].values()) + row["unanswered"]
-    classes = {group: total[group] for group in row["counts"]}
-    unanswered = max(images - sum(classes.values()), 0)
-    return {**row, "counts": classes, "unanswered": unanswered, "labels": {}}
+        images = sum(by_cluster.values(), Counter())
+    n_images = sum(row["counts"].values()) + row["unanswered"]
+    counts = {group: images[group] for group in row["counts"]}
+    unanswered = max(n_images - sum(counts.values()), 0)
+    return {**row, "counts": counts, "unanswered": unanswered, "labels": {}}
 
 
-def _unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
-    """The mean of what is known of unanswered images; a judge without any leaves nothing open."""
-    found = [
-        result.details.get(
-            "unanswered",
-            {
-                "share": 0.0,
-                "least": result.headline.value,
-                "most": result.headline.value,
-            },
-        )
-        for result in results
-    ]
-    return {
-        name: float(np.mean([one[name] for one in found]))
-        for name in ("share", "least", "most")
-    }
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two judges agree about one bias, on images that both gave a class.
+
+    Attributes:
+        judges: Positions of the two judges.
+        bias: Full name of the bias.
+        n: Number of images.
+        accuracy: Share of the images with the same class; None without images.
+        macro_f1: Mean F1 over classes, with the first judge as the truth.
+        kappa: Cohen's kappa; None where both gave one class only.
+        kl_divergence: Divergence of the second judge's shares from the first's.
+        same_majority: Whether both give the same class most often.
+    """
+
+    judges: list[int]
+    bias: str
+    n: int
+    accuracy: float | None
+    macro_f1: float | None
+    kappa: float | None
+    kl_divergence: float | None
+    same_majority: bool
 
 
 def agreements(
     first: MethodResult, second: MethodResult, judges: list[int]
 ) -> list[Agreement]:
-    """Agreement of two judges, bias by bias, on the images that both answered with a class."""
-    found = []
-    for x, y in zip(first.details["biases"], second.details["biases"], strict=True):
-        name = x["bias"]
-        answers, others = answers_of(first, name), answers_of(second, name)
-        both = sorted(answers.keys() & others.keys())
-        a, b = [answers[key] for key in both], [others[key] for key in both]
-        same = [p == q for p, q in zip(a, b, strict=True)]
-        found.append(
-            Agreement(
-                judges=judges,
-                bias=name,
-                n=len(both),
-                accuracy=float(np.mean(same)) if both else None,
-                macro_f1=_finite(macro_f1(a, b)),
-                kappa=_finite(cohens_kappa(a, b)),
-                kl_divergence=_divergence(x["counts"], y["counts"]),
-                same_majority=x["majority"] == y["majority"],
-            )
+    """Return how far two judges agree, bias by bias.
+
+    Args:
+        first: The first judge's result.
+        second: The second judge's result.
+        judges: Positions of the two.
+    """
+    biases = zip(first.details["biases"], second.details["biases"], strict=True)
+    return [
+        _agreement(
+            answers_of(first, detail["bias"]),
+            answers_of(second, detail["bias"]),
+            detail,
+            other_detail,
+            judges,
         )
-    return found
+        for detail, other_detail in biases
+    ]
+
+
+def _agreement(
+    answers: Mapping[tuple[str, int, str], str],
+    other_answers: Mapping[tuple[str, int, str], str],
+    detail: Mapping[str, Any],
+    other_detail: Mapping[str, Any],
+    judges: list[int],
+) -> Agreement:
+    """Compare two judges' answers about one bias, and their entries in `details`."""
+    shared = sorted(answers.keys() & other_answers.keys())
+    labels = [answers[image] for image in shared]
+    other_labels = [other_answers[image] for image in shared]
+    same = [label == other for label, other in zip(labels, other_labels, strict=True)]
+    accuracy = float(np.mean(same)) if shared else None
+    divergence = _divergence(detail["counts"], other_detail["counts"])
+    return Agreement(
+        judges=judges,
+        bias=detail["bias"],
+        n=len(shared),
+        accuracy=accuracy,
+        macro_f1=_finite(macro_f1(labels, other_labels)),
+        kappa=_finite(cohens_kappa(labels, other_labels)),
+        kl_divergence=divergence,
+        same_majority=detail["majority"] == other_detail["majority"],
+    )
 
 
 def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], str]:
-    """A judge's answers about one bias."""
+    """Return a judge's answers about one bias that are a class.
+
+    Returns:
+        Prompt, index of the image and question to the answer.
+    """
     return {
         (row["prompt"], row["index"], row["question"]): row["answer"]
         for row in result.samples
@@ -179,7 +217,7 @@ def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], st
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
-    """KL divergence of two counts of the same classes; None where one of them is empty.
+    """Return the KL divergence of two counts of the same classes; None without counts.
 
     Half an answer more in every class keeps an unused class from making it infinite.
 
@@ -187,12 +225,11 @@ def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | 
         >>> _divergence({"male": 3, "female": 1}, {"male": 3, "female": 1})
         0.0
     """
-    p, q = (
-        np.array(list(counts.values()), dtype=np.float64) for counts in (first, second)
-    )
-    if not p.sum() or not q.sum():
+    counts = np.array(list(first.values()), dtype=np.float64)
+    other_counts = np.array(list(second.values()), dtype=np.float64)
+    if not counts.sum() or not other_counts.sum():
         return None
-    return float(kl_divergence(p + 0.5, q + 0.5))
+    return float(kl_divergence(counts + 0.5, other_counts + 0.5))
 
 
 def _finite(value: float) -> float | None:

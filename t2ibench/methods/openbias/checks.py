@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot express."""
+"""Problems of a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ from t2ibench.methods.openbias.schema import (
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot express."""
+    """Report every problem of a task that its schema cannot express."""
     yield from _check_pool(task)
-    keys = [bias.full_name for bias in task.biases]
-    yield from checks.duplicates(keys, ("biases",))
+    bias_names = [bias.full_name for bias in task.biases]
+    yield from checks.duplicates(bias_names, ("biases",))
     for number, bias in enumerate(task.biases):
-        yield from _check_bias(bias, ("biases", number))
+        place = ("biases", number)
+        yield from _check_classes(bias, place)
+        yield from _check_captions(bias, place)
+        yield from _check_templates(bias, place)
+        yield from _check_expected(bias, place)
+        yield from _check_references(bias, place)
+        if bias.compare_with == "reference":
+            yield from _check_compared(bias, (*place, "compare_with"))
     if task.awaits is not None:
         return
     for number, names in enumerate(task.crossings):
@@ -33,15 +40,15 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
 
 
 def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
+    """Report a task with neither biases nor captions to propose them for, or with both."""
     if task.pool is None:
         if not task.biases:
-            what = "give biases, or a pool of captions to propose them for"
-            yield checks.Finding(("biases",), what)
+            message = "give biases, or a pool of captions to propose them for"
+            yield checks.Finding(("biases",), message)
         return
     if task.awaits is not None and task.biases:
-        yield checks.Finding(
-            ("pool",), "give either biases or a pool of captions, not both"
-        )
+        message = "give either biases or a pool of captions, not both"
+        yield checks.Finding(("pool",), message)
     if task.awaits is None and not task.biases:
         yield checks.Finding(("biases",), "the captions that were given have no bias")
     try:
@@ -50,101 +57,116 @@ def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
         yield checks.Finding(("pool", "settings"), str(error))
 
 
-def _check_crossing(
-    task: OpenBiasTask, names: Sequence[str], at: checks.Location
-) -> Iterator[checks.Finding]:
-    known = [name for bias in task.biases for name in (bias.full_name, bias.name)]
-    for name in names:
-        if name not in known:
-            yield checks.Finding(
-                at, f"unknown bias '{name}'.{did_you_mean(name, known)}"
-            )
-        elif not crossed_biases(task.biases, [name]):
-            message = f"several biases are called '{name}'; give what it is about too"
-            yield checks.Finding(at, message)
-    found = [task.biases[number] for number in crossed_biases(task.biases, names)]
-    if len(found) < len(names):
-        return
-    yield from checks.duplicates([bias.full_name for bias in found], at)
-    prompts = {(bias.captions, bias.stimuli, bias.templates) for bias in found}
-    if len(prompts) > 1:
-        yield checks.Finding(at, "biases that are crossed need the same captions")
+def _check_classes(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
+    """Report classes that are given twice, or that are always possible."""
+    names = [name.lower() for name in bias.classes]
+    yield from checks.duplicates(names, (*place, "classes"))
+    if UNKNOWN in names:
+        message = "'unknown' is always possible; leave it out"
+        yield checks.Finding((*place, "classes"), message)
 
 
-def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
-    yield from checks.duplicates(
-        [name.lower() for name in bias.classes], (*at, "classes")
-    )
-    if UNKNOWN in {name.lower() for name in bias.classes}:
-        yield checks.Finding(
-            (*at, "classes"), "'unknown' is always possible; leave it out"
-        )
+def _check_captions(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
+    """Report captions that are missing, given twice, or given in two ways."""
+    has_templates = bool(bias.stimuli or bias.templates)
     if bias.captions is None and not (bias.stimuli and bias.templates):
-        yield checks.Finding(at, "give captions, or stimuli and templates")
+        yield checks.Finding(place, "give captions, or stimuli and templates")
     if bias.captions is not None:
-        yield from checks.duplicates(bias.captions, (*at, "captions"))
-        if bias.stimuli or bias.templates:
-            yield checks.Finding(
-                at, "give either captions, or stimuli and templates, not both"
-            )
+        yield from checks.duplicates(bias.captions, (*place, "captions"))
+        if has_templates:
+            message = "give either captions, or stimuli and templates, not both"
+            yield checks.Finding(place, message)
         if "{" in bias.question:
-            yield from checks.template(bias.question, [], (*at, "question"))
+            yield from checks.template(bias.question, [], (*place, "question"))
+    captions = bias.captions or ()
     for text in bias.questions:
-        if text not in (captions := bias.captions or ()):
-            message = (
-                f"'{text}' is no caption of this bias.{did_you_mean(text, captions)}"
-            )
-            yield checks.Finding((*at, "questions"), message)
+        if text not in captions:
+            hint = did_you_mean(text, captions)
+            message = f"'{text}' is no caption of this bias.{hint}"
+            yield checks.Finding((*place, "questions"), message)
+
+
+def _check_templates(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
+    """Report templates and a question that the stimuli cannot be put into."""
+    stimuli = bias.stimuli or ()
     for index, template in enumerate(bias.templates):
-        findings = list(
-            checks.template(template, ["stimulus"], (*at, "templates", index))
-        )
-        yield from findings
-        if not findings:
-            prompts = (fill(template, stimulus=word) for word in bias.stimuli or ())
-            yield from checks.articles(prompts, (*at, "templates", index))
-            place = (*at, "templates", index)
-            yield from checks.article_language(template, bias.stimuli or (), place)
-    if bias.stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
-        yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
-    if bias.expected is not None:
-        shares, total = bias.expected.shares, sum(bias.expected.shares.values())
-        if set(shares) != set(bias.classes):
-            message = f"give one share for each class: {', '.join(bias.classes)}"
-            yield checks.Finding((*at, "expected", "shares"), message)
-        elif abs(total - 1.0) > 0.005:
-            message = f"the shares sum to {total:.3f}, not to 1"
-            yield checks.Finding((*at, "expected", "shares"), message)
+        at = (*place, "templates", index)
+        problems = list(checks.template(template, ["stimulus"], at))
+        yield from problems
+        if not problems:
+            prompts = (fill(template, stimulus=word) for word in stimuli)
+            yield from checks.articles(prompts, at)
+            yield from checks.article_language(template, stimuli, at)
+    if stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
+        yield from checks.template(bias.question, ["stimulus"], (*place, "question"))
+
+
+def _check_expected(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
+    """Report expected shares of other classes, or that do not sum to 1."""
+    if bias.expected is None:
+        return
+    shares = bias.expected.shares
+    total = sum(shares.values())
+    at = (*place, "expected", "shares")
+    if set(shares) != set(bias.classes):
+        message = f"give one share for each class: {', '.join(bias.classes)}"
+        yield checks.Finding(at, message)
+    elif abs(total - 1.0) > 0.005:
+        yield checks.Finding(at, f"the shares sum to {total:.3f}, not to 1")
+
+
+def _check_references(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
+    """Report references of classes that are unknown, or given twice."""
     places: list[checks.Location] = [
-        (*at, "references", k) for k in range(len(bias.references))
+        (*place, "references", index) for index in range(len(bias.references))
     ]
     if bias.reference is not None:
-        places = [(*at, "reference"), *places]
-    for reference, place in zip(bias.known, places, strict=True):
-        group = reference.group
+        places = [(*place, "reference"), *places]
+    groups = [reference.group for reference in bias.all_references]
+    for group, at in zip(groups, places, strict=True):
         if group not in bias.classes:
-            message = f"unknown class '{group}'.{did_you_mean(group, bias.classes)}"
-            yield checks.Finding((*place, "group"), message)
-    yield from checks.duplicates(
-        [reference.group for reference in bias.known], (*at, "references")
-    )
-    if bias.compare_with == "reference":
-        yield from _check_compared(bias, (*at, "compare_with"))
+            hint = did_you_mean(group, bias.classes)
+            yield checks.Finding((*at, "group"), f"unknown class '{group}'.{hint}")
+    yield from checks.duplicates(groups, (*place, "references"))
 
 
-def _check_compared(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
-    """Each stimulus is compared with its own share of one class: the other class has the rest."""
+def _check_compared(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
+    """Report a comparison with a reference that does not give each stimulus its shares.
+
+    The reference gives the share of one class, so there can only be one other.
+    """
     if bias.reference is None or bias.stimuli is None:
-        yield checks.Finding(
-            at, "'reference' needs a reference, and stimuli that it has shares of"
-        )
+        message = "'reference' needs a reference, and stimuli that it has shares of"
+        yield checks.Finding(place, message)
     elif len(bias.classes) != 2:
-        yield checks.Finding(
-            at, "'reference' needs two classes: it gives the share of one"
-        )
+        message = "'reference' needs two classes: it gives the share of one"
+        yield checks.Finding(place, message)
     elif not set(bias.stimuli) & set(bias.reference.shares):
-        yield checks.Finding(at, "no stimulus has a share in the reference")
+        yield checks.Finding(place, "no stimulus has a share in the reference")
     if bias.expected is not None:
-        yield checks.Finding(
-            at, "give either 'expected' or 'compare_with: reference', not both"
-        )
+        message = "give either 'expected' or 'compare_with: reference', not both"
+        yield checks.Finding(place, message)
+
+
+def _check_crossing(
+    task: OpenBiasTask, names: Sequence[str], place: checks.Location
+) -> Iterator[checks.Finding]:
+    """Report biases of a crossing that are unknown, ambiguous, or of other captions."""
+    possible: list[str] = []
+    for bias in task.biases:
+        possible += [bias.full_name, bias.name]
+    for name in names:
+        if name not in possible:
+            hint = did_you_mean(name, possible)
+            yield checks.Finding(place, f"unknown bias '{name}'.{hint}")
+        elif not crossed_biases(task.biases, [name]):
+            message = f"several biases are called '{name}'; give what it is about too"
+            yield checks.Finding(place, message)
+    crossed = [task.biases[number] for number in crossed_biases(task.biases, names)]
+    if len(crossed) < len(names):
+        return
+    yield from checks.duplicates([bias.full_name for bias in crossed], place)
+    prompts = {(bias.captions, bias.stimuli, bias.templates) for bias in crossed}
+    if len(prompts) > 1:
+        message = "biases that are crossed need the same captions"
+        yield checks.Finding(place, message)

@@ -70,28 +70,33 @@ class Bias(Strict):
     compare_with: Literal["uniform", "reference"] = "uniform"
 
     @property
-    def known(self) -> tuple[Reference, ...]:
+    def all_references(self) -> tuple[Reference, ...]:
         """The known shares of every class that has some."""
-        return (
-            (self.reference,) if self.reference is not None else ()
-        ) + self.references
+        if self.reference is None:
+            return self.references
+        return (self.reference, *self.references)
 
     @property
     def full_name(self) -> str:
-        """What it is called: 'person race' and 'child race' are two."""
+        """Its name in results: 'person race' and 'child race' are two biases."""
         return f"{self.about} {self.name}"
 
     @property
     def compared_with(self) -> str:
-        """What the answers are compared with."""
+        """The name of the distribution that the answers are compared with."""
         if self.compare_with == "reference" and self.reference is not None:
             return self.reference.name
         return self.expected.name if self.expected is not None else "uniform"
 
     def expected_shares(self, stimulus: str | None) -> Float64Array | None:
-        """The shares that answers about a caption with this stimulus are compared with.
+        """Return the shares that answers about one stimulus are compared with.
 
-        None where the reference has none of the stimulus.
+        Args:
+            stimulus: The word in the caption's template; None for a caption without one.
+
+        Returns:
+            A share for each class, shape (classes,), which sum to 1; None where the
+            reference has no share for the stimulus.
         """
         if self.compare_with == "reference" and self.reference is not None:
             share = self.reference.shares.get(stimulus or "")
@@ -140,23 +145,34 @@ class OpenBiasTask(ImageTask):
         return self.pool
 
 
+# Between the names of two biases, or of two classes, that are crossed.
 JOIN = " x "
 
 
 def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
-    """The numbers of the biases that a crossing names."""
-    found = []
+    """Return the positions of the biases that a crossing names.
+
+    A bias may be named by its full name or, where no other bias shares it, by its short
+    one. Names that are unknown or ambiguous are left out; `checks` reports them.
+    """
+    numbers = []
     for name in names:
-        meant = [k for k, bias in enumerate(biases) if name == bias.full_name]
-        meant = meant or [k for k, bias in enumerate(biases) if name == bias.name]
-        found += meant if len(meant) == 1 else []
-    return found
+        matches = [
+            number for number, bias in enumerate(biases) if bias.full_name == name
+        ]
+        if not matches:
+            matches = [
+                number for number, bias in enumerate(biases) if bias.name == name
+            ]
+        if len(matches) == 1:
+            numbers.append(matches[0])
+    return numbers
 
 
 def crossing_names(task: OpenBiasTask) -> list[str]:
-    """What every two biases that are crossed are called."""
-    return [
-        JOIN.join(task.biases[number].name for number in pair)
-        for names in task.crossings
-        for pair in combinations(crossed_biases(task.biases, names), 2)
-    ]
+    """Return the name of every pair of biases that the task crosses."""
+    pair_names = []
+    for names in task.crossings:
+        for pair in combinations(crossed_biases(task.biases, names), 2):
+            pair_names.append(JOIN.join(task.biases[number].name for number in pair))
+    return pair_names

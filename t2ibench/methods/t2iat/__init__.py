@@ -1,17 +1,28 @@
 """T2IAT: the method, put together from its parts."""
 
+from typing import TYPE_CHECKING
+
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.t2iat.schema import T2iatTask, check
-from t2ibench.registry import lazy
+from t2ibench.registry import LazyModule
+
+if TYPE_CHECKING:
+    from t2ibench.methods.t2iat import describe as describing
+    from t2ibench.methods.t2iat import design as designing
+    from t2ibench.methods.t2iat import score as scoring
+else:  # what scores is imported when it is first called
+    describing = LazyModule("t2ibench.methods.t2iat.describe")
+    designing = LazyModule("t2ibench.methods.t2iat.design")
+    scoring = LazyModule("t2ibench.methods.t2iat.score")
 
 METHOD = Method(
     title="T2IAT",
     Task=T2iatTask,
     check=check,
-    needs=lazy("t2ibench.methods.t2iat.design:needs"),
-    score=lazy("t2ibench.methods.t2iat.score:score"),
-    describe=lazy("t2ibench.methods.t2iat.describe:describe"),
-    present=lazy("t2ibench.methods.t2iat.describe:present"),
+    needs=designing.needs,
+    score=scoring.score,
+    describe=describing.describe,
+    present=describing.present,
     main_score=MainScore("effect_size", "effect size"),
     row_scores=("lean",),
     estimand=(

@@ -26,13 +26,15 @@ from t2ibench.methods.core.headline import (
     contradiction,
 )
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.leans import Leans, bounded, positions, row_scores
+from t2ibench.methods.core.lean_scores import positions, row_scores
+from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.obedience import (
     breakdown,
     obedience_control,
     obedience_scores,
     obedience_warnings,
 )
+from t2ibench.methods.core.over_stimuli import bounded
 from t2ibench.methods.core.stimulus_images import obeying, read_groups, text_leans
 from t2ibench.methods.core.text_vectors import lacking as lacking_texts
 from t2ibench.methods.core.wording_report import (
@@ -94,7 +96,7 @@ def tested(
 ) -> tuple[MethodResult, list[Estimate], list[Float64Array]]:
     """Compare the two concepts; with each stimulus's lean, and where its images lie."""
     leans = Leans.of(
-        [one.name for one in images], [one.marked("A", "B") for one in images]
+        [one.name for one in images], [one.wording_images("A", "B") for one in images]
     )
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name

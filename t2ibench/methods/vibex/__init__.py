@@ -1,17 +1,30 @@
 """ViBEx: everything about this family."""
 
+from typing import TYPE_CHECKING
+
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.vibex.schema import VibexTask, check
-from t2ibench.registry import lazy
+from t2ibench.registry import LazyModule
+
+if TYPE_CHECKING:
+    from t2ibench.methods.vibex import describe as describing
+    from t2ibench.methods.vibex import needs as requirements
+    from t2ibench.methods.vibex import present as presenting
+    from t2ibench.methods.vibex import score as scoring
+else:  # what scores is imported when it is first called
+    describing = LazyModule("t2ibench.methods.vibex.describe")
+    requirements = LazyModule("t2ibench.methods.vibex.needs")
+    presenting = LazyModule("t2ibench.methods.vibex.present")
+    scoring = LazyModule("t2ibench.methods.vibex.score")
 
 METHOD = Method(
     title="ViBEx",
     Task=VibexTask,
     check=check,
-    needs=lazy("t2ibench.methods.vibex.score:needs"),
-    score=lazy("t2ibench.methods.vibex.score:score"),
-    describe=lazy("t2ibench.methods.vibex.describe:describe"),
-    present=lazy("t2ibench.methods.vibex.describe:present"),
+    needs=requirements.needs,
+    score=scoring.score,
+    describe=describing.describe,
+    present=presenting.present,
     main_score=MainScore("tendencies_reproduced", "as published"),
     row_scores=("beyond_words", "similarity_difference", "lean"),
     estimand=(
@@ -20,6 +33,6 @@ METHOD = Method(
         "the text, less what the anchors' own texts explain of it. 0: concepts lean as sets of "
         "everyday words do that are as few and as related (c)."
     ),
-    combine=lazy("t2ibench.methods.vibex.score:combine"),
+    combine=scoring.combine,
     explores="t2ibench.methods.vibex.explore:EXPLORATION",
 )

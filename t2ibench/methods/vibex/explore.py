@@ -15,7 +15,7 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 class VibexExploration:
-    """See `t2ibench.methods.core.exploration.Exploration`."""
+    """See `t2ibench.methods.core.prompting_tree.Exploration`."""
 
     def anchors(self, task: VibexTask, /) -> dict[str, str]:
         """The anchors of a task."""
@@ -35,9 +35,11 @@ class VibexExploration:
             >>> EXPLORATION.default_reference(["picture taken in Germany", "a lake"]).template
             '{word}'
         """
-        words = [prompt.split() for prompt in anchors]
-        same = [len(set(column)) == 1 for column in zip(*words, strict=False)]
-        shared = words[0][: [*same, False].index(False)]
+        prompts = [prompt.split() for prompt in anchors]
+        columns = zip(*prompts, strict=False)
+        is_shared = [len(set(words)) == 1 for words in columns]
+        n_shared = [*is_shared, False].index(False)
+        shared = prompts[0][:n_shared]
         if shared[-1:] in (["a"], ["an"]) and not any("{" in word for word in shared):
             return ExploredReference(" ".join([*shared[:-1], "{a word}"]))
         return ExploredReference("{word}")
@@ -53,14 +55,7 @@ class VibexExploration:
         /,
     ) -> dict[str, Any]:
         """A task file of what was explored."""
-        rows = []
-        for concept in concepts:
-            forward = {"name": concept.name, "prompt": concept.prompt}
-            rows += (
-                [forward, {**forward, "query": "inverse"}]
-                if concept.inverse
-                else [forward]
-            )
+        words = EVERYDAY if reference.words is None else list(reference.words)
         task: dict[str, Any] = {
             "id": name,
             "version": 1,
@@ -74,15 +69,23 @@ class VibexExploration:
             "anchors": [
                 {"name": label, "prompt": prompt} for prompt, label in anchors.items()
             ],
-            "reference": {
-                "words": EVERYDAY if reference.words is None else list(reference.words),
-                "template": reference.template,
-            },
-            "concepts": rows,
+            "reference": {"words": words, "template": reference.template},
+            "concepts": _concept_rows(concepts),
         }
-        return task | (
-            {"intersections": [list(pair) for pair in pairs]} if pairs else {}
-        )
+        if pairs:
+            task["intersections"] = [list(pair) for pair in pairs]
+        return task
+
+
+def _concept_rows(concepts: Sequence[ExploredConcept]) -> list[dict[str, str]]:
+    """A forward query of each concept, and an inverse one where images of it were generated."""
+    rows = []
+    for concept in concepts:
+        forward = {"name": concept.name, "prompt": concept.prompt}
+        rows.append(forward)
+        if concept.inverse:
+            rows.append({**forward, "query": "inverse"})
+    return rows
 
 
 EXPLORATION: Exploration[VibexTask] = VibexExploration()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -90,32 +90,40 @@ class VibexTask(ImageTask):
     ] = EVERYDAY  # type: ignore[assignment]
 
 
-# reference words for each concept: Holm's p cannot fall below 1 / 20 with fewer
+# Reference words for each concept: with fewer, Holm's p cannot fall below 1 / 20.
 _WORDS_EACH = 20
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot express."""
+    """Problems of a task that its schema cannot express."""
     anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))
     yield from checks.duplicates(
         [anchor.prompt for anchor in task.anchors], ("anchors",)
     )
-    names = [concept.name for concept in task.concepts]
     yield from checks.duplicates(
         [f"{concept.name} ({concept.query})" for concept in task.concepts],
         ("concepts",),
     )
+    yield from _check_tendencies(task, (*anchors, "balanced"))
+    yield from _check_intersections(task)
+    yield from _check_reference(task)
+
+
+def _check_tendencies(
+    task: VibexTask, tendencies: Sequence[str]
+) -> Iterator[checks.Finding]:
     for number, concept in enumerate(task.concepts):
-        if concept.tendency is not None and concept.tendency not in (
-            *anchors,
-            "balanced",
-        ):
+        if concept.tendency is not None and concept.tendency not in tendencies:
+            suggestion = did_you_mean(concept.tendency, tendencies)
             yield checks.Finding(
                 ("concepts", number, "tendency"),
-                f"unknown anchor '{concept.tendency}'."
-                f"{did_you_mean(concept.tendency, (*anchors, 'balanced'))}",
+                f"unknown anchor '{concept.tendency}'.{suggestion}",
             )
+
+
+def _check_intersections(task: VibexTask) -> Iterator[checks.Finding]:
+    names = [concept.name for concept in task.concepts]
     for number, pair in enumerate(task.intersections):
         for name in pair:
             if name not in names:
@@ -123,12 +131,12 @@ def check(task: VibexTask) -> Iterator[checks.Finding]:
                     ("intersections", number),
                     f"unknown concept '{name}'.{did_you_mean(name, names)}",
                 )
-    yield from _reference(task)
 
 
-def _reference(task: VibexTask) -> Iterator[checks.Finding]:
+def _check_reference(task: VibexTask) -> Iterator[checks.Finding]:
     at = ("reference",)
-    words, template = task.reference.words, task.reference.template
+    words = task.reference.words
+    template = task.reference.template
     problems = list(checks.template(template, ["word"], (*at, "template")))
     yield from problems
     yield from checks.duplicates(words, (*at, "words"))
@@ -145,12 +153,11 @@ def _reference(task: VibexTask) -> Iterator[checks.Finding]:
         return
     yield from checks.articles(task.reference.texts, (*at, "template"))
     yield from checks.article_language(template, words, (*at, "template"))
-    meant = {concept.prompt for concept in asked} | {
-        anchor.prompt for anchor in task.anchors
-    }
-    both = sorted(meant & set(task.reference.texts))
-    if both:
+    asked_texts = {concept.prompt for concept in asked}
+    anchor_prompts = {anchor.prompt for anchor in task.anchors}
+    in_both = sorted((asked_texts | anchor_prompts) & set(task.reference.texts))
+    if in_both:
         yield checks.Finding(
             (*at, "words"),
-            f"the reference holds what is asked: {', '.join(map(repr, both))}",
+            f"the reference holds what is asked: {', '.join(map(repr, in_both))}",
         )

@@ -1,18 +1,27 @@
 """WEAT: the method, put together from its parts."""
 
+from typing import TYPE_CHECKING
+
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.weat.schema import WeatTask, check
-from t2ibench.registry import lazy
+from t2ibench.registry import LazyModule
+
+if TYPE_CHECKING:
+    from t2ibench.methods.weat import describe as describing
+    from t2ibench.methods.weat import score as scoring
+else:  # what scores is imported when it is first called
+    describing = LazyModule("t2ibench.methods.weat.describe")
+    scoring = LazyModule("t2ibench.methods.weat.score")
 
 METHOD = Method(
     title="WEAT",
     Task=WeatTask,
     check=check,
-    needs=lazy("t2ibench.methods.weat.score:needs"),
-    score=lazy("t2ibench.methods.weat.score:score"),
-    describe=lazy("t2ibench.methods.weat.describe:describe"),
-    present=lazy("t2ibench.methods.weat.describe:present"),
-    combine=lazy("t2ibench.methods.weat.score:combine"),
+    needs=scoring.needs,
+    score=scoring.score,
+    describe=describing.describe,
+    present=describing.present,
+    combine=scoring.combine,
     main_score=MainScore("effect_size", "effect size"),
     estimand=(
         "Cliff's delta between the two target sets in the encoder's association of a word with the "

@@ -52,7 +52,12 @@ _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
-_NOT_FINITE = "its weights or settings are at fault, or --dtype float32 helps"
+_NOT_FINITE = {
+    "float16": _WAY_OUT,
+    "float32": "its weights or settings are at fault; check its files, and leave out lora, "
+    "scheduler and guidance",
+}
+_PERHAPS_PRECISION = "its weights or settings are at fault, or --dtype float32 helps"
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -268,7 +273,7 @@ def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImag
     from PIL import Image
 
     if not np.isfinite(image).all():
-        way_out = _WAY_OUT if dtype == "float16" else _NOT_FINITE
+        way_out = _NOT_FINITE.get(dtype, _PERHAPS_PRECISION)
         return GeneratedImage(
             "failed",
             reason=f"the image has values that are not numbers in {dtype}: {way_out}",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.models.generators.pipeline_arguments import (
     CALL_NAMES,
     SIDES,
@@ -52,14 +52,15 @@ Call = Mapping[str, Any]
 
 
 def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
-    """Refuse settings of a loaded pipeline's call that change nothing.
+    """Refuse settings of a loaded pipeline's call that change nothing, or make it fail.
 
     Args:
         pipeline: The pipeline; anything but one of diffusers is left alone.
         args: The settings. What equals the pipeline's own default is always taken.
 
     Raises:
-        T2IBenchError: a setting changes nothing; every such setting is named.
+        T2IBenchError: a setting changes nothing, and every such setting is named; or one makes
+            every image fail.
     """
     from diffusers import DiffusionPipeline
 
@@ -72,7 +73,16 @@ def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
         return
     with _unnoticed():
         trials = _Trials(pipeline, args)
-        useless = [name for name in settings if trials.changes_nothing(name)]
+        broken = {
+            name: error
+            for name in settings
+            if (error := trials.error_by(name)) is not None
+        }
+        useless = [
+            name for name in settings if not broken and trials.changes_nothing(name)
+        ]
+    for name, error in broken.items():
+        raise _cannot_take(pipeline, name, settings[name], error)
     if useless:
         raise _refusal(pipeline, args, {name: settings[name] for name in useless})
 
@@ -80,14 +90,22 @@ def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
 def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
     """The arguments of a call that are not the pipeline's own defaults."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
+    call = args.call()
     return {
         name: value
-        for name, value in args.call().items()
+        for name, value in call.items()
         if name in parameters
         and name not in _NOT_TRIED
         and value != parameters[name].default
         and not (name.startswith(_NEGATIVE) and value in {"", None})
+        and not _repeats_negative_prompt(name, call)
     }
+
+
+def _repeats_negative_prompt(name: str, call: Call) -> bool:
+    """Whether a further negative prompt says what a pipeline takes where it is omitted."""
+    further = name.startswith(f"{_NEGATIVE}_")
+    return further and call[name] == call.get(_NEGATIVE)
 
 
 class _Trials:
@@ -99,6 +117,26 @@ class _Trials:
         self._parameters = inspect.signature(type(pipeline).__call__).parameters
         self._with_all: dict[tuple[str, bool], Image | None] = {}
         self._side: int | None = None
+        self._error: Exception | None = None  # of the last image that failed
+
+    def error_by(self, name: str) -> Exception | None:
+        """The error that a setting causes: without it there is an image, small or large."""
+        if self._first_of(_PROMPT, small=True) is not None or name in _STEP_NAMES:
+            return None
+        without = {key: value for key, value in self._given.items() if key != name}
+        if self._first_of(_PROMPT, small=False) is not None:
+            return None
+        error = self._error
+        return None if self._image(without, _PROMPT) is None else error
+
+    def _first_of(self, prompt: str, *, small: bool) -> Image | None:
+        """The image with all settings."""
+        key = prompt, small
+        if key not in self._with_all:
+            self._with_all[key] = (
+                self._first(prompt) if small else self._image(self._given, prompt)
+            )
+        return self._with_all[key]
 
     def changes_nothing(self, name: str) -> bool:
         """Whether images with and without a setting are the same to the last bit."""
@@ -127,12 +165,7 @@ class _Trials:
     def _pair(self, name: str, *, small: bool) -> tuple[Image | None, Image | None]:
         """The images with and without a setting; None where the pipeline fails."""
         prompt = _LONG_PROMPT if name.endswith(_OF_LONG_TEXTS) else _PROMPT
-        key = prompt, small
-        if key not in self._with_all:
-            self._with_all[key] = (
-                self._first(prompt) if small else self._image(self._given, prompt)
-            )
-        first = self._with_all[key]
+        first = self._first_of(prompt, small=small)
         if first is None:
             return None, None
         call = dict(
@@ -193,7 +226,8 @@ class _Trials:
                 if isinstance(made, torch.Tensor):
                     made = made.float().cpu().numpy()
                 return np.array(made)
-        except Exception:  # the images of the run fail likewise, and say why
+        except Exception as error:  # the images of the run fail likewise, and say why
+            self._error = error
             return None
 
 
@@ -225,6 +259,8 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
             return f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
         if _is_distilled(pipeline):
             return "It is a distilled model, which takes no negative prompt."
+        if name != _NEGATIVE and not call.get(_NEGATIVE):
+            return f"It reads {name} together with negative_prompt=… alone: give that, too."
     if name == _GUIDANCE and _TRUE_GUIDANCE in parameters:
         return (
             f"It is guided by call.{_TRUE_GUIDANCE}=… above 1 together with a negative_prompt; "
@@ -254,13 +290,37 @@ def _is_distilled(pipeline: Any) -> bool:
     return False
 
 
+def _cannot_take(
+    pipeline: Any, name: str, value: Any, error: Exception
+) -> T2IBenchError:
+    """What to say of a setting that makes a pipeline fail."""
+    hint = "Give a value that it takes, or leave it out."
+    layers = _layers_of_text_encoder(pipeline) if name == "clip_skip" else None
+    if layers is not None:
+        hint = f"Its text encoder has {layers} layers: expected fewer, or leave it out."
+    return T2IBenchError(
+        f"--model-args: {_written(name)}={shown(value)} makes this {type(pipeline).__name__} "
+        f"fail with {type(error).__name__}: {first_line(error).rstrip('.')}.",
+        hint,
+    )
+
+
+def _layers_of_text_encoder(pipeline: Any) -> int | None:
+    config = getattr(getattr(pipeline, "text_encoder", None), "config", None)
+    layers = getattr(config, "num_hidden_layers", None)
+    return layers if isinstance(layers, int) else None
+
+
+def _written(name: str) -> str:
+    """An argument of a call as --model-args have it."""
+    keys = {argument: key for key, argument in CALL_NAMES.items()}
+    return keys.get(name, f"call.{name}")
+
+
 def _refusal(
     pipeline: Any, args: DiffusersArguments, useless: Mapping[str, Any]
 ) -> T2IBenchError:
-    written = {name: key for key, name in CALL_NAMES.items()}
-    names = [
-        f"{written.get(name, f'call.{name}')}={shown(v)}" for name, v in useless.items()
-    ]
+    names = [f"{_written(name)}={shown(value)}" for name, value in useless.items()]
     given = call_of(pipeline, args)
     reasons = [
         known_reason(pipeline, name, given) or "Leave it out." for name in useless

@@ -12,7 +12,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, check_installed, first_line, shown
 from t2ibench.models.hub import offline_folder
-from t2ibench.models.weight_files import find_file_defect
+from t2ibench.models.weight_files import PICKLED, find_file_defect
 
 _DENOISERS = {"unet": "UNet", "transformer": "transformer"}
 _MODULE_OF_KEY = re.compile(
@@ -22,6 +22,11 @@ _PEFT = "base_model.model."
 _FOREIGN = (
     "No LoRA keys associated to",
     "Loading adapter weights from state_dict led to unexpected keys",
+)
+_SIZE_MISMATCH = "size mismatch for "
+_MISMATCH = re.compile(
+    rf"{_SIZE_MISMATCH}(?P<layer>[\w.]+?)\.lora_.*?\[(?P<given>[\d, ]+)\].*?\[(?P<own>[\d, ]+)\]",
+    re.DOTALL,
 )
 _EXAMPLES = 2  # layers that a message shows
 
@@ -49,6 +54,7 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     path = offline_folder(lora) or Path(lora).expanduser()
     # Offline, diffusers wants the file's name, of a folder with a single one too.
     files = [path] if path.is_file() else sorted(path.glob("*.safetensors"))
+    _check_safetensors(lora, path, files)
     where, name = (
         (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
     )
@@ -67,6 +73,21 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
         pipeline.fuse_lora(components=parts, lora_scale=scale)
     except Exception as error:
         raise _cannot_load(pipeline, lora, path, error) from error
+
+
+def _check_safetensors(lora: str, path: Path, files: Sequence[Path]) -> None:
+    """Refuse pickled weights, which may run code when they are read."""
+    pickled = [file for file in files if file.suffix in PICKLED]
+    if path.is_dir() and not files:
+        pickled = [file for file in path.iterdir() if file.suffix in PICKLED]
+    if pickled:
+        raise T2IBenchError(
+            f"--model-args: lora={shown(lora)} is no safetensors file: {pickled[0].name} holds "
+            "pickled weights, which may run code when they are read.",
+            "Save them as safetensors, where you trust them: "
+            "safetensors.torch.save_file(torch.load(file, weights_only=True), "
+            "'lora.safetensors').",
+        )
 
 
 def lora_fact(pipeline: Any) -> str:
@@ -244,10 +265,11 @@ def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _without_foreign_line() -> Iterator[None]:
-    """Leave out diffusers' lines about what fits nothing: `lora_fact` and `_check_fit` say it."""
+    """Leave out diffusers' lines about what does not fit: t2ibench says it in one line."""
 
     def is_other(record: logging.LogRecord) -> bool:
-        return not record.getMessage().startswith(_FOREIGN)
+        message = record.getMessage()
+        return not message.startswith(_FOREIGN) and _SIZE_MISMATCH not in message
 
     loggers = [
         logging.getLogger(f"diffusers.loaders.{name}") for name in ("lora_base", "peft")
@@ -268,10 +290,23 @@ def _cannot_load(
     defect = find_file_defect(path) if path.exists() else None
     if defect is not None:
         return T2IBenchError(f"{where}: {defect.reason}.", defect.hint)
+    mismatch = _MISMATCH.search(str(error))
+    if mismatch is not None:
+        return T2IBenchError(
+            f"--model-args: lora={shown(lora)} has weights of other shapes than this "
+            f"{type(pipeline).__name__}: {mismatch['layer']} has ({mismatch['given']}), expected "
+            f"({mismatch['own']}).",
+            "It was trained on another model, perhaps one of another size: "
+            "give a LoRA of this one.",
+        )
     hint = (
         f"Give a safetensors file or folder that fits this {type(pipeline).__name__}."
     )
-    if path.is_file() and any(key.startswith(_PEFT) for key in _keys_of(path)):
+    if (
+        path.suffix == ".safetensors"
+        and path.is_file()
+        and any(key.startswith(_PEFT) for key in _keys_of(path))
+    ):
         hint = _save_again(pipeline)
     if "version of PEFT" in str(error):
         hint = "Update it: pip install --upgrade peft."

@@ -27,6 +27,7 @@ from t2ibench.models.server_errors import (
     BadReplyError,
     DeclinedError,
     IncompleteReplyError,
+    NoCompletionError,
     RefusedError,
     ServerAwayError,
     UnusableServerError,
@@ -163,11 +164,15 @@ class OpenAiJudge:
         first = self._unanswered[:_SAME]
         if self._answered or len(first) < _SAME:
             return None
-        cut = all(isinstance(error, IncompleteReplyError) for error in first)
-        if not cut and len({str(error) for error in first}) > 1:
+        of_one_kind = any(
+            all(isinstance(error, kind) for error in first)
+            for kind in (IncompleteReplyError, NoCompletionError)
+        )
+        if not of_one_kind and len({str(error) for error in first}) > 1:
             return None
         return UnusableServerError(
-            f"The first {_SAME} questions have no answer, all for one reason: {first[-1]}"
+            f"The first {_SAME} questions have no answer, all for one reason: "
+            f"{str(first[-1]).rstrip('.')}."
         )
 
     def _takes_schema(self, query: Query) -> bool:

@@ -12,7 +12,7 @@ from t2ibench.reports.figures.axes import (
     rounded,
 )
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
+from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
@@ -21,7 +21,7 @@ _ROWS = 40
 Arrow = tuple[str, float, float, float | None, float | None]
 
 
-def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Arrows, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Arrows on one axis, from what leans least to what leans most."""
     found: list[Arrow] = []
     for row in task.result.by:

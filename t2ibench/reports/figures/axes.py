@@ -14,7 +14,7 @@ _HALVES = 4.0  # leans, as far as which every half or whole one has a tick
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class PixelScale:
     """Numbers to pixels; `begin`, where `low` is, lies below where numbers go up."""
 
     low: float
@@ -36,7 +36,7 @@ class Scale:
         first = math.ceil(self.low / step - 1e-9)
         return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
-    def to_ticks(self) -> Scale:
+    def to_ticks(self) -> PixelScale:
         """The scale as far as ticks that no number lies beyond."""
         step = self.ticks()[1] - self.ticks()[0]
         low = step * math.floor(self.low / step + 1e-9)
@@ -49,22 +49,22 @@ class Scale:
         )
 
 
-def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
+def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
     """A scale that some numbers fit, from a tick to a tick."""
     low, high = min(values), max(values)
     margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
-    return Scale(low - margin, high + margin, begin, end).to_ticks()
+    return PixelScale(low - margin, high + margin, begin, end).to_ticks()
 
 
 def around_zero(
     values: Sequence[float], begin: float, end: float, least: float = 1.0
-) -> Scale:
+) -> PixelScale:
     """A scale that is as long on both sides of 0, so far at least, from a tick to a tick."""
     span = max(least, *map(abs, values)) or 1.0
     if not 1 <= span <= _HALVES:
-        return Scale(-span, span, begin, end).to_ticks()
+        return PixelScale(-span, span, begin, end).to_ticks()
     span = math.ceil(2 * span - 1e-9) / 2 if span < 1.5 else math.ceil(span - 1e-9)
-    return Scale(-span, span, begin, end)
+    return PixelScale(-span, span, begin, end)
 
 
 def tick(value: float) -> str:
@@ -77,7 +77,9 @@ def rounded(value: float) -> str:
     return f"{value:+.3g}".replace("-", "−")
 
 
-def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
+def draw_axes(
+    canvas: Canvas, across: PixelScale, up: PixelScale, x: str, y: str
+) -> None:
     """Two axes with their ticks and names."""
     canvas.line(across.begin, up.begin, across.begin, up.end)
     draw_ticks(canvas, across, up.begin)
@@ -88,7 +90,7 @@ def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
     canvas.label(across.begin - 34, up.end - 14, f"↑ {y}", canvas.width, "start")
 
 
-def draw_poles(canvas: Canvas, across: Scale, top: float, axis: Axis) -> None:
+def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> None:
     """What both sides of zero mean."""
     low, high = across(0) - 8, across(0) + 8
     names = [people(name, GROUP) for name in (axis.low, axis.high)]
@@ -96,7 +98,7 @@ def draw_poles(canvas: Canvas, across: Scale, top: float, axis: Axis) -> None:
     canvas.label(high, top - 4, f"{names[1]} ▸", canvas.width - high, "start", "high")
 
 
-def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
+def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
     """Zero, and an axis at the bottom with a tick at every half or whole lean that it reaches."""
     foot = canvas.height - 22
     canvas.line(across(0), top, across(0), foot, "zero")
@@ -112,7 +114,9 @@ def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
         )
 
 
-def draw_ticks(canvas: Canvas, across: Scale, y: float, per_cent: bool = False) -> None:
+def draw_ticks(
+    canvas: Canvas, across: PixelScale, y: float, per_cent: bool = False
+) -> None:
     """An axis with its ticks and their numbers below it."""
     canvas.line(across.begin, y, across.end, y)
     for value in across.ticks():

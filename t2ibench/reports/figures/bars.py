@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Bars
 from t2ibench.reports.cells import score_words
-from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.axes import PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import LETTER, Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
+from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 
 _BARS = 10
@@ -16,7 +16,7 @@ _BARS = 10
 Group = tuple[str, Sequence[tuple[str, float]], str]
 
 
-def draw(figure: Bars, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
     """The rows that lean most, a bar a score."""
     found = []
     for row in task.result.by:
@@ -51,7 +51,7 @@ def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
     width, y = canvas.width, 4.0
     left = left_of([label for _, bars, _ in groups for label, _ in bars], 0.38 * width)
     most = max(1.0, *(value for _, bars, _ in groups for _, value in bars))
-    across = Scale(0, most, left + 8, width - 50).to_ticks()
+    across = PixelScale(0, most, left + 8, width - 50).to_ticks()
     for name, bars, side in groups:
         room = width - LETTER * (len(side) + 1)
         (place,), high = row_places([name], room, 18)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from t2ibench.methods.core.crossing_report import CrossingReport, crossing_reports
 from t2ibench.methods.core.presentation import Combinations
 from t2ibench.reports.cells import format_p
-from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.axes import PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import (
-    Figure,
+    DrawnFigure,
     Samples,
     canvas_of,
     finished,
@@ -59,7 +59,7 @@ class _Cell:
         return "low" if self.difference < 0 else "high"
 
 
-def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None:
     """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
@@ -112,7 +112,7 @@ def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
     canvas.height = foot + 24
     ends = [one.share for one in cells] + [one.alone for one in cells]
     ends += [one.alone + (one.excess.ci_high or 0.0) for one in cells]
-    across = Scale(0.0, max(*ends, 0.02), left + 8, width - _VALUES).to_ticks()
+    across = PixelScale(0.0, max(*ends, 0.02), left + 8, width - _VALUES).to_ticks()
     canvas.text(width - _SECOND, top - 4, "images", "end", "strong")
     canvas.text(width, top - 4, "parts alone", "end")
     canvas.line(across.begin, top, across.begin, foot, "zero")
@@ -127,7 +127,7 @@ def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
         canvas.text(width, y + 4, percent(cell.alone), "end")
 
 
-def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
+def _mark(canvas: Canvas, cell: _Cell, across: PixelScale, y: float) -> None:
     def place(share: float) -> float:
         return across(min(max(share, 0.0), across.high))
 

@@ -16,7 +16,7 @@ from t2ibench.reports.figures.axes import (
     rounded,
 )
 from t2ibench.reports.figures.canvas import Canvas
-from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
+from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
@@ -30,7 +30,7 @@ _KEY = (
 )
 
 
-def draw(figure: Distribution, task: TaskView, samples: Samples) -> Figure | None:
+def draw(figure: Distribution, task: TaskView, samples: Samples) -> DrawnFigure | None:
     """A dot an image, and the mean of each group with its interval."""
     groups: dict[str, list[float]] = {}
     for row in samples:

@@ -17,7 +17,7 @@ Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class DrawnFigure:
     """A figure, how to read it, what it shows in a sentence, and its numbers.
 
     On a page the first `most` rows are a table, too.
@@ -37,17 +37,42 @@ class Figure:
         return [[_text(cell) for cell in row] for row in self.rows[: self.most]]
 
 
-_KINDS = ("Scatter", "Arrows", "Distribution", "Bars", "Panels", "Combinations")
-FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
+# The class of a figure's settings to what draws it.
+_DRAWN_BY: Mapping[type[presentation.Figure], str] = {
+    presentation.Scatter: "scatter",
+    presentation.Arrows: "arrows",
+    presentation.Distribution: "distribution",
+    presentation.Bars: "bars",
+    presentation.Panels: "panels",
+    presentation.Combinations: "combinations",
+    presentation.Apart: "group_distance",
+}
+
+
+def full_name(kind: type[presentation.Figure]) -> str:
+    """The name that a figure is registered under; two packages cannot have the same.
+
+    Examples:
+        >>> full_name(presentation.Bars)
+        't2ibench.methods.core.presentation.Bars'
+    """
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+FIGURES: Registry[Callable[[Any, TaskView, Samples], DrawnFigure | None]] = Registry(
     "figure",
-    {kind: f"t2ibench.reports.figures.{kind.lower()}:draw" for kind in _KINDS}
-    | {"Apart": "t2ibench.reports.figures.group_distance:draw"},
+    {
+        full_name(kind): f"t2ibench.reports.figures.{module}:draw"
+        for kind, module in _DRAWN_BY.items()
+    },
 )
 
 
-def draw(spec: presentation.Figure, task: TaskView, samples: Samples) -> Figure | None:
+def draw(
+    spec: presentation.Figure, task: TaskView, samples: Samples
+) -> DrawnFigure | None:
     """One figure of a task; None where it has no numbers."""
-    return FIGURES.get(type(spec).__name__)(spec, task, samples)
+    return FIGURES.get(full_name(type(spec)))(spec, task, samples)
 
 
 def canvas_of(spec: presentation.Figure) -> Canvas:
@@ -63,11 +88,11 @@ def finished(
     more: str = "",
     says: str = "",
     most: int = 0,
-) -> Figure:
+) -> DrawnFigure:
     """A figure under its own caption, with what it follows and what else is to be said."""
     source = f" Follows {spec.source}." if spec.source else ""
     caption = f"{spec.caption}{source}{more}"
-    return Figure(canvas, spec.title, caption, head, list(rows), says, most)
+    return DrawnFigure(canvas, spec.title, caption, head, list(rows), says, most)
 
 
 def _text(cell: object) -> str:

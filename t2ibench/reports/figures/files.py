@@ -28,7 +28,7 @@ from t2ibench.reports.figures.canvas import (
     Text,
     sheet,
 )
-from t2ibench.reports.figures.figure import Figure
+from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
 
@@ -42,7 +42,7 @@ _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
 def write_figure(
-    figure: Figure, about: str, folder: Path, name: str, numbers: str = ""
+    figure: DrawnFigure, about: str, folder: Path, name: str, numbers: str = ""
 ) -> tuple[Path, ...]:
     """Write a figure as NAME.svg, .png and, with fpdf2, .pdf, and its numbers as NAME.csv."""
     vector, picture, page = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.axes import PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import LINE, Canvas, wrapped
-from t2ibench.reports.figures.figure import Figure
+from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.sentences import nothing
 from t2ibench.reports.view import RunView, TaskView, poles
@@ -34,13 +34,13 @@ _KEY = (
 )
 
 
-def forest(run: RunView) -> Figure | None:
+def forest(run: RunView) -> DrawnFigure | None:
     """Every test on images, by family, as on the page."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
     title = "Which way each test leans"
     canvas = Canvas(_WIDE, 0.0, f"{title}: {run.name}.")
-    across = Scale(-1.0, 1.0, _BEGIN, _END)
+    across = PixelScale(-1.0, 1.0, _BEGIN, _END)
     for value, text in ((-1, "−1"), (0, "0"), (1, "+1")):
         canvas.text(across(value), 12, text, "middle")
     y, places = _TOP, []
@@ -56,7 +56,7 @@ def forest(run: RunView) -> Figure | None:
             lines = max(len(wrapped(text, room)) for text, room in texts)
             high = max(_ROW, LINE * lines + 6)
             places.append((task, y, high))
-            _band(canvas, across, task.mark, y, high)
+            _band(canvas, across, task.mark.on_axis, y, high)
             y += high
     canvas.line(across(0), _TOP, across(0), y, "zero")
     draw_ticks(canvas, across, y)
@@ -72,11 +72,11 @@ def forest(run: RunView) -> Figure | None:
         "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it "
         "goes on beyond the axis."
     )
-    return Figure(canvas, title, caption, _HEAD, rows)
+    return DrawnFigure(canvas, title, caption, _HEAD, rows)
 
 
 def _band(
-    canvas: Canvas, across: Scale, mark: IntervalMark, y: float, high: float
+    canvas: Canvas, across: PixelScale, mark: IntervalMark, y: float, high: float
 ) -> None:
     if (
         mark.value is not None
@@ -89,8 +89,8 @@ def _band(
         canvas.box(left, y, right - left, high, "band")
 
 
-def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
-    mark, axis = task.mark, poles(task)
+def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> None:
+    mark, axis = task.mark.on_axis, poles(task)
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""
     canvas.label(0, middle, task.name, _NAME, "start")
@@ -121,9 +121,10 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
     kind = (side or "plain") if clear else "hollow"
     canvas.dot(across(mark.value), middle, kind, 4.5, task.name)
     shown = plain if mark.sized else signed
-    words = shown(mark.value)
-    if mark.low is not None and mark.high is not None:
-        words += f"  ({shown(mark.low)} to {shown(mark.high)})"
+    numbers = task.mark
+    words = f"{shown(numbers.value)}{mark.scale.unit}"
+    if numbers.low is not None and numbers.high is not None:
+        words += f"  ({shown(numbers.low)} to {shown(numbers.high)})"
     canvas.text(canvas.width, base, words, "end", "strong" if clear else "")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.presentation import Apart
-from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.axes import PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import (
     WIDTH,
-    Figure,
+    DrawnFigure,
     Samples,
     canvas_of,
     finished,
@@ -32,7 +32,7 @@ _KEY = (
 )
 
 
-def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
     """The distance over all rows with its interval, that of two halves, and the rows."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
@@ -60,7 +60,7 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     canvas = canvas_of(figure)
     top = canvas.key(8, _KEY)
     canvas.height = top + height + 8 + 24
-    across = Scale(
+    across = PixelScale(
         min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, WIDTH - _NUMBERS
     ).to_ticks()
     bottom = canvas.height - 22
@@ -87,7 +87,9 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE + len(over))
 
 
-def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
+def _over(
+    canvas: Canvas, across: PixelScale, y: float, name: str, score: Score
+) -> None:
     canvas.text(across.begin - 10, y + 4, name, "end", "strong")
     if score.value is None:
         canvas.text(across(0) + 8, y + 4, "not known: too few images")

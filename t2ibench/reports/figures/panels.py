@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from t2ibench.methods.core.presentation import Panel, Panels
-from t2ibench.reports.figures.axes import Scale
+from t2ibench.reports.figures.axes import PixelScale
 from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, wrapped
 from t2ibench.reports.figures.figure import (
     WIDTH,
-    Figure,
+    DrawnFigure,
     Samples,
     canvas_of,
     finished,
@@ -31,7 +31,7 @@ _MOST = 3  # panels that are drawn; the CSV has all
 _TABLE = 200  # lines of the table
 
 
-def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Panels, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
@@ -101,7 +101,7 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
         canvas.label(left - 8, y + high / 2, item, left - 8)
         for place, value in enumerate(values[:_COLUMNS]):
             x, middle = left + place * wide, y + high / 2
-            across = Scale(0.0, most, x, x + wide - _GAP - _NUMBER)
+            across = PixelScale(0.0, most, x, x + wide - _GAP - _NUMBER)
             canvas.line(x, y, x, y + high)
             if value is None:
                 canvas.text(x + 5, middle + 4, "–")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from t2ibench.methods.core.presentation import Quantity, Scatter
-from t2ibench.reports.figures.axes import Scale, draw_axes
+from t2ibench.reports.figures.axes import PixelScale, draw_axes
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
     WIDTH,
-    Figure,
+    DrawnFigure,
     Samples,
     canvas_of,
     finished,
@@ -36,7 +36,7 @@ class _Point:
     side: str  # 'high' or 'low' where it is clearly off the line, else empty
 
 
-def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Points, the farthest out with their names."""
     points = [
         point for row in task.result.by if (point := _point(figure, row)) is not None
@@ -55,9 +55,9 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     height = canvas.height = top + 276.0
     xs, ys = [one.x for one in points], [one.y for one in points]
     low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
-    across = Scale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
+    across = PixelScale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
     low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
-    up = Scale(low, high, height - 40, top).to_ticks()
+    up = PixelScale(low, high, height - 40, top).to_ticks()
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
@@ -103,8 +103,8 @@ def _draw(
     canvas: Canvas,
     points: Sequence[_Point],
     order: Sequence[int],
-    across: Scale,
-    up: Scale,
+    across: PixelScale,
+    up: PixelScale,
 ) -> None:
     places = [(across(one.x), up(one.y)) for one in points]
     names = [one.name for one in points]

@@ -34,7 +34,8 @@ def tone(mark: IntervalMark) -> str:
 
 def value_text(mark: IntervalMark) -> str:
     """A headline's number as a page writes it."""
-    return plain(mark.value) if mark.sized else signed(mark.value)
+    number = plain(mark.value) if mark.sized else signed(mark.value)
+    return number if mark.value is None else f"{number}{mark.scale.unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,6 @@ def task_row_view(task: TaskView) -> TaskRowView:
     leans_low = mark.state == "clear" and mark.side == "low"
     leans_high = mark.state == "clear" and mark.side != "low"
     ticks = _ticks(task)
-    has_direction = task.scale in {"lean", "excess"}
     return TaskRowView(
         id=task.id,
         name=task.name,
@@ -94,7 +94,7 @@ def task_row_view(task: TaskView) -> TaskRowView:
         spoken=spoken(task),
         ticks=ticks,
         absent=nothing(task),
-        half=not has_direction and all(tick >= 0 for tick in ticks),
+        half=mark.sized and all(tick >= 0 for tick in ticks),
         value=value_text(mark),
         tone=tone(mark),
         ends=task_ends(task),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.figures.figure import Figure, draw
+from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.html.cards import CardParts
 from t2ibench.reports.html.evidence import Rows, Thumbnails, evidence, of_prompts
@@ -22,12 +22,12 @@ from t2ibench.results.samples import read_samples
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnFigure:
+class PageFigure:
     """A figure, the name of its files, and what it is about."""
 
     name: str
     about: str
-    figure: Figure
+    figure: DrawnFigure
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RunPage:
     """The HTML of a run's page, and every figure on it."""
 
     html: str
-    figures: tuple[DrawnFigure, ...]
+    figures: tuple[PageFigure, ...]
 
 
 def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
@@ -48,7 +48,7 @@ def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
         origin: When and from what the page was made, in a line.
     """
     whole = forest(run)
-    drawn = [DrawnFigure("forest", run.name, whole)] if whole is not None else []
+    drawn = [PageFigure("forest", run.name, whole)] if whole is not None else []
     thumbnails = Thumbnails(folder, page.parent)
     parts = {}
     for task in run.tasks:
@@ -68,21 +68,21 @@ def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
     return RunPage(html, tuple(drawn))
 
 
-def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[DrawnFigure]:
+def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[PageFigure]:
     """The figures of a test that there is something to draw of."""
     drawn = []
     for number, spec in enumerate(task.shown.figures, start=1):
         figure = draw(spec, task, samples)
         if figure is not None:
             about = f"{run.name}, {task.name}"
-            drawn.append(DrawnFigure(f"{task.id}-{number}", about, figure))
+            drawn.append(PageFigure(f"{task.id}-{number}", about, figure))
     return drawn
 
 
 def _card_parts(
     task: TaskView,
     samples: Rows,
-    figures: Sequence[DrawnFigure],
+    figures: Sequence[PageFigure],
     thumbnails: Thumbnails,
 ) -> CardParts:
     tiles = of_prompts(task, samples, thumbnails)

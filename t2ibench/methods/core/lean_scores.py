@@ -1,0 +1,96 @@
+"""Leans as scores: of each stimulus, and of contrasts over several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.leans import TOP, Leans
+from t2ibench.methods.core.over_stimuli import UNBOUNDED
+from t2ibench.stats.student import Ratio
+
+
+def row_scores(leans: Leans, level: float) -> list[Estimate]:
+    """The lean of each stimulus as a score."""
+    ratios = leans.rows(level)
+    t = ratios.value
+    # The variance of N - t D.
+    variances = (
+        ratios.variance - 2 * t * ratios.covariance + t**2 * ratios.bottom_variance
+    )
+    scores = []
+    for number, (lean, bottom) in enumerate(zip(t, ratios.bottom, strict=True)):
+        weight_of_bottom = lean / bottom * leans.own_share
+        influence = leans.influence(number, 1 / bottom, weight_of_bottom)
+        floor = 0.0
+        if np.isfinite(influence.variance):
+            floor = float(variances[number] / bottom**2)
+        scores.append(of_ratio(ratios, (number,), influence.with_floor(floor)))
+    return scores
+
+
+def of_ratio(
+    ratios: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
+) -> Estimate:
+    """One of a batch of ratios as a score."""
+    value = float(ratios.value[index])
+    low = float(ratios.low[index])
+    high = float(ratios.high[index])
+    p = float(ratios.p[index])
+    is_bounded = bool(np.isfinite([low, high]).all())
+    if np.isfinite(p) and not is_bounded:
+        return Estimate(None, p=p, test="t", reason=UNBOUNDED)
+    interval = (low, high) if is_bounded else None
+    return Estimate(value, p=p, test="t", interval=interval, influence=influence)
+
+
+def contrast_score(
+    leans: Leans,
+    top: npt.ArrayLike,
+    bottom: npt.ArrayLike,
+    level: float,
+    less: npt.ArrayLike = 0.0,
+) -> Estimate:
+    """`Leans.contrast` as a score; Σ w N / Σ u D is corrected for the noise of D."""
+    w = np.asarray(top, np.float64)
+    u = np.asarray(bottom, np.float64)
+    subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
+    ratios = leans.contrast(w, u, level, subtracted)
+    d = float(ratios.bottom)
+    t = float(ratios.value)
+    moved = subtracted + t * u
+    influences = [leans.influence(j, w[j] / d, moved[j] / d) for j in range(len(w))]
+    influence = Influence.combined([(1.0, part) for part in influences])
+    score = of_ratio(ratios, (), influence)
+    if score.value is None:
+        return score
+    below = float(subtracted @ leans.bottom) / d
+    return replace(score, value=(t + below) / noise(leans) - below)
+
+
+def noise(leans: Leans) -> float:
+    """The factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
+    return 1.0 + 1.0 / leans.separation**2
+
+
+def positions(leans: Leans) -> list[Float64Array]:
+    """Where each image without an attribute lies: 1 at the mean of A's images, -1 at B's.
+
+    For each stimulus (2 x - a - b) / D of its images of all wordings.
+    """
+    # - a - b of each stimulus
+    ends = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
+    places = []
+    for number, wordings in enumerate(leans.images):
+        direction = leans.directions[number]
+        bottom = leans.denominators[number]
+        embeddings = [images.neutral.embeddings @ direction for images in wordings]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = [(2 * along + ends[number]) / bottom for along in embeddings]
+        places.append(np.concatenate(parts))
+    return places

@@ -1,0 +1,59 @@
+"""What a task needs: images of attributes and targets, and their texts."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.evidence import Needs, PromptNeed
+from t2ibench.methods.core.schema import Side
+from t2ibench.methods.mcas.schema import McasTarget, McasTask
+from t2ibench.settings import Settings
+
+
+def needs(task: McasTask, settings: Settings) -> Needs:
+    """Return the prompts to generate images of, and the texts to embed."""
+    attributes = (task.attributes.A, task.attributes.B)
+    targets = chosen_targets(task, settings)
+    words = [word for attribute in attributes for word in attribute.words]
+    texts = [text for target in targets for text in target.texts]
+    prompts = _attribute_prompts(task, settings)
+    prompts += _target_prompts(task, targets, settings)
+    return Needs(tuple(prompts), tuple(dict.fromkeys([*words, *texts])))
+
+
+def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
+    """Return the targets of a run.
+
+    With `--limit` these are the first of each stereotype in each category.
+    """
+    groups: dict[tuple[str | None, Side | None], list[McasTarget]] = {}
+    for target in task.targets:
+        group = (target.category, target.stereotype)
+        groups.setdefault(group, []).append(target)
+    names: set[str] = set()
+    for members in groups.values():
+        names |= {target.name for target in settings.limited(members)}
+    return [target for target in task.targets if target.name in names]
+
+
+def _attribute_prompts(task: McasTask, settings: Settings) -> list[PromptNeed]:
+    n_images = settings.guided_images(task.attribute_images_per_prompt)
+    return [
+        PromptNeed(prompt, n_images, attribute.name)
+        for attribute in (task.attributes.A, task.attributes.B)
+        for prompt in attribute.prompts
+    ]
+
+
+def _target_prompts(
+    task: McasTask, targets: list[McasTarget], settings: Settings
+) -> list[PromptNeed]:
+    n_images = settings.images(task.images_per_prompt)
+    groups = {
+        "A": f"targets seen as {task.attributes.A.name}",
+        "B": f"targets seen as {task.attributes.B.name}",
+    }
+    prompts = []
+    for target in targets:
+        group = groups.get(target.stereotype or "", "targets")
+        for prompt in target.prompts:
+            prompts.append(PromptNeed(prompt, n_images, group, target.name))
+    return prompts

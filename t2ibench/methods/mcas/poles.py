@@ -1,0 +1,79 @@
+"""The attributes of a task as the two poles of an axis: by images, or by words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.mcas.axis import Axis, Poles
+from t2ibench.stats.rounding import sums_by
+
+# With this the names of the attributes' strata begin.
+ATTRIBUTE_UNITS = "attribute "
+# The most images of one prompt; see `core.schema.Count`.
+_MOST_IMAGES = 100_000
+
+
+def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
+    """Return the attributes by their images.
+
+    Args:
+        a: Images of A.
+        b: Images of B.
+        by_image: Whether images are the units; otherwise prompts are, in pairs where
+            both attributes have as many.
+    """
+    if by_image:
+        return Poles(
+            a=a.embeddings,
+            b=b.embeddings,
+            numbers_a=a.clusters * _MOST_IMAGES + a.indices,
+            numbers_b=b.clusters * _MOST_IMAGES + b.indices,
+            paired=False,
+            name=f"{ATTRIBUTE_UNITS}images",
+        )
+    means_a, has_a = prompt_means(a)
+    means_b, has_b = prompt_means(b)
+    paired = len(has_a) == len(has_b)
+    if paired:
+        has_a = has_b = has_a & has_b
+    return Poles(
+        a=means_a[has_a],
+        b=means_b[has_b],
+        numbers_a=np.flatnonzero(has_a),
+        numbers_b=np.flatnonzero(has_b),
+        paired=paired,
+        name=f"{ATTRIBUTE_UNITS}prompts",
+    )
+
+
+def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
+    """Return the mean embedding of each prompt's images, and which prompts have some.
+
+    Returns:
+        The means, shape (prompts, d), 0 without an image, and whether there is one,
+        shape (prompts,).
+    """
+    n_prompts = len(images.prompts)
+    sums = sums_by(images.clusters, images.embeddings, n_prompts)
+    sizes = np.bincount(images.clusters, minlength=n_prompts)
+    return sums / np.maximum(sizes, 1)[:, None], sizes > 0
+
+
+def text_axis(a: Float64Array, b: Float64Array) -> Axis:
+    """Return the axis between two attributes' words, paired where both have as many.
+
+    Args:
+        a: A word of A a row, shape (p, d).
+        b: A word of B a row, shape (q, d).
+    """
+    poles = Poles(
+        a=a,
+        b=b,
+        numbers_a=np.arange(len(a)),
+        numbers_b=np.arange(len(b)),
+        paired=len(a) == len(b),
+        name=f"{ATTRIBUTE_UNITS}words",
+    )
+    return Axis.between(poles)

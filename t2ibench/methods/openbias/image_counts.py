@@ -1,0 +1,67 @@
+"""How many images count, and why others do not, over all biases of a task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.openbias.answers import BiasAnswers, CaptionAnswers
+
+# Reasons that can differ between questions about one image.
+_JUDGE_REASONS = ("failed", "missing", "not labelled")
+
+
+def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]]:
+    """Count each image once, however many biases ask about it.
+
+    An image counts where at least one question about it was answered. It is 'unknown'
+    where none of its answers is a class.
+
+    Returns:
+        Number of images, number of prompts, and number of excluded images by reason.
+    """
+    by_prompt: dict[str, list[CaptionAnswers]] = {}
+    for bias in answers:
+        for caption in bias.captions:
+            by_prompt.setdefault(caption.prompt, []).append(caption)
+    n_images = 0
+    excluded: Counter[str] = Counter()
+    for captions in by_prompt.values():
+        classified: set[int] = set()
+        answered: set[int] = set()
+        for caption in captions:
+            classified |= caption.classified
+            answered |= caption.classified | caption.unclassified
+        n_images += len(answered)
+        excluded[UNKNOWN] += len(answered - classified)
+        first = captions[0]
+        n_first = len(first.classified) + len(first.unclassified)
+        n_asked = n_first + first.excluded.total()
+        by_question = [caption.excluded for caption in captions]
+        excluded += _lost_to_all(by_question, n_asked - len(answered))
+    return n_images, len(by_prompt), +excluded
+
+
+def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]:
+    """Count, by reason, the images of one caption that no question was answered about.
+
+    An image that was not generated is lost to every question for the same reason, so
+    the smallest count of a reason over the questions contains all of them. Only a
+    judge's reasons can differ from question to question: where the counts do not add up
+    to `lost`, those are reduced.
+
+    Args:
+        by_question: Excluded images by reason, for each question.
+        lost: Number of images that no question was answered about.
+
+    Examples:
+        >>> _lost_to_all([Counter(refused=3, failed=1), Counter(refused=3, failed=1)], 3)
+        Counter({'refused': 3})
+    """
+    reasons = reduce(lambda first, second: first & second, by_question)
+    for reason in _JUDGE_REASONS:
+        surplus = max(0, reasons.total() - lost)
+        reasons -= Counter({reason: min(surplus, reasons[reason])})
+    return reasons + Counter(failed=lost - reasons.total())

@@ -1,0 +1,337 @@
+"""The mixture of one prompt along one axis, and the other mixtures that its answers allow.
+
+Answers about some images of a counterfactual may name another one: either those images do not show
+what was asked for, or the judge errs. Images of the prompt may have no answer. Both leave open
+which mixture is the right one, so `AxisShares` has alternatives, and tests and intervals allow for
+all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.tibet.image_sets import FeatureSet
+from t2ibench.methods.tibet.mixture import ROUNDING, Mixture, contrast_basis, mixture
+from t2ibench.methods.tibet.separation import GATE, Separation, separation
+from t2ibench.stats.rounding import settled
+
+
+@dataclass(frozen=True, slots=True)
+class AxisShares:
+    """The mixture of one prompt along one axis.
+
+    Attributes:
+        name: The name of its row.
+        prompt: The prompt.
+        counterfactuals: The counterfactuals' names.
+        sets: The images of the prompt, then those of each counterfactual.
+        mixture: Their shares, without the images whose answers name another counterfactual.
+        separation: How well the counterfactuals can be distinguished.
+        alternatives: Other mixtures that the answers allow: with the images whose answers name
+            another counterfactual (all of them, or those of one counterfactual), and with all
+            unanswered images of the prompt counted for one counterfactual.
+        unanswered: Number of the prompt's images without an answer, although what they show may be
+            why.
+    """
+
+    name: str
+    prompt: str
+    counterfactuals: tuple[str, ...]
+    sets: tuple[FeatureSet, ...]
+    mixture: Mixture
+    separation: Separation
+    alternatives: tuple[AxisShares, ...] = ()
+    unanswered: int = 0
+
+    @property
+    def reason(self) -> str | None:
+        """Why the shares decide nothing; None where the counterfactuals can be distinguished."""
+        if self.separation.ratio >= GATE:
+            return None
+        if self.separation.pair is None:
+            return "the answers do not tell each counterfactual from a mixture of the others"
+        first, second = (
+            self.counterfactuals[number] for number in self.separation.pair
+        )
+        return f"the answers do not tell '{first}' from '{second}'"
+
+    @property
+    def leans(self) -> Float64Array:
+        """Leans whose squares sum to the squared lean, shape (k - 1,); 2 share - 1 for two."""
+        k = len(self.counterfactuals)
+        return (self.mixture.shares - 1.0 / k) @ self.scales
+
+    @property
+    def scales(self) -> Float64Array:
+        """Weights of the shares in the leans, shape (k, k - 1)."""
+        k = len(self.counterfactuals)
+        scales: Float64Array = contrast_basis(k) * np.sqrt(k / (k - 1))
+        return scales
+
+    @property
+    def squared_lean(self) -> float:
+        """The unbiased squared lean: |pi - 1/k|² less its sampling variance, over 1 - 1/k."""
+        k = len(self.counterfactuals)
+        variance = sum(
+            float((influences[:-1] ** 2).sum())
+            for influences in self.mixture.influences
+        )
+        sum_of_squares = float(((self.mixture.shares - 1.0 / k) ** 2).sum())
+        unbiased = sum_of_squares - variance + self.mixture.double_counted
+        return unbiased * k / (k - 1)
+
+    @property
+    def growth_variance(self) -> float:
+        """By how much the leans' variances grow with the squared lean.
+
+        The error of m_k counts pi_k times, so its variance 1/k² + d² times for a share of 1/k + d
+        (on average over the two signs of d), and the mean of d² is the squared lean times
+        (k - 1) / k².
+        """
+        k = len(self.counterfactuals)
+        of_counterfactuals = self.mixture.influences_if_even[1:]
+        return k * sum(
+            float((influences**2).sum()) for influences in of_counterfactuals
+        )
+
+    def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
+        """How each image moves a linear combination of the shares.
+
+        It has at least the variance that one more image of each set, as like each of the
+        counterfactuals, would show.
+
+        Args:
+            weights: Of the shares, shape (k,).
+            even: Whether the influence is that at even shares, for the test that they are.
+        """
+        influences = self.mixture.influences
+        if even:
+            influences = self.mixture.influences_if_even
+        return influence_of_sets(
+            [image_set.prompt for image_set in self.sets],
+            [np.append(image_set.units, FLOOR) for image_set in self.sets],
+            [of_set @ weights for of_set in influences],
+        )
+
+
+def influence_of_sets(
+    prompts: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
+) -> Influence:
+    """The influence of the images of several sets.
+
+    Args:
+        prompts: The prompt of each set.
+        units: The index of each of its images.
+        values: How each of them moves the estimate.
+    """
+    parts = [
+        Influence((prompt,), np.zeros_like(numbers), numbers, moves)
+        for prompt, numbers, moves in zip(prompts, units, values, strict=True)
+    ]
+    return Influence.combined((1.0, part) for part in parts)
+
+
+def axis_shares(
+    name: str,
+    counterfactuals: Sequence[str],
+    sets: Sequence[FeatureSet],
+    off_target: Sequence[frozenset[int]] = (),
+    unanswered: int = 0,
+) -> AxisShares | str:
+    """The mixture of one prompt along one axis, or why there is none.
+
+    Args:
+        name: The name of its row.
+        counterfactuals: The counterfactuals' names.
+        sets: The images of the prompt, then those of each counterfactual.
+        off_target: Of each counterfactual, the images whose answers name another one instead. The
+            mixture is without them; those with some or all of them are alternatives.
+        unanswered: Number of the prompt's images without an answer.
+    """
+    reason = _reason_for_no_shares(counterfactuals, sets, off_target)
+    if reason is not None:
+        return reason
+    separated = separation([image_set.features for image_set in sets[1:]])
+    versions: list[AxisShares] = []
+    for left_out in _choices_of_left_out(off_target):
+        remaining = _without_off_target(sets, off_target, left_out)
+        start, *changed = (image_set.features for image_set in remaining)
+        version = AxisShares(
+            name=name,
+            prompt=sets[0].prompt,
+            counterfactuals=tuple(counterfactuals),
+            sets=remaining,
+            mixture=mixture(start, changed),
+            separation=separated,
+        )
+        versions.append(version)
+    if unanswered:
+        versions += [
+            _with_unanswered(version, number, unanswered)
+            for version in versions
+            for number in range(len(counterfactuals))
+        ]
+    shown, *alternatives = versions
+    return replace(shown, alternatives=tuple(alternatives), unanswered=unanswered)
+
+
+def _reason_for_no_shares(
+    counterfactuals: Sequence[str],
+    sets: Sequence[FeatureSet],
+    off_target: Sequence[frozenset[int]],
+) -> str | None:
+    if len(counterfactuals) < 2:
+        return "an axis with one counterfactual has no shares"
+    too_few = [image_set.prompt for image_set in sets if len(image_set.units) < 2]
+    if too_few:
+        return f"fewer than two answered images of: {', '.join(too_few)}"
+    for number, units in enumerate(off_target):
+        n_images = len(sets[number + 1].units)
+        if units and n_images - len(units) < max(2, n_images / 2):
+            return (
+                f"the answers about most images of '{counterfactuals[number]}' name another "
+                "counterfactual"
+            )
+    return None
+
+
+def _choices_of_left_out(off_target: Sequence[frozenset[int]]) -> list[tuple[int, ...]]:
+    """Which counterfactuals' off-target images are left out: of the mixture, then of alternatives.
+
+    All, then all but those of one counterfactual at a time, then none.
+    """
+    affected = tuple(number for number, units in enumerate(off_target) if units)
+    nothing: tuple[int, ...] = ()
+    if not affected:
+        return [nothing]
+    if len(affected) == 1:
+        return [affected, nothing]
+    all_but_one = [
+        tuple(other for other in affected if other != number) for number in affected
+    ]
+    return [affected, *all_but_one, nothing]
+
+
+def _without_off_target(
+    sets: Sequence[FeatureSet],
+    off_target: Sequence[frozenset[int]],
+    left_out: Sequence[int],
+) -> tuple[FeatureSet, ...]:
+    """The sets without the off-target images of some counterfactuals."""
+    remaining = list(sets)
+    for number in left_out:
+        remaining[number + 1] = sets[number + 1].without(off_target[number])
+    return tuple(remaining)
+
+
+def _with_unanswered(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
+    """The mixture of all images of a prompt, if those without an answer are of one counterfactual.
+
+    With n answered images and u others pi = (n pi + u e_k) / (n + u).
+    """
+    n_answered = len(axis.sets[0].units)
+    answered = n_answered / (n_answered + unanswered)
+    mixed = axis.mixture
+    certain = np.eye(len(mixed.shares))[number]
+    shifted = Mixture(
+        shares=answered * mixed.shares + (1 - answered) * certain,
+        influences=tuple(answered * part for part in mixed.influences),
+        influences_if_even=tuple(answered * part for part in mixed.influences_if_even),
+        double_counted=answered**2 * mixed.double_counted,
+    )
+    return replace(axis, mixture=shifted)
+
+
+def nearest_to_even(axis: AxisShares) -> AxisShares:
+    """The mixture nearest to an even one, of all that answers allow and all between two of them."""
+    between = (
+        _between(first, second, _weight_nearest_to_even(first.leans, second.leans))
+        for first, second in combinations((axis, *axis.alternatives), 2)
+    )
+    return min(between, key=_settled_squared_lean, default=axis)
+
+
+def farthest_from_even(axis: AxisShares) -> AxisShares:
+    """The mixture that is farthest from an even one among all that the answers allow."""
+    return max((axis, *axis.alternatives), key=_settled_squared_lean)
+
+
+def _settled_squared_lean(axis: AxisShares) -> float:
+    return float(settled((axis.leans**2).sum()))
+
+
+def _weight_nearest_to_even(first: Float64Array, second: Float64Array) -> float:
+    """The weight of the second leans, from 0 to 1, at which the mean of both is nearest to 0."""
+    difference = first - second
+    squared_length = float(difference @ difference)
+    if not squared_length > ROUNDING:
+        return 0.0
+    return float(np.clip(settled(first @ difference / squared_length), 0, 1))
+
+
+def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
+    """The mixture between two; images that one of them leaves out move the other alone.
+
+    Args:
+        first: One mixture.
+        second: The other.
+        weight: The weight of the second, from 0 to 1.
+    """
+    units = [
+        np.union1d(set_of_first.units, set_of_second.units)
+        for set_of_first, set_of_second in zip(first.sets, second.sets, strict=True)
+    ]
+    # What follows from a mixture needs the sets' units alone, not their features.
+    sets = [
+        replace(image_set, units=both)
+        for image_set, both in zip(first.sets, units, strict=True)
+    ]
+    of_first = first.mixture
+    of_second = second.mixture
+    influences = _weighted_influences(
+        units,
+        (1 - weight, first, of_first.influences),
+        (weight, second, of_second.influences),
+    )
+    influences_if_even = _weighted_influences(
+        units,
+        (1 - weight, first, of_first.influences_if_even),
+        (weight, second, of_second.influences_if_even),
+    )
+    double_counted = (1 - weight) * of_first.double_counted
+    double_counted += weight * of_second.double_counted
+    mixed = Mixture(
+        shares=(1 - weight) * of_first.shares + weight * of_second.shares,
+        influences=influences,
+        influences_if_even=influences_if_even,
+        double_counted=double_counted,
+    )
+    return replace(first, sets=tuple(sets), mixture=mixed)
+
+
+def _weighted_influences(
+    units: Sequence[IntArray],
+    *parts: tuple[float, AxisShares, Sequence[Float64Array]],
+) -> tuple[Float64Array, ...]:
+    """The weighted sum of the influences of two mixtures, over the images of either.
+
+    Args:
+        units: Indices of the images of either, for each set, ascending.
+        *parts: For each of the two its weight, itself, and how its images move the shares.
+    """
+    n_shares = len(parts[0][1].counterfactuals)
+    sums: list[Float64Array] = []
+    for number, both in enumerate(units):
+        total = np.zeros((len(both) + 1, n_shares))
+        for weight, axis, influences in parts:
+            places = np.searchsorted(both, axis.sets[number].units)
+            # The last row of each is that of the one further image.
+            total[np.append(places, len(both))] += weight * influences[number]
+        sums.append(total)
+    return tuple(sums)

@@ -1,0 +1,87 @@
+"""Encoders and judges that have seen nothing of a task: the others are scored, these are named.
+
+One that was stopped, or that fails at every image, leaves no evidence, and a mean that includes
+it would be no score at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.pipeline.stored_evidence import StoredEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The result of one task by each encoder or judge.
+
+    Attributes:
+        results: Name to result; one that lacks evidence gives that as the reason.
+        absent: The names of those that have no score because they lack evidence.
+    """
+
+    results: Mapping[str, MethodResult]
+    absent: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        results: Mapping[str, MethodResult],
+        evidence: Mapping[str, StoredEvidence],
+        *,
+        judges: bool,
+    ) -> Readers:
+        """The results with the reason of those that lack evidence.
+
+        Args:
+            results: Name to result, as a method gave it.
+            evidence: Name to what it was scored from.
+            judges: Whether these are judges; else they are encoders.
+        """
+        lacking = "has no answers about" if judges else "lacks embeddings of"
+        named = dict(results)
+        for name, result in results.items():
+            lacks = (
+                evidence[name].lacks_answers
+                if judges
+                else evidence[name].lacks_embeddings
+            )
+            if result.reason and lacks:
+                named[name] = replace(result, reason=f"{name} {lacking} this task")
+        absent = [name for name, result in named.items() if result is not results[name]]
+        return cls(named, tuple(absent))
+
+    @property
+    def present(self) -> dict[str, MethodResult]:
+        """The results that a mean is taken of: without the absent, unless nobody has a score."""
+        scored = [result for result in self.results.values() if not result.reason]
+        if not scored:
+            return dict(self.results)
+        return {
+            name: result
+            for name, result in self.results.items()
+            if name not in self.absent
+        }
+
+    def annotated(self, combined: MethodResult) -> MethodResult:
+        """The mean over those that are present, which says who is missing.
+
+        What the absent lack counts as excluded, so that the task is not complete.
+        """
+        if not self.absent:
+            return combined
+        reasons = [self.results[name].reason or "" for name in self.absent]
+        if combined.reason:
+            return replace(combined, reason="; ".join(dict.fromkeys(reasons)))
+        excluded = Counter(combined.excluded)
+        for name in self.absent:
+            excluded |= self.results[name].excluded
+        scored = listed(list(self.present))
+        warning = f"{'; '.join(reasons)}: this is the score by {scored} alone"
+        return replace(
+            combined, excluded=excluded, warnings=[warning, *combined.warnings]
+        )

@@ -1,0 +1,146 @@
+"""The difference of two root mean squares: which run leans less, and in which items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtrc
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.influence import JointInfluence
+from t2ibench.results.contrast import Contrast
+from t2ibench.stats.root_difference import root_difference
+from t2ibench.stats.squares import SquareNoise
+
+
+@dataclass(frozen=True, slots=True)
+class SquareContrast:
+    """How the mean squares of the same items compare in two runs.
+
+    Attributes:
+        difference: The difference of the root mean squares; without an interval where no image
+            shows how they vary.
+        detectable: The least true difference that is detected in 8 of 10 cases.
+        p_items: The p-value that every item leans alike in both runs.
+    """
+
+    difference: Contrast
+    detectable: float | None
+    p_items: float | None
+
+
+def compare_items(
+    items: tuple[Sequence[Part], Sequence[Part]],
+    squares: tuple[float, float],
+    noises: tuple[SquareNoise | None, SquareNoise | None],
+    rng: np.random.Generator,
+    level: float,
+) -> SquareContrast:
+    """Test whether the same items lean alike in two runs, and which run leans less.
+
+    With a and b the leans and S the covariance of a − b, every item leans alike where F = Σ (a −
+    b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less is for
+    `stats.root_difference`; images that both runs have correlate the two mean squares.
+
+    Args:
+        items: The leans of the same items in either run, in one order.
+        squares: The mean square of either run.
+        noises: What each mean square owes to noise; where None, it is read from the influences
+            of the items.
+        rng: Random numbers of `stats.root_difference`.
+        level: Of the interval.
+    """
+    if _are_equal(*items):
+        return SquareContrast(Contrast(0.0, 0.0, 0.0, 1.0), None, 1.0)
+    parts = [*items[0], *items[1]]
+    count = len(items[0])
+    leans = np.array([part.value for part in parts])
+    joint = JointInfluence([part.influence for part in parts])
+    p_items = _p_of_items(joint, leans[:count] - leans[count:])
+    value = math.sqrt(max(squares[0], 0.0)) - math.sqrt(max(squares[1], 0.0))
+    first_noise = noises[0] or _noise_of(items[0])
+    second_noise = noises[1] or _noise_of(items[1])
+    if not (_varies(first_noise) and _varies(second_noise)):
+        return SquareContrast(Contrast(value), None, p_items)
+    moved = joint.rows.toarray()
+    first_moved = moved[:count]
+    second_moved = moved[count:]
+    linear_correlation = _correlation(
+        leans[:count] @ first_moved, leans[count:] @ second_moved
+    )
+    square_correlation = _correlation(first_moved, second_moved)
+    difference = root_difference(
+        squares,
+        (first_noise, second_noise),
+        (linear_correlation, square_correlation),
+        rng,
+        level,
+    )
+    contrast = Contrast(difference.value, difference.low, difference.high, difference.p)
+    return SquareContrast(contrast, difference.detectable, p_items)
+
+
+def mean_square_of(parts: Sequence[Part]) -> float:
+    """The unbiased mean of the squares of some leans."""
+    squares = (part.value**2 - part.influence.variance for part in parts)
+    return math.fsum(squares) / len(parts)
+
+
+def _are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
+    return all(
+        part.value == other.value and part.influence.same(other.influence)
+        for part, other in zip(first, second, strict=True)
+    )
+
+
+def _p_of_items(joint: JointInfluence, differences: Float64Array) -> float | None:
+    """The F test that every item leans alike; None where nothing varies."""
+    identity = np.eye(len(differences))
+    spread = joint.spread(np.hstack([identity, -identity]))
+    trace = np.trace(spread.matrix)
+    if not trace > 0:
+        return None
+    distance = float((differences**2).sum())
+    return float(fdtrc(*spread.dfs, distance / trace))
+
+
+def _varies(noise: SquareNoise) -> bool:
+    return noise.noise > 0 or noise.slopes[1] > 0
+
+
+def _noise_of(items: Sequence[Part]) -> SquareNoise:
+    """What a mean square owes to noise, from the influences of its items."""
+    count = len(items)
+    leans = np.array([part.value for part in items])
+    joint = JointInfluence([part.influence for part in items])
+    spread = joint.spread(np.eye(count))
+    noise = float(np.trace(spread.matrix)) / count
+    if not noise > 0:
+        return SquareNoise(0.0, (0.0, 0.0), 1.0)
+    # The variance along the leans: of nothing known, and of the leans as they are.
+    least = noise / spread.dfs[0]
+    along = least
+    squares = float(leans @ leans)
+    if squares > 0:
+        along = float(leans @ spread.matrix @ leans) / squares / count
+    return SquareNoise(noise, (least, along), spread.dfs[1])
+
+
+def _correlation(first: Float64Array, second: Float64Array) -> float:
+    """Correlation of two estimates, less what it would be if units were independent.
+
+    Args:
+        first: How each unit moves the first estimate, any shape.
+        second: How it moves the second, the same shape.
+    """
+    scale = float((first**2).sum() * (second**2).sum())
+    if not scale > 0:
+        return 0.0
+    product = first * second
+    total = float(product.sum())
+    square = (total**2 - float((product**2).sum())) / scale
+    return math.copysign(math.sqrt(min(max(square, 0.0), 1.0)), total)
