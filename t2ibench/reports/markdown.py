@@ -13,7 +13,7 @@ from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.scales import SCALES, scale_named
-from t2ibench.reports import overview, sentences
+from t2ibench.reports import limits, overview, sentences
 from t2ibench.reports.cells import (
     PUBLISHED,
     ends,
@@ -157,10 +157,10 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         parts += [text, ""]
     parts += _instruments(results, run)
     parts += _rows_and_tables(results)
-    told = sentences.earlier(run)
-    of_libraries = sentences.warnings_of_libraries(
+    told = limits.earlier(run)
+    of_libraries = limits.warnings_of_libraries(results) + limits.unknown_networks(
         results
-    ) + sentences.unknown_networks(results)
+    )
     remarks = [
         *([f"- {' '.join(told)}"] if told else []),
         *(f"- {escape(text)}" for text in of_libraries),

@@ -12,9 +12,8 @@ from t2ibench.methods.core.scales import SMALL
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.judge_checks import asked_said, judges_said
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import STATES
-from t2ibench.store.distinct import REPEATED
 
 if TYPE_CHECKING:
     from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
 _SOME = 2
-_FEW_IMAGES = 20
 _NAMED = 3
 
 
@@ -203,19 +201,6 @@ def _failing_readers(task: TaskView) -> list[str]:
     return failing or list(task.result.settings.encoders)
 
 
-def earlier(run: RunView) -> tuple[str, str] | None:
-    """Which tests of earlier commands in the folder the report is not about."""
-    names = list(run.results.earlier)
-    if not names:
-        return None
-    plural = "s" if len(names) > 1 else ""
-    return (
-        f"{len(names)} test{plural} of earlier commands left out.",
-        f"results.json keeps {listed(names, _NAMED)} as 'earlier'. Name all tests in one "
-        "command to report them together.",
-    )
-
-
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
     """The result of each test in words, in the order of the bars."""
     for task in (*run.tasks, *run.texts):
@@ -291,95 +276,6 @@ def network_text(network: Mapping[str, Any]) -> str:
         )
         parts.append(f"{name.replace('_', ' ')} {words}")
     return ", ".join(parts)
-
-
-def warnings_of_libraries(results: Results) -> list[str]:
-    """What model libraries warned of while models were loaded, one sentence a warning."""
-    sentences = []
-    for warning in results.library_warnings:
-        about = f" while {warning.about} was loaded" if warning.about else ""
-        sentences.append(f"{warning.library} warned{about}: {warning.text}")
-    return sentences
-
-
-def unknown_networks(results: Results) -> list[str]:
-    """Encoders of open_clip whose results do not say of which network they are, and what follows.
-
-    Earlier versions did not record it. They ran tags such as 'openai' with GELU where the
-    installed open_clip did, and nobody trained that network.
-    """
-    used = {name for task in results.tasks.values() for name in task.settings.encoders}
-    silent = sorted(
-        name
-        for name in used
-        if name.startswith("open_clip:") and name not in results.networks
-    )
-    return [
-        f"{name}: an earlier version of t2ibench made these results and did not record the "
-        "activation function. Weights that were trained with QuickGELU may have run with GELU, "
-        "which is a network that nobody trained. Run the command again to be sure."
-        for name in silent
-    ]
-
-
-def limits(run: RunView) -> list[tuple[str, str]]:
-    """What the run cannot show, first."""
-    names = ", ".join(run.encoders)
-    what = "image" if run.tasks else "word"
-    instruments = {
-        0: ("No encoder.", "Only answers of a judge were scored."),
-        1: ("One encoder.", f"{names} measured every {what}. Another could disagree."),
-    }
-    several = (f"{len(run.encoders)} encoders.", f"{names}: means, and each one’s own.")
-    found = [instruments.get(len(run.encoders), several)]
-    if run.judges:
-        names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
-        judged = [task.result for task in run.tasks if task.result.settings.judges]
-        told = list(dict.fromkeys(filter(None, map(judges_said, judged))))
-        found.append((f"{names}.", " ".join(told[:_NAMED])))
-    warned = warnings_of_libraries(run.results)
-    if warned:
-        plural = "" if len(warned) == 1 else "s"
-        found.append(
-            (f"{len(warned)} warning{plural} of libraries.", " ".join(warned[:_NAMED]))
-        )
-    found += [("Which network?", text) for text in unknown_networks(run.results)]
-    least = min(
-        (row.n_images or 0 for task in run.tasks for row in task.result.by), default=0
-    )
-    if least and least < _FEW_IMAGES:
-        images = "one image" if least == 1 else f"{least} images"
-        found.append(("Few images.", f"Some rows rest on only {images}."))
-    found += [
-        ("Not every question was answered.", f"{text}.") for text in asked(run)[:_NAMED]
-    ]
-    failed = [task for task in run.tests if task.result.inconclusive]
-    if failed:
-        tests = "test fails its" if len(failed) == 1 else "tests fail their"
-        found.append(
-            (
-                f"{len(failed)} {tests} own check",
-                f"and cannot tell: {listed([task.name for task in failed], _SOME)}.",
-            )
-        )
-    repeated = {
-        one.prompt for task in run.tasks for one in task.result.repeated_prompts
-    }
-    if repeated:
-        prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
-        counted = "Each distinct image counts once; see Diversity."
-        found.append((f"{len(repeated):,} {prompts} images.", counted))
-    if run.results.partial:
-        found.append((f"{run.results.what_is_missing}.", "Not a result to report."))
-    reasons = [one for task in run.tasks for one in task.result.excluded.items()]
-    left = sum(count for reason, count in reasons if reason != REPEATED)
-    if left:
-        found.append(
-            (f"{left:,} left out.", "Images or answers that are missing; listed below.")
-        )
-    found += filter(None, [earlier(run)])
-    found.append(("Only these prompts and groups", "were measured."))
-    return found
 
 
 def family_note(family: FamilyView) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports import overview, sentences
+from t2ibench.reports import limits, overview, sentences
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.sentences import controls_said
 from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
@@ -81,7 +81,7 @@ def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]
         clear = sum(task.mark.state == "clear" for task in run.texts)
         told = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
         lines += [_EMPTY, *_wrapped(told, width)]
-    if told_apart := sentences.earlier(run):
+    if told_apart := limits.earlier(run):
         lines += [_EMPTY, *_wrapped(" ".join(told_apart), width)]
     if folder is not None:
         lines += [_EMPTY, *((line, None) for line in _next(run, folder, width))]

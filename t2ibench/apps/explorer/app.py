@@ -53,26 +53,42 @@ class Explorer:
 
     def routes(self) -> list[Route | Mount]:
         """Every address."""
+        return [
+            Route("/", _index),
+            *self._reading(),
+            *self._asking(),
+            self._pixels("/image", _original),
+            self._pixels("/thumb", self._small),
+            Mount("/static/shared", StaticFiles(directory=_SHARED)),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+        ]
+
+    def _reading(self) -> list[Route]:
+        """The addresses that are read: images, scores and the session."""
+        answers, scores = self._answers, self._answers.scores
+
+        def of_images(request: Request) -> dict[str, Any] | None:
+            task, row = _named(request, "task", "row")
+            return scores.of_images(_run_of(request), task, row)
+
+        def of_words(request: Request) -> dict[str, Any]:
+            (words,) = _named(request, "words")
+            return scores.of_words(_run_of(request), words)
+
+        return [
+            _get("/api/images", lambda request: answers.images()),
+            _get("/api/map", lambda request: answers.map(_run_of(request))),
+            _get("/api/scores", lambda request: scores.all(_run_of(request))),
+            _get("/api/scores/{task}", of_images),
+            _get("/api/tested", of_words),
+            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
+            _get("/api/session", self._load),
+        ]
+
+    def _asking(self) -> list[Route]:
+        """The addresses that are asked, each with what a question must be like."""
         answers = self._answers
         return [
-            Route(
-                "/",
-                lambda _: FileResponse(_STATIC / "index.html", media_type="text/html"),
-            ),
-            _get("/api/images", lambda _: answers.images()),
-            _get("/api/map", lambda request: answers.map(_run_of(request))),
-            _get("/api/scores", lambda request: answers.scores.all(_run_of(request))),
-            _get(
-                "/api/scores/{task}",
-                lambda r: answers.scores.of_images(
-                    _run_of(r), *_named(r, "task", "row")
-                ),
-            ),
-            _get(
-                "/api/tested",
-                lambda r: answers.scores.of_words(_run_of(r), *_named(r, "words")),
-            ),
-            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
             _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
             _post("/api/text", questions.CombineAsk, answers.text),
@@ -80,13 +96,12 @@ class Explorer:
             _post("/api/discover", questions.DiscoverAsk, answers.discover),
             _post("/api/pairs", questions.PairsAsk, answers.pairs),
             _post("/api/card", questions.CardAsk, answers.card),
-            _get("/api/session", self._load),
             _post("/api/session", Session, self._save),
-            self._pixels("/image", lambda picture: (picture.data(), picture.path.name)),
-            self._pixels("/thumb", lambda picture: (self._thumbnail(picture), ".jpg")),
-            Mount("/static/shared", StaticFiles(directory=_SHARED)),
-            Mount("/static", StaticFiles(directory=_STATIC)),
         ]
+
+    def _small(self, picture: Picture) -> tuple[bytes, str]:
+        """A thumbnail, and a name for its type."""
+        return self._thumbnail(picture), ".jpg"
 
     def _load(self, request: Request) -> dict[str, Any]:
         """The saved session, or a new one."""
@@ -112,7 +127,8 @@ class Explorer:
         """Where an image has its number: what is read of it, with a name for its type."""
 
         def endpoint(request: Request) -> Response:
-            number, pictures = _number_of(request), self._collection.gallery.pictures
+            number = _number_of(request)
+            pictures = self._collection.gallery.pictures
             if number >= len(pictures):
                 return _not_found("There is no such image.")
             try:
@@ -122,6 +138,15 @@ class Explorer:
             return Response(data, media_type=guess_type(f"x{name}")[0], headers=_CACHED)
 
         return Route(f"{path}/{{number:int}}", endpoint)
+
+
+def _index(request: Request) -> Response:
+    return FileResponse(_STATIC / "index.html", media_type="text/html")
+
+
+def _original(picture: Picture) -> tuple[bytes, str]:
+    """An image as it was generated, and a name for its type."""
+    return picture.data(), picture.path.name
 
 
 def _thumbnail(picture: Picture) -> bytes:
@@ -154,12 +179,10 @@ def _get(path: str, answer: Callable[[Request], dict[str, Any] | None]) -> Route
     """An address that is read; each answer is worked out in a thread."""
 
     def endpoint(request: Request) -> Response:
-        found = answer(request)
-        return (
-            _not_found("This run has no such part.")
-            if found is None
-            else JSONResponse(found)
-        )
+        content = answer(request)
+        if content is None:
+            return _not_found("This run has no such part.")
+        return JSONResponse(content)
 
     return Route(path, endpoint)
 
@@ -173,10 +196,10 @@ def _post(
         body = await request.body()
 
         def whole() -> Response:
-            found = answer(model.model_validate_json(body))
-            if isinstance(found, dict):
-                return JSONResponse(found)
-            return Response(found, media_type=_TYPES[type(found)])
+            content = answer(model.model_validate_json(body))
+            if isinstance(content, dict):
+                return JSONResponse(content)
+            return Response(content, media_type=_TYPES[type(content)])
 
         return await run_in_threadpool(whole)
 

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import random
 import textwrap
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +22,12 @@ from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.canvas import shortened
 from t2ibench.reports.html.templating import environment
+from t2ibench.results.states import STATES, State
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
+# The state that shows each verdict on a text.
+_STATES: dict[str, State] = {"leans": "clear", "no_lean": "not_clear"}
+_LINE = 118  # letters of a line
 _SHOWN = 10  # images of a row
 _TILE = 164  # pixels of a thumbnail's longest side, twice its size on the card
 _ZERO, _HALF = 748.0, 188.0  # where the axis has its 0, and the length of either side
@@ -31,63 +37,178 @@ CAVEAT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TileView:
+    """An image of a card with its caption; `uri` is empty where it cannot be read."""
+
+    uri: str
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class TileRow:
+    """Images of a card, and how they were picked."""
+
+    title: str
+    rule: str
+    tiles: tuple[TileView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkView:
+    """The value and its interval in words, and where they lie on the axis.
+
+    Attributes:
+        value: The number.
+        interval: Its interval; empty where it is not known.
+        number: The place of the number, in pixels.
+        ends: The places of both ends of the interval.
+        ticks: The place and the name of each tick.
+        clear: Whether it leans clearly.
+        side: Which side it leans to, 'plain' where it leans to none.
+    """
+
+    value: str
+    interval: str
+    number: float
+    ends: tuple[float, float] | None
+    ticks: tuple[tuple[float, str], ...]
+    clear: bool
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceCardView:
+    """Everything that an evidence card shows.
+
+    Attributes:
+        title: Its text, quoted.
+        sentence: The result in words, in at most two lines.
+        state: What the result shows, in words.
+        unsure: Whether that is that nothing can be told.
+        sizes: What the number is, and how many images it is of.
+        poles: The names of both anchors; None where there are more.
+        rows: Images that are most and least like the text, and some at random.
+        mark: The number on its axis.
+        source: The run and the encoder.
+        caveat: What no card shows.
+    """
+
+    title: str
+    sentence: tuple[str, ...]
+    state: str
+    unsure: bool
+    sizes: str
+    poles: tuple[str, str] | None
+    rows: tuple[TileRow, ...]
+    mark: MarkView
+    source: str
+    caveat: str
+
+
 def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
     """Draw an evidence card. Its number is worked out here; the page cannot give one."""
-    gallery, text, source = collection.gallery, asked.text, collection.source(asked.run)
+    return _template().render(card=card_view(collection, reference, asked))
+
+
+def card_view(
+    collection: Collection, reference: Reference, asked: CardAsk
+) -> EvidenceCardView:
+    """What an evidence card shows."""
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
-    # one card is one test of many
-    together = list(dict.fromkeys([text, *asked.family]))
+    score = _score(collection, asked, names, words)
+    state = STATES[_STATES.get(score["verdict"], "cannot_tell")]
+    two_anchors = len(asked.anchors) == 2
+    return EvidenceCardView(
+        title=f"“{asked.text}”",
+        sentence=_sentence(score, len(words)),
+        state=state.word,
+        unsure=state.unsure,
+        sizes=_sizes(score),
+        poles=(names[1], names[0]) if two_anchors else None,
+        rows=_tile_rows(collection, asked, names),
+        mark=_mark_view(score, axial=two_anchors),
+        source=_made_by(collection.source(asked.run), collection.encoder.name),
+        caveat=CAVEAT,
+    )
+
+
+def _score(
+    collection: Collection,
+    asked: CardAsk,
+    names: Sequence[str],
+    words: Sequence[str],
+) -> dict[str, Any]:
+    """The score of a text; one card is one test of many."""
+    together = list(dict.fromkeys([asked.text, *asked.family]))
     question = Question(together, asked.anchors, words, together, names)
     score = score_texts(collection, question)[0][asked.run]
     if score is None:
         raise T2IBenchError("Fewer than two anchors have images in this run.")
+    return score
+
+
+def _sentence(score: dict[str, Any], words: int) -> tuple[str, ...]:
+    """The result in words, in at most two lines."""
+    result = f"{score['says'][:1].upper()}{score['says'][1:]}"
+    place = f"{score['percentile']:.0f} % of {words:,} everyday words"
+    text = f"{result}. Its effect exceeds that of {place}."
+    return tuple(textwrap.wrap(text, _LINE)[:2])
+
+
+def _sizes(score: dict[str, Any]) -> str:
+    counts = ", ".join(f"{count:,}" for count in score["n"])
+    return f"difference of mean cosines beyond the anchors' words; {counts} images"
+
+
+def _tile_rows(
+    collection: Collection, asked: CardAsk, names: Sequence[str]
+) -> tuple[TileRow, ...]:
+    """Images that are most and least like the text, and some at random."""
+    gallery = collection.gallery
     pool = gallery.of_run(asked.run, asked.anchors)
-    (values,) = similarities(collection, [text])
-    called = dict(zip(asked.anchors, names, strict=True))
-    ordered = pool[np.argsort(-values[pool], kind="stable")]
-    count, of = min(_SHOWN, len(ordered) // 2), f"{len(ordered):,}"
-    seed = hashlib.sha256(f"{asked.run}\0{text}".encode()).digest()[:8]
-    some = random.Random(int.from_bytes(seed, "little")).sample(
-        sorted(pool.tolist()), min(_SHOWN, len(pool))
-    )
-    sentence = (
-        f"{score['says'][:1].upper()}{score['says'][1:]}. Its effect "
-        f"exceeds that of {score['percentile']:.0f} % of {len(words):,} everyday words."
-    )
-    return _template().render(
-        title=f"“{text}”",
-        sentence=textwrap.wrap(sentence, 118)[:2],
-        state={"leans": "clear", "no_lean": "not clear"}.get(
-            score["verdict"], "cannot tell"
+    (values,) = similarities(collection, [asked.text])
+    name_of = dict(zip(asked.anchors, names, strict=True))
+    ordered = pool[np.argsort(-values[pool], kind="stable")].tolist()
+    count = min(_SHOWN, len(ordered) // 2)
+    total = f"{len(ordered):,}"
+    drawn = _drawn(asked, pool.tolist())
+
+    def row(title: str, rule: str, images: Sequence[int]) -> TileRow:
+        tiles = []
+        for image in images:
+            picture = gallery.pictures[image]
+            tiles.append(
+                _tile(picture, f"{name_of[picture.prompt]} {values[image]:.3f}")
+            )
+        return TileRow(title, rule, tuple(tiles))
+
+    return (
+        row(
+            f"most like “{asked.text}”",
+            f"the {count} highest of {total}",
+            ordered[:count],
         ),
-        n="difference of mean cosines beyond the anchors' words; "
-        f"{', '.join(f'{n:,}' for n in score['n'])} images",
-        poles=(names[1], names[0]) if len(asked.anchors) == 2 else None,
-        rows=[
-            (
-                f"most like “{text}”",
-                f"the {count} highest of {of}",
-                ordered[:count].tolist(),
-            ),
-            (
-                f"least like “{text}”",
-                f"the {count} lowest of {of}",
-                ordered[::-1][:count].tolist(),
-            ),
-            (
-                "at random",
-                f"{len(some)} of {of}, drawn by the card’s subject, not chosen",
-                some,
-            ),
-        ],
-        tile_of=lambda k: _tile(
-            gallery.pictures[k], f"{called[gallery.pictures[k].prompt]} {values[k]:.3f}"
+        row(
+            f"least like “{asked.text}”",
+            f"the {count} lowest of {total}",
+            ordered[::-1][:count],
         ),
-        source=_made_by(source, collection.encoder.name),
-        caveat=CAVEAT,
-        **_marks(score, axial=len(asked.anchors) == 2),
+        row(
+            "at random",
+            f"{len(drawn)} of {total}, drawn by the card’s subject, not chosen",
+            drawn,
+        ),
     )
+
+
+def _drawn(asked: CardAsk, pool: Sequence[int]) -> list[int]:
+    """Some images at random, the same for the same text."""
+    digest = hashlib.sha256(f"{asked.run}\0{asked.text}".encode()).digest()
+    generator = random.Random(int.from_bytes(digest[:8], "little"))
+    return generator.sample(sorted(pool), min(_SHOWN, len(pool)))
 
 
 def _made_by(source: Source, encoder: str) -> str:
@@ -99,58 +220,76 @@ def _made_by(source: Source, encoder: str) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> jinja2.Template:
-    templates = jinja2.PackageLoader("t2ibench.apps.explorer", "templates")
-    own = environment().overlay(loader=templates)
-    own.filters = own.filters | {
-        "short": lambda text, most: _clean(shortened(text, most))
-    }
-    return own.get_template("card.svg")
+    loader = jinja2.PackageLoader("t2ibench.apps.explorer", "templates")
+    cards = environment().overlay(loader=loader)
+    cards.filters = {**cards.filters, "short": _short}
+    return cards.get_template("card.svg")
+
+
+def _short(text: str, most: int) -> str:
+    """A text of at most so many letters, as XML can hold it."""
+    return _clean(shortened(text, most))
 
 
 def _clean(text: str) -> str:
     """A text without the characters that XML cannot hold."""
-    kept = "".join(c if c.isprintable() else " " for c in text)
-    return kept.encode("utf-8", "replace").decode("utf-8")
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return printable.encode("utf-8", "replace").decode("utf-8")
 
 
-def _tile(picture: Picture, caption: str) -> dict[str, str]:
+def _tile(picture: Picture, caption: str) -> TileView:
     """An image with its caption; without a picture where it cannot be read."""
     uri = ""
     with suppress(UnreadableImageError):
         small = base64.b64encode(thumbnail(picture.data(), _TILE, 80)).decode()
         uri = f"data:image/jpeg;base64,{small}"
-    return {
-        "uri": uri,
-        "title": f"{picture.prompt}, number {picture.index}",
-        "caption": caption,
-    }
+    return TileView(uri, f"{picture.prompt}, number {picture.index}", caption)
 
 
-def _marks(score: dict[str, Any], axial: bool) -> dict[str, Any]:
-    """The value and its interval in words, and where they lie on the axis."""
+def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
+    """The number on an axis that is wide enough for its interval."""
     value, low, high = (score[f"beyond_{name}"] for name in ("words", "low", "high"))
-    span = 1.25 * max(abs(x) for x in (value, low, high) if x is not None) or 1.0
-    places, sign = 2 if span > 0.1 else 3, "+" if axial else ""
-
-    def at(x: float) -> float:
-        return round(_ZERO + x / span * _HALF, 1)
-
-    def told(x: float, digits: int, plus: str = "") -> str:
-        return f"{x:{plus}.{digits}f}".replace("-", "−")
-
-    ticks = [(at(x), told(x, places, sign) if x else "0") for x in (-span, 0.0, span)]
+    span = _span(value, low, high)
+    sign = "+" if axial else ""
+    clear = score["verdict"] == "leans"
+    side = "plain"
+    if clear and axial and value:
+        side = "left" if value < 0 else "right"
     interval, ends = "", None
     if low is not None and high is not None:
-        interval = f"95 % interval {told(low, 4)} to {told(high, 4)}"
-        ends = (at(low), at(high))
-    clear = score["verdict"] == "leans"
-    side = ("left" if value < 0 else "right") if clear and axial and value else "plain"
-    return {
-        "value": told(value, 4, sign),
-        "interval": interval,
-        "number": at(value),
-        "ends": ends,
-        "ticks": ticks if axial else ticks[1:],
-        "clear": clear,
-        "side": side,
-    }
+        interval = f"95 % interval {_number(low, 4)} to {_number(high, 4)}"
+        ends = (_place(low, span), _place(high, span))
+    return MarkView(
+        value=_number(value, 4, sign),
+        interval=interval,
+        number=_place(value, span),
+        ends=ends,
+        ticks=_ticks(span, axial),
+        clear=clear,
+        side=side,
+    )
+
+
+def _span(*ends: float | None) -> float:
+    """How far the axis goes on either side of 0."""
+    return 1.25 * max(abs(end) for end in ends if end is not None) or 1.0
+
+
+def _ticks(span: float, axial: bool) -> tuple[tuple[float, str], ...]:
+    """Places and names of the ticks; without a direction the axis begins at 0."""
+    digits = 2 if span > 0.1 else 3
+    sign = "+" if axial else ""
+    ticks = [
+        (_place(end, span), _number(end, digits, sign) if end else "0")
+        for end in (-span, 0.0, span)
+    ]
+    return tuple(ticks if axial else ticks[1:])
+
+
+def _place(value: float, span: float) -> float:
+    """Where a value lies on the card, in pixels."""
+    return round(_ZERO + value / span * _HALF, 1)
+
+
+def _number(value: float, digits: int, sign: str = "") -> str:
+    return f"{value:{sign}.{digits}f}".replace("-", "−")

@@ -17,6 +17,7 @@ from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import text_only
+from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import STATES
 from t2ibench.version import __version__
 
@@ -43,32 +44,42 @@ def identity(entry: Entry) -> dict[str, Any]:
 
 def ran_as(entry: Entry) -> str:
     """What was given to --model, with its arguments, revision and rewriter."""
-    said = identity(entry)
-    args, revision = said["model_args"], said["revision"]
-    text = f"{said['ran']} ({args})" if args else said["ran"]
-    return f"{text}, revision {revision}" if revision else text
+    about = identity(entry)
+    text = about["ran"]
+    if about["model_args"]:
+        text += f" ({about['model_args']})"
+    if about["revision"]:
+        text += f", revision {about['revision']}"
+    return str(text)
 
 
 def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
     """A model's numbers in a family that it ran."""
-    ends = {
-        "value": cell.square,
-        "low": cell.low,
-        "high": cell.high,
-        "fair": cell.fair_high,
-    }
     return {
         "square": rounded(cell.square),
-        **{key: rounded(cell.shown(number)) for key, number in ends.items()},
+        "value": rounded(cell.shown(cell.square)),
+        "low": rounded(cell.shown(cell.low)),
+        "high": rounded(cell.shown(cell.high)),
+        "fair": rounded(cell.shown(cell.fair_high)),
         "tasks": cell.conclusive,
-        **{
-            name: getattr(cell, name)
-            for name in ("rooted", "inconclusive", "of", "unlike")
-        },
-        "best_rank": rank.best if rank else None,
-        "worst_rank": rank.worst if rank else None,
-        "ranked": rank.among if rank else None,
-        "unranked": None if rank else unranked(cell),
+        "rooted": cell.rooted,
+        "inconclusive": cell.inconclusive,
+        "of": cell.of,
+        "unlike": cell.unlike,
+        **_rank_record(cell, rank),
+    }
+
+
+def _rank_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
+    """A model's ranks in a family, or why it has none."""
+    if rank is None:
+        why = unranked(cell)
+        return {"best_rank": None, "worst_rank": None, "ranked": None, "unranked": why}
+    return {
+        "best_rank": rank.best,
+        "worst_rank": rank.worst,
+        "ranked": rank.among,
+        "unranked": None,
     }
 
 
@@ -85,31 +96,35 @@ def unranked(cell: Cell) -> str:
 
 def results_csv(entries: Sequence[Entry]) -> str:
     """All headlines as CSV, one row a model and task."""
-    records = []
-    for entry in entries:
-        for name, task in entry.results.tasks.items():
-            head, keys = (
-                task.headline,
-                ("scale", "ci_low", "ci_high", "fair_low", "fair_high"),
-            )
-            records.append(
-                {
-                    **identity(entry),
-                    "family": task.family,
-                    "task": name,
-                    "headline": head.value,
-                    **{key: getattr(head, key) for key in (*keys, "square", "p_holm")},
-                    "about": head.question,
-                    "images": task.n_images,
-                    "images_per_prompt": task.settings.images_per_prompt,
-                    "seed": task.settings.seed,
-                    "excluded": sum(task.excluded.values()),
-                    "inconclusive": visible(task.inconclusive)
-                    if task.inconclusive
-                    else None,
-                }
-            )
+    records = [
+        {**identity(entry), **_headline_record(name, task)}
+        for entry in entries
+        for name, task in entry.results.tasks.items()
+    ]
     return CsvWriter().table(Table((), (), (), records))
+
+
+def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
+    head, settings = task.headline, task.settings
+    why = task.inconclusive
+    return {
+        "family": task.family,
+        "task": name,
+        "headline": head.value,
+        "scale": head.scale,
+        "ci_low": head.ci_low,
+        "ci_high": head.ci_high,
+        "fair_low": head.fair_low,
+        "fair_high": head.fair_high,
+        "square": head.square,
+        "p_holm": head.p_holm,
+        "about": head.question,
+        "images": task.n_images,
+        "images_per_prompt": settings.images_per_prompt,
+        "seed": settings.seed,
+        "excluded": sum(task.excluded.values()),
+        "inconclusive": visible(why) if why else None,
+    }
 
 
 def data(
@@ -123,40 +138,51 @@ def data(
             state: {"word": display.word, "classes": display.classes}
             for state, display in STATES.items()
         },
-        "strata": [
-            {key: getattr(one, key) for key in ("id", "title", "readers", "settings")}
-            for one in strata
-        ],
-        "models": [
-            {
-                "id": model.entry.id,
-                **identity(model.entry),
-                "name": model.name,
-                "stratum": model.stratum.id,
-                "rank": asdict(model.entry.overall) if model.entry.overall else None,
-                "unranked": model.entry.why or None,
-                "families": {
-                    name: family_record(cell, model.entry.ranks.get(name))
-                    for name, cell in model.entry.families.items()
-                },
-                "tasks": {name: _task(view) for name, view in model.tasks.items()},
-            }
-            for model in models
-        ],
+        "strata": [_stratum_record(stratum) for stratum in strata],
+        "models": [_model_record(model) for model in models],
         "refused": refused,
     }
 
 
-def _task(view: TaskView) -> dict[str, Any]:
-    task, mark, axis = view.result, view.mark, poles(view)
+def _stratum_record(stratum: Stratum) -> dict[str, Any]:
+    return {
+        "id": stratum.id,
+        "title": stratum.title,
+        "readers": stratum.readers,
+        "settings": stratum.settings,
+    }
+
+
+def _model_record(model: Model) -> dict[str, Any]:
+    entry = model.entry
+    families = {
+        name: family_record(cell, entry.ranks.get(name))
+        for name, cell in entry.families.items()
+    }
+    return {
+        "id": entry.id,
+        **identity(entry),
+        "name": model.name,
+        "stratum": model.stratum.id,
+        "rank": asdict(entry.overall) if entry.overall else None,
+        "unranked": entry.why or None,
+        "families": families,
+        "tasks": {name: _task_record(view) for name, view in model.tasks.items()},
+    }
+
+
+def _task_record(view: TaskView) -> dict[str, Any]:
+    mark, axis = view.mark, poles(view)
     return {
         "name": view.name,
-        "family": task.method,
-        **{key: rounded(getattr(mark, key)) for key in ("value", "low", "high")},
+        "family": view.result.method,
+        "value": rounded(mark.value),
+        "low": rounded(mark.low),
+        "high": rounded(mark.high),
         "fair": [rounded(mark.fair_low), rounded(mark.fair_high)],
         "state": mark.state,
         "side": mark.side,
         "poles": [axis.low, axis.high],
         "scale": view.scale,
-        "text_only": text_only(task),
+        "text_only": text_only(view.result),
     }

@@ -23,17 +23,16 @@ if TYPE_CHECKING:
 
 _FILES = (PAGE, "results.json", "results.md")
 PROJECT = "t2ibench"
-_METRICS = {"headline": "value"} | {
-    name: name
-    for name in (
-        "ci_low",
-        "ci_high",
-        "p",
-        "p_holm",
-        "fair_low",
-        "fair_high",
-        "n_images",
-    )
+# What a metric is called, and its column in the table.
+_METRICS = {
+    "headline": "value",
+    "ci_low": "ci_low",
+    "ci_high": "ci_high",
+    "p": "p",
+    "p_holm": "p_holm",
+    "fair_low": "fair_low",
+    "fair_high": "fair_high",
+    "n_images": "n_images",
 }
 
 
@@ -69,23 +68,36 @@ class Payload:
 
 def payload_of(results: Results, folder: Path) -> Payload:
     """What of a run is sent."""
-    columns, rows = ["task", *TASKS], task_rows(results)
-    metrics = _metrics(results, columns, rows)
-    name = folder.resolve().name
-    return Payload(name, results, _config(results), metrics, columns, rows, folder)
+    columns = ["task", *TASKS]
+    rows = task_rows(results)
+    return Payload(
+        name=folder.resolve().name,
+        results=results,
+        config=_config(results),
+        metrics=_metrics(results, columns, rows),
+        columns=columns,
+        rows=rows,
+        folder=folder,
+    )
 
 
 def _config(results: Results) -> dict[str, Any]:
-    tasks = results.tasks.values()
+    """The model, its settings and versions."""
     model = results.model.model_dump(exclude={"other_libraries"}, exclude_none=True)
+    settings = [task.settings for task in results.tasks.values()]
+    encoders: dict[str, str] = {}
+    judges: dict[str, str] = {}
+    for used in settings:
+        encoders |= used.encoders
+        judges |= used.judges
     return {
         "model": {key: value for key, value in model.items() if value != {}},
         "measurement": {
-            name: _common([getattr(task.settings, name) for task in tasks])
+            name: _common([getattr(used, name) for used in settings])
             for name in Measurement.model_fields
         },
-        "encoders": {n: f for task in tasks for n, f in task.settings.encoders.items()},
-        "judges": {n: f for task in tasks for n, f in task.settings.judges.items()},
+        "encoders": encoders,
+        "judges": judges,
         "tasks": {name: task.version for name, task in results.tasks.items()},
         "versions": {"t2ibench": results.t2ibench, **results.environment},
         "command": shlex.join(results.command),
@@ -94,6 +106,7 @@ def _config(results: Results) -> dict[str, Any]:
 
 
 def _common(values: list[Any]) -> Any:
+    """The value that all tasks share, or every one that they have."""
     different = list(dict.fromkeys(values))
     return different[0] if len(different) == 1 else different
 
@@ -101,7 +114,8 @@ def _common(values: list[Any]) -> Any:
 def _metrics(
     results: Results, columns: list[str], rows: list[list[Any]]
 ) -> dict[str, float]:
-    found: dict[str, float] = {}
+    """The numbers of tests that decide something, by their task and name."""
+    metrics: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))
         name = record["task"]
@@ -110,8 +124,8 @@ def _metrics(
         for key, column in _METRICS.items():
             value = record[column]
             if value is not None and math.isfinite(value):
-                found[f"{name}/{key}"] = float(value)
-    return found
+                metrics[f"{name}/{key}"] = float(value)
+    return metrics
 
 
 def send(chosen: Chosen, sent: Payload) -> str:
@@ -140,14 +154,16 @@ def send_all(
     chosen: list[Chosen], results: Results, folder: Path
 ) -> tuple[list[str], list[T2IBenchError]]:
     """Send a run to several destinations; the failure of one keeps nothing from the others."""
-    lines, failures = [], []
+    lines = []
+    failures = []
     sent = payload_of(results, folder) if chosen else None
-    for one in chosen:
+    for destination in chosen:
         assert sent is not None
         try:
-            lines.append(send(one, sent))
+            lines.append(send(destination, sent))
         except T2IBenchError as error:
-            again = f"The run is kept; `{one.command(folder)}` sends it again."
+            command = destination.command(folder)
+            again = f"The run is kept; `{command}` sends it again."
             hint = f"{error.hint} {again}" if error.hint else again
             failure = T2IBenchError(f"{error.message.rstrip('. ')}.", hint)
             failures.append(failure.with_traceback(error.__traceback__))

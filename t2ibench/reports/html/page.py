@@ -13,7 +13,8 @@ from t2ibench.reports.html.cards import CardParts, card_view, is_short
 from t2ibench.reports.html.marks import forest_view
 from t2ibench.reports.html.sections import SectionView
 from t2ibench.reports.html.templating import fragment, static, style
-from t2ibench.reports.sentences import controls_said, limits, named, network_text
+from t2ibench.reports.limits import limits
+from t2ibench.reports.sentences import controls_said, named, network_text
 from t2ibench.reports.view import RunView, TaskView
 
 _FINGERPRINT = 12  # letters shown

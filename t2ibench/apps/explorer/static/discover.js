@@ -75,7 +75,8 @@ function render() {
 function item(row, span) {
   const clear = row.verdict === "leans", mark = markOf({ ...row, lean: row.side });
   const q = `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
-  const label = `${row.text}: ${signed(row.beyond_words, 3)} to ${nameOf(row.side)}, further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
+  const label = `${row.text}: ${signed(row.beyond_words, 3)} to ${nameOf(row.side)}, `
+    + `further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   return el("li", { class: clear ? "hit" : "" },
     el("button", { class: "link", text: row.text, "aria-label": `Add ${row.text} to the tree`, on: { click: () => put(row.text) } }),
     rail(mark, label, { span, height: 22, dot: 8 }),

@@ -308,5 +308,7 @@ export function show() {
 export function changed(what, visible) {
   if (!ui.canvas) return;
   if (!visible) { stale = true; return; }
-  if (what === "brush") { paint(); selected(); } else if (what === "theme" || (what === "state" && tinted !== anchorsNow()) || (what === "concept" && ui.colour.value === "text")) recolour();
+  const othersAnchors = what === "state" && tinted !== anchorsNow();
+  const otherText = what === "concept" && ui.colour.value === "text";
+  if (what === "brush") { paint(); selected(); } else if (what === "theme" || othersAnchors || otherText) recolour();
 }

@@ -6,6 +6,10 @@ const choose = document.getElementById("choose");
 const pairs = new Map();
 window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
 const STATES = D.states;
+const TOO_MANY = "There are too many models here to compare every two beforehand. With the runs at hand, "
+  + "t2ibench compare RUN RUN gives the differences and their intervals.";
+const HOW_COMPARED = "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that "
+  + "of the roots; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item.";
 const ORDER = Object.keys(STATES); // from the clearest to what says least
 
 function make(tag, options = {}, ...inside) {
@@ -83,7 +87,8 @@ function summary(first, second) {
   const [here, there] = turned ? [count("second"), count("first")] : [count("first"), count("second")];
   const compared = rows.filter((row) => row.value !== null).length;
   if (!compared) return null;
-  const text = `Of ${compared} tests that can be compared, ${first.name} leans less beyond chance in ${here}, ${second.name} in ${there}; the others do not tell them apart.`;
+  const text = `Of ${compared} tests that can be compared, ${first.name} leans less beyond chance in ${here}, `
+    + `${second.name} in ${there}; the others do not tell them apart.`;
   return make("p", { className: "sum-up", text });
 }
 
@@ -99,7 +104,8 @@ function differenceCell(task, first, second, span) {
   const apart = ends[0] !== null && (ends[0] > 0 || ends[1] < 0);
   const less = { first: turn === 1 ? second : first, second: turn === 1 ? first : second }[found.verdict];
   const words = less ? `${less.name} leans less` : { opposite: "neither leans less beyond chance", tie: "no difference beyond chance" }[found.verdict] ?? "";
-  const said = `${sign(value)}${ends[0] === null ? "" : `, interval ${sign(ends[0])} to ${sign(ends[1])}`}${apart ? ", without 0" : ""}${words ? `: ${words}` : ""}`;
+  const interval = ends[0] === null ? "" : `, interval ${sign(ends[0])} to ${sign(ends[1])}`;
+  const said = `${sign(value)}${interval}${apart ? ", without 0" : ""}${words ? `: ${words}` : ""}`;
   return make("td", { className: "d", "data-of": label }, rail({ value, low: ends[0], high: ends[1], kind: apart ? "plain clear" : "null", said, span }),
     make("span", { className: "num small", text: said }), found.notes ? make("span", { className: "micro faint", text: ` ${found.notes}` }) : null);
 }
@@ -108,22 +114,37 @@ function table(models) {
   const names = [...new Set(models.flatMap((model) => Object.keys(model.tasks).filter((name) => !model.tasks[name].text_only)))].sort();
   const task = (name) => models.find((model) => model.tasks[name]).tasks[name];
   const families = Object.keys(D.families);
+  // By family, then by what the first model's tests show, then by how far they lean.
+  const place = (name) => {
+    const shown = models[0].tasks[name];
+    return [families.indexOf(task(name).family), shown ? ORDER.indexOf(shown.state) : ORDER.length - 1, -Math.abs(shown?.value ?? 0)];
+  };
   names.sort((a, b) => {
-    const [x, y] = [a, b].map((name) => [families.indexOf(task(name).family), models[0].tasks[name] ? ORDER.indexOf(models[0].tasks[name].state) : ORDER.length - 1, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
+    const [x, y] = [place(a), place(b)];
     return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
   });
   const [first, ...rest] = models;
   const others = D.paired ? rest : [];
   const apart = others.flatMap((model) => pairs.get(first.id)?.[model.id] ?? pairs.get(model.id)?.[first.id] ?? []);
   const span = apart.some((row) => Math.abs(row.value ?? 0) > 1) ? 2 : 1;
-  const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.id}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.verified }), scale())),
-    ...others.map((model) => make("th", { scope: "col", className: "d" }, make("span", { text: `${model.name} less ${first.name}` }), scale(span)))];
-  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: task(name).name }), make("span", { className: "micro faint fs", text: D.families[task(name).family] })),
-    ...models.map((model) => taskCell(model, name)), ...others.map((model) => differenceCell(name, first, model, span))));
+  const modelHead = (model) => make("th", { scope: "col", className: "d" },
+    make("a", { href: `model/${model.id}.html` }, make("bdi", { text: model.name })),
+    make("span", { className: "badge", text: model.verified }), scale());
+  const otherHead = (model) => make("th", { scope: "col", className: "d" },
+    make("span", { text: `${model.name} less ${first.name}` }), scale(span));
+  const line = (name) => make("tr", {},
+    make("th", { scope: "row" },
+      make("a", { href: `task/${encodeURIComponent(name)}.html`, text: task(name).name }),
+      make("span", { className: "micro faint fs", text: D.families[task(name).family] })),
+    ...models.map((model) => taskCell(model, name)),
+    ...others.map((model) => differenceCell(name, first, model, span)));
+  const heads = make("tr", {}, make("th", { scope: "col", text: "Test" }), ...models.map(modelHead), ...others.map(otherHead));
   return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
-    D.paired ? null : make("p", { className: "note small", text: "There are too many models here to compare every two beforehand. With the runs at hand, t2ibench compare RUN RUN gives the differences and their intervals." }),
-    make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the roots; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
-    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis cards", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
+    D.paired ? null : make("p", { className: "note small", text: TOO_MANY }),
+    make("p", { className: "small muted src", text: HOW_COMPARED }),
+    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" },
+      make("table", { className: "axis cards", id: "diff" },
+        make("thead", {}, heads), make("tbody", {}, ...names.map(line)))));
 }
 
 function problem(models) {

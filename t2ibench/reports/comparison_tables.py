@@ -1,0 +1,197 @@
+"""Two runs side by side, as tables: their headlines and rows, and who is shown as what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.reports.cells import ends, format_p, headline, level_of, signed
+from t2ibench.reports.comparison_records import (
+    agreement_record,
+    difference_record,
+    prompt_record,
+    shown_ends,
+)
+from t2ibench.reports.writers import Table
+from t2ibench.results.comparison import Difference, tally, told_in_words
+from t2ibench.results.display import ALPHA
+from t2ibench.results.prompt_changes import (
+    AttributeChange,
+    PromptChange,
+    request_of,
+)
+from t2ibench.results.schema import Headline, Results, Score
+from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
+
+NOTE = (
+    "'Items' is the p-value that every item of a root mean square leans alike in both runs. "
+    "'Change' says how much more the second run leans than the first: leans count without their "
+    "sign. Of a row that cannot lean it is the second minus the first. Images are paired by prompt "
+    "and index; 'unpaired' takes the runs as independent, for results without influences. p tests "
+    "whether both lean alike; Holm's correction is over the headlines, and over the rows of each "
+    "task. A verdict is one task at a time, without it."
+)
+
+
+def comparison_table(
+    differences: Sequence[Difference],
+    names: Sequence[str],
+    interval_name: str,
+    *,
+    agreement: Sequence[AgreementChange] = (),
+    prompts: Sequence[AttributeChange] = (),
+    remarks: Sequence[str] = (),
+) -> Table:
+    """The differences of two runs as a table.
+
+    Args:
+        differences: Its rows.
+        names: What both runs are called.
+        interval_name: The head of the column of intervals.
+        agreement: How agreement with the prompts differs.
+        prompts: Who is shown as what in both runs; a part of the records alone.
+        remarks: Further notes.
+    """
+    first, second = names
+    headers = [
+        "Task",
+        "Row",
+        first,
+        second,
+        "Items, p (Holm)",
+        "Change",
+        interval_name,
+        "p (Holm)",
+        "Verdict",
+        "Note",
+    ]
+    records = [difference_record(difference) for difference in differences]
+    records += [agreement_record(change) for change in agreement]
+    records += [
+        prompt_record(attribute, prompt)
+        for attribute in prompts
+        for prompt in attribute.prompts
+    ]
+    notes = [
+        *_items_summary(differences),
+        _verdict_summary(differences, names),
+        *agreement_sentence(agreement, names),
+        *remarks,
+        NOTE,
+    ]
+    rows = [_row(difference, names) for difference in differences]
+    return Table(headers, rows, notes, records)
+
+
+def _row(difference: Difference, names: Sequence[str]) -> list[str]:
+    change = difference.change
+    row = f"{difference.row}: {difference.name}" if difference.row else "headline"
+    return [
+        difference.task,
+        row,
+        _cell(difference.first),
+        _cell(difference.second),
+        format_p(difference.p_items_holm),
+        signed(change.value) if change else "–",
+        ends(change.low, change.high) if change else "–",
+        format_p(difference.p_holm),
+        told_in_words(difference, *names),
+        "; ".join(difference.notes),
+    ]
+
+
+def _cell(score: Score) -> str:
+    """A score with its interval."""
+    value, low, high = shown_ends(score)
+    text = headline(score) if isinstance(score, Headline) else signed(value)
+    return f"{text} {ends(low, high)}"
+
+
+def _verdict_summary(differences: Sequence[Difference], names: Sequence[str]) -> str:
+    """How many headlines each run leans less in."""
+    counts = tally(differences)
+    undecided = counts["opposite"] + counts["tie"]
+    return (
+        f"Headlines: {names[0]} leans less in {counts['first']}, {names[1]} in "
+        f"{counts['second']}; {undecided} undecided, {counts[None]} not compared."
+    )
+
+
+def _items_summary(differences: Sequence[Difference]) -> list[str]:
+    """In how many headlines the runs differ item by item; nothing where none has items."""
+    p_values = [
+        difference.p_items_holm
+        for difference in differences
+        if difference.p_items_holm is not None
+    ]
+    if not p_values:
+        return []
+    count = sum(p < ALPHA for p in p_values)
+    return [
+        f"Item by item, the runs differ in {count} of {len(p_values)} headlines that are root "
+        "mean squares, after Holm's correction."
+    ]
+
+
+def prompts_table(
+    changes: Sequence[AttributeChange],
+    names: Sequence[str],
+    runs: tuple[Results, Results],
+) -> Table:
+    """Who is shown as what in both runs, prompt by prompt, and what changed in words."""
+    first, second = names
+    headers = [
+        "Task",
+        "Prompt",
+        first,
+        second,
+        "Change, points",
+        level_of(runs[0]),
+        "p (Holm)",
+        "Points from even",
+        "From known share",
+        "In words",
+    ]
+    rows = [
+        _prompt_row(attribute, prompt)
+        for attribute in changes
+        for prompt in attribute.prompts
+    ]
+    notes = [note for attribute in changes for note in attribute.notes()]
+    for name, results in zip(names, runs, strict=True):
+        request = request_of(results)
+        if request is not None:
+            notes.append(f"Added to every prompt of {name}: {request}.")
+    return Table(headers, rows, notes)
+
+
+def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
+    change = prompt.change
+    low, high = 100 * (change.low or 0.0), 100 * (change.high or 0.0)
+    group = people(prompt.group, prompt.first.about)
+    return [
+        attribute.task,
+        prompt.short,
+        counts_text(prompt.first),
+        counts_text(prompt.second),
+        f"{group} {100 * change.value:+.0f}",
+        f"{low:+.0f} to {high:+.0f}",
+        format_p(prompt.p_holm),
+        _distances(prompt, 1 / len(attribute.classes)),
+        "–" if prompt.known is None else _distances(prompt, prompt.known),
+        _in_words(attribute, prompt),
+    ]
+
+
+def _in_words(attribute: AttributeChange, prompt: PromptChange) -> str:
+    """What changed for a prompt; a request that was not read changed nothing."""
+    if attribute.unread:
+        return "the end of the prompt was not read"
+    return "over-corrected" if attribute.asked and prompt.turned else prompt.words
+
+
+def _distances(prompt: PromptChange, reference: float) -> str:
+    """How far a share is from a reference in both runs, with the side it is on."""
+    before, after = (100 * (share - reference) for share in prompt.shares)
+    crossed = ", other side" if round(before * after, 6) < 0 else ""
+    return f"{before:+.0f}, then {after:+.0f}{crossed}"

@@ -1,0 +1,149 @@
+"""What a run cannot show: its instruments, its size, and what is missing or out of date in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2ibench.methods.core.describe import listed
+from t2ibench.reports.sentences import asked
+from t2ibench.reports.view import RunView
+from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.schema import Results
+from t2ibench.store.distinct import REPEATED
+
+_FEW_IMAGES = 20
+_NAMED = 3
+_NAMED_TESTS = 2
+
+
+def limits(run: RunView) -> list[tuple[str, str]]:
+    """What the run cannot show, as a title and a text each; who measured comes first."""
+    return [
+        _encoders(run),
+        *_judges(run),
+        *_libraries(run),
+        *_few_images(run),
+        *_unanswered(run),
+        *_failed_checks(run),
+        *_repeats(run),
+        *_missing(run),
+        *_earlier(run),
+        ("Only these prompts and groups", "were measured."),
+    ]
+
+
+def _encoders(run: RunView) -> tuple[str, str]:
+    names = ", ".join(run.encoders)
+    if not run.encoders:
+        return "No encoder.", "Only answers of a judge were scored."
+    if len(run.encoders) == 1:
+        what = "image" if run.tasks else "word"
+        return "One encoder.", f"{names} measured every {what}. Another could disagree."
+    return f"{len(run.encoders)} encoders.", f"{names}: means, and each one’s own."
+
+
+def _judges(run: RunView) -> Iterator[tuple[str, str]]:
+    if not run.judges:
+        return
+    title = "One judge" if len(run.judges) == 1 else "Judges"
+    results = [task.result for task in run.tasks if task.result.settings.judges]
+    texts = list(dict.fromkeys(filter(None, map(judges_said, results))))
+    yield f"{title}, {', '.join(run.judges)}.", " ".join(texts[:_NAMED])
+
+
+def _libraries(run: RunView) -> Iterator[tuple[str, str]]:
+    warned = warnings_of_libraries(run.results)
+    if warned:
+        plural = "" if len(warned) == 1 else "s"
+        yield f"{len(warned)} warning{plural} of libraries.", " ".join(warned[:_NAMED])
+    for text in unknown_networks(run.results):
+        yield "Which network?", text
+
+
+def _few_images(run: RunView) -> Iterator[tuple[str, str]]:
+    counts = [row.n_images or 0 for task in run.tasks for row in task.result.by]
+    least = min(counts, default=0)
+    if least and least < _FEW_IMAGES:
+        images = "one image" if least == 1 else f"{least} images"
+        yield "Few images.", f"Some rows rest on only {images}."
+
+
+def _unanswered(run: RunView) -> Iterator[tuple[str, str]]:
+    for text in asked(run)[:_NAMED]:
+        yield "Not every question was answered.", f"{text}."
+
+
+def _failed_checks(run: RunView) -> Iterator[tuple[str, str]]:
+    failed = [task.name for task in run.tests if task.result.inconclusive]
+    if failed:
+        tests = "test fails its" if len(failed) == 1 else "tests fail their"
+        names = listed(failed, _NAMED_TESTS)
+        yield f"{len(failed)} {tests} own check", f"and cannot tell: {names}."
+
+
+def _repeats(run: RunView) -> Iterator[tuple[str, str]]:
+    repeated = {
+        prompt.prompt for task in run.tasks for prompt in task.result.repeated_prompts
+    }
+    if repeated:
+        prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
+        counted = "Each distinct image counts once; see Diversity."
+        yield f"{len(repeated):,} {prompts} images.", counted
+
+
+def _missing(run: RunView) -> Iterator[tuple[str, str]]:
+    if run.results.partial:
+        yield f"{run.results.what_is_missing}.", "Not a result to report."
+    excluded = [pair for task in run.tasks for pair in task.result.excluded.items()]
+    left_out = sum(count for reason, count in excluded if reason != REPEATED)
+    if left_out:
+        text = "Images or answers that are missing; listed below."
+        yield f"{left_out:,} left out.", text
+
+
+def _earlier(run: RunView) -> Iterator[tuple[str, str]]:
+    remark = earlier(run)
+    if remark is not None:
+        yield remark
+
+
+def earlier(run: RunView) -> tuple[str, str] | None:
+    """Which tests of earlier commands in the folder the report is not about."""
+    names = list(run.results.earlier)
+    if not names:
+        return None
+    plural = "s" if len(names) > 1 else ""
+    return (
+        f"{len(names)} test{plural} of earlier commands left out.",
+        f"results.json keeps {listed(names, _NAMED)} as 'earlier'. Name all tests in one "
+        "command to report them together.",
+    )
+
+
+def warnings_of_libraries(results: Results) -> list[str]:
+    """What model libraries warned of while models were loaded, one sentence a warning."""
+    sentences = []
+    for warning in results.library_warnings:
+        about = f" while {warning.about} was loaded" if warning.about else ""
+        sentences.append(f"{warning.library} warned{about}: {warning.text}")
+    return sentences
+
+
+def unknown_networks(results: Results) -> list[str]:
+    """Encoders of open_clip whose results do not say of which network they are, and what follows.
+
+    Earlier versions did not record it. They ran tags such as 'openai' with GELU where the
+    installed open_clip did, and nobody trained that network.
+    """
+    used = {name for task in results.tasks.values() for name in task.settings.encoders}
+    silent = sorted(
+        name
+        for name in used
+        if name.startswith("open_clip:") and name not in results.networks
+    )
+    return [
+        f"{name}: an earlier version of t2ibench made these results and did not record the "
+        "activation function. Weights that were trained with QuickGELU may have run with GELU, "
+        "which is a network that nobody trained. Run the command again to be sure."
+        for name in silent
+    ]
