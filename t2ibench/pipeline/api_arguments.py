@@ -11,7 +11,7 @@ from t2ibench.arguments import names_of
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.resolution import checked
-from t2ibench.pipeline.preparation import Objects, Prepared
+from t2ibench.pipeline.preparation import Prepared, PythonAdapters
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 
 
@@ -21,7 +21,7 @@ def given_by(
     judge: str | Judge | Sequence[str | Judge],
     rewriter: str | Rewriter | None,
     settings: Mapping[str, Any],
-) -> tuple[dict[str, Any], Objects]:
+) -> tuple[dict[str, Any], PythonAdapters]:
     """Settings by name, only those that were given, and adapters that are objects."""
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
@@ -34,7 +34,7 @@ def given_by(
         "rewriter": rewriter_name,
     }
     named = {name: value for name, value in names.items() if value is not None}
-    return {**named, **settings}, Objects(generator, encoders, judges, other)
+    return {**named, **settings}, PythonAdapters(generator, encoders, judges, other)
 
 
 def warn_of(
@@ -56,7 +56,7 @@ def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Objects by name, and the names of all in their order."""
+    """PythonAdapters by name, and the names of all in their order."""
     several = (
         [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     )

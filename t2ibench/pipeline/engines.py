@@ -14,7 +14,7 @@ from t2ibench.pipeline.executors.pool import WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.worker import Order, UserLine
+from t2ibench.pipeline.worker import UserLine, WorkerSpec
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 
@@ -51,9 +51,9 @@ def _own_process(prepared: Prepared, reporter: Reporter, observing: bool) -> InP
     def tell(line: UserLine) -> None:
         (reporter.warn if line.warning else reporter.say)(line.text)
 
-    order = Order.of(prepared, observing)
+    spec = WorkerSpec.of(prepared, observing)
     return InProcess(
-        order.worker(prepared.generator, prepared.objects, tell, stop_request.asked)
+        spec.worker(prepared.generator, prepared.objects, tell, stop_request.asked)
     )
 
 
@@ -99,14 +99,14 @@ def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers
     count = _worker_count(prepared, gpus)
     if local and count == 1:
         return None
-    order = Order.of(prepared, observing)
+    spec = WorkerSpec.of(prepared, observing)
     if not local:
         from t2ibench.pipeline.executors.ray import actors
 
-        return actors(order, settings, reporter)
+        return actors(spec, settings, reporter)
     threads = max(1, cores() // count)
     each = "1 thread" if threads == 1 else f"{threads} threads"
     reporter.say(
         f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}."
     )
-    return Processes(order, count, gpus, threads)
+    return Processes(spec, count, gpus, threads)

@@ -18,24 +18,24 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ALL_BLACK, Encoder, ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
 from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
-from t2ibench.pipeline.generation import ImageFile
+from t2ibench.pipeline.generation import GeneratedFile
 from t2ibench.pipeline.generator_record import record_generator, record_unread, settle
 from t2ibench.pipeline.judging import unanswered
-from t2ibench.pipeline.pieces import (
+from t2ibench.pipeline.preparation import Prepared
+from t2ibench.pipeline.rewriting import open_rewritings
+from t2ibench.pipeline.work_items import (
     AskReport,
-    Damaged,
-    ImageFiles,
+    GeneratedBatch,
     ImagesToEmbed,
     ImagesToGenerate,
     ImageToEmbed,
-    Part,
-    Piece,
     Question,
     QuestionsToAsk,
     TextsToEmbed,
+    UnreadableFile,
+    WorkItem,
+    WorkResult,
 )
-from t2ibench.pipeline.preparation import Prepared
-from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import AnswerStore, is_file_of_answers
@@ -71,7 +71,7 @@ class Job:
         }
         self.attempts = Counter[str]()  # by status
         self.embedded = 0  # images and texts, now
-        self.damaged: list[Damaged] = []
+        self.damaged: list[UnreadableFile] = []
         self.reports: dict[str, AskReport] = {}
         self.stopped: dict[str, str] = {}  # encoder or judge to the reason
         # encoder to why images have no embedding
@@ -82,7 +82,7 @@ class Job:
         self._removed: set[str] = set()
         self._tried: set[tuple[str, int]] = set()
 
-    def piece(self, stage: Stage, number: int) -> Piece | None:
+    def piece(self, stage: Stage, number: int) -> WorkItem | None:
         """What is missing of one piece; None where nothing is."""
         if stage == "texts":
             store, texts = self._texts()[number]
@@ -120,9 +120,9 @@ class Job:
         """How many images, texts or questions a stage has left."""
         return sum(self.left(stage).values())
 
-    def store(self, part: Part) -> int:
+    def store(self, part: WorkResult) -> int:
         """Store a part of a piece; how many items it is."""
-        if isinstance(part, ImageFiles):
+        if isinstance(part, GeneratedBatch):
             return self._store_images(part)
         if isinstance(part, AskReport):
             next(store for store in self.judges if store.name == part.judge).add(
@@ -152,7 +152,7 @@ class Job:
                 judge_settings={**folder.record.judge_settings, part.judge: settings}
             )
 
-    def _remove(self, damaged: Sequence[Damaged]) -> None:
+    def _remove(self, damaged: Sequence[UnreadableFile]) -> None:
         """Remove files that cannot be used: the next run makes them anew."""
         for one in damaged:
             with suppress(OSError):
@@ -160,7 +160,7 @@ class Job:
             self._removed.add(one.image.sha256)
         self.damaged += damaged
 
-    def _store_images(self, part: ImageFiles) -> int:
+    def _store_images(self, part: GeneratedBatch) -> int:
         assert self.images is not None
         places = [_place(one.request) for one in part.files]
         known = [self.images.get(*place) for place in places]
@@ -432,10 +432,10 @@ def _unread_lines(judge: str, unread: Mapping[str, int]) -> list[str]:
     ]
 
 
-def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:
+def store_images(files: Sequence[GeneratedFile], store: ImageStore) -> list[Attempt]:
     """Write the files of images, then their rows: a row without its file never exists."""
     attempts: list[Attempt] = []
-    looks: dict[str, Float32Array] = {}
+    hashes: dict[str, Float32Array] = {}
     failure: T2IBenchError | None = None
     for one in files:
         at = one.request.prompt, one.request.index, one.request.seed
@@ -449,10 +449,10 @@ def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]
             ) as error:  # of the disk; the others of the batch are recorded
                 failure = failure or error
                 continue
-            if one.look is not None:
-                looks[attempt.sha256 or ""] = one.look
+            if one.perceptual_hash is not None:
+                hashes[attempt.sha256 or ""] = one.perceptual_hash
         attempts.append(replace(attempt, revised_prompt=one.revised_prompt))
-    store.record(attempts, looks)
+    store.record(attempts, hashes)
     if failure is not None:
         raise failure
     return attempts
@@ -462,7 +462,7 @@ def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:
     return one.prompt, one.index
 
 
-def _size(piece: Piece | None) -> int:
+def _size(piece: WorkItem | None) -> int:
     """Items of a piece."""
     if isinstance(piece, ImagesToGenerate):
         return len(piece.requests)

@@ -57,7 +57,7 @@ _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output F
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
+class PythonAdapters:
     """Adapters that were given as Python objects, by name."""
 
     generator: Generator | None = None
@@ -81,7 +81,7 @@ class Prepared:
     skipped: dict[str, str]  # tasks that are not run, with the reason
     lacking: dict[str, tuple[int, int]]  # prompt to images that a folder has, and needs
     warnings: list[str]
-    objects: Objects
+    objects: PythonAdapters
     call: str = ""  # the command line or function that asked
     rewriter: Rewriter | None = None
     # tasks that the same command measures in other rounds
@@ -124,10 +124,10 @@ class Prepared:
 
 @mending()
 def prepare(
-    settings: RunSettings, objects: Objects | None = None, call: str = ""
+    settings: RunSettings, objects: PythonAdapters | None = None, call: str = ""
 ) -> Prepared:
     """Plan a run."""
-    objects = objects or Objects()
+    objects = objects or PythonAdapters()
     if not settings.tasks:
         raise T2IBenchError(
             "Which tasks? Give --tasks all, a group, or task names.",
@@ -275,7 +275,7 @@ def _needs(
     return found, defects
 
 
-def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
+def create_model(settings: RunSettings, objects: PythonAdapters) -> Generator | None:
     """The generator of a run; its weights are loaded when it first generates."""
     if objects.generator is not None:
         if settings.model_args:

@@ -112,8 +112,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         started = _now()
         _check_names(executor.observers)
         job = Job(prepared, executor.observers)
-        # read, so that what is damaged is said
-        _ = prepared.images and prepared.images.looks
+        if prepared.images is not None:
+            # Read now, so that `mend` reports and removes those that are damaged.
+            prepared.images.open_perceptual_hashes()
         mend(folder.database, reporter)
         _save_record(prepared, executor.observers if observing else None)
         _check_access(job)

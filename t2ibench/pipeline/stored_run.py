@@ -14,7 +14,11 @@ from t2ibench.models.judges import check_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.feasibility import cut, exclusions, feasible
 from t2ibench.pipeline.plan import Plan, make_plan
-from t2ibench.pipeline.preparation import Objects, Prepared, with_default_observers
+from t2ibench.pipeline.preparation import (
+    Prepared,
+    PythonAdapters,
+    with_default_observers,
+)
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, open_run
@@ -145,7 +149,7 @@ def prepare_stored(path: Path, *, allow_missing: bool, call: str) -> Prepared:
         skipped,
         lacking,
         exclusions(plan, skipped),
-        Objects(),
+        PythonAdapters(),
         call,
         judge_checks=record.judge_checks,
         only_stored=True,

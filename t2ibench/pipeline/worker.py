@@ -1,4 +1,4 @@
-"""A worker: models, and the pieces of work that they do. It stores nothing."""
+"""A worker: models, and the work items of work that they do. It stores nothing."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.people_tables import judge_arguments
-from t2ibench.pipeline.pieces import (
-    ImageFiles,
+from t2ibench.pipeline.preparation import Prepared, PythonAdapters, create_model
+from t2ibench.pipeline.work_items import (
+    GeneratedBatch,
     ImagesToEmbed,
     ImagesToGenerate,
-    Part,
-    Piece,
     QuestionsToAsk,
     TextsToEmbed,
+    WorkItem,
+    WorkResult,
 )
-from t2ibench.pipeline.preparation import Objects, Prepared, create_model
 from t2ibench.results.run import versions
 from t2ibench.settings import RunSettings
 
@@ -65,7 +65,7 @@ class Observers:
 
 @dataclass(slots=True)
 class Worker:
-    """Does pieces of work with its own models."""
+    """Does work items of work with its own models."""
 
     generator: Generator | None
     observers: Observers
@@ -74,20 +74,20 @@ class Worker:
     stopping: Callable[[], bool] = never
     _generated: bool = False
 
-    def do(self, piece: Piece) -> Iterator[Part]:
-        """Do a piece; each part of it comes as soon as it is there."""
-        if isinstance(piece, ImagesToGenerate):
+    def do(self, item: WorkItem) -> Iterator[WorkResult]:
+        """Do a work item; each result comes as soon as it is there."""
+        if isinstance(item, ImagesToGenerate):
             self._generated = True
             generator = self.generator
             assert generator is not None
-            if piece.rewritings is not None and isinstance(generator, Rewritten):
-                generator.rewritings = piece.rewritings
+            if item.rewritings is not None and isinstance(generator, Rewritten):
+                generator.rewritings = item.rewritings
             # Those that decide its pixels.
             libraries = (
                 versions(libraries_of(self.model)) if self.model is not None else {}
             )
             for files in generated(
-                piece.requests,
+                item.requests,
                 generator,
                 batch_size=self.batch_size,
                 stopping=self.stopping,
@@ -98,31 +98,29 @@ class Worker:
                 unread = {}
                 if isinstance(generator, ReportsUnread):
                     unread = dict(generator.unread_prompts())
-                yield ImageFiles(files, used, libraries, unread)
+                yield GeneratedBatch(files, used, libraries, unread)
             return
         if self._generated and isinstance(self.generator, Releasable):
             self.generator.release()  # its memory is for encoders
         self._generated = False
-        if isinstance(piece, ImagesToEmbed):
-            needed = {name for _, names in piece.images for name in names}
+        if isinstance(item, ImagesToEmbed):
+            needed = {name for _, names in item.images for name in names}
             encoders = {
                 name: one for name, one in self._encoders().items() if name in needed
             }
             yield from embedded_images(
-                piece.images, encoders, piece.widths, self.stopping, piece.worked
+                item.images, encoders, item.widths, self.stopping, item.worked
             )
-        elif isinstance(piece, TextsToEmbed):
-            encoder = self._encoders()[piece.encoder]
-            yield from embedded_texts(piece.texts, encoder, piece.width, self.stopping)
-        elif isinstance(piece, QuestionsToAsk):
-            judge = next(
-                one for one in self.observers.judges if one.name == piece.judge
-            )
+        elif isinstance(item, TextsToEmbed):
+            encoder = self._encoders()[item.encoder]
+            yield from embedded_texts(item.texts, encoder, item.width, self.stopping)
+        elif isinstance(item, QuestionsToAsk):
+            judge = next(one for one in self.observers.judges if one.name == item.judge)
             asked = answered(
-                piece.questions, judge, streak=piece.streak, stopping=self.stopping
+                item.questions, judge, streak=item.streak, stopping=self.stopping
             )
             for report in asked:
-                report.judge = piece.judge
+                report.judge = item.judge
                 if isinstance(judge, ReportsSettings):
                     report.settings = dict(judge.effective_settings())
                 yield report
@@ -142,7 +140,7 @@ class UserLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkerSpec:
     """All that a worker has to know of a run; encoders and judges where there is work for them."""
 
     settings: RunSettings
@@ -153,7 +151,7 @@ class Order:
     path: tuple[str, ...]  # sys.path, for models of the user's own
 
     @classmethod
-    def of(cls, prepared: Prepared, observing: bool) -> Order:
+    def of(cls, prepared: Prepared, observing: bool) -> WorkerSpec:
         """What a prepared run is to its workers."""
         here, generator = "", prepared.generator
         with suppress(FileNotFoundError):  # deleted; absolute paths still work
@@ -170,7 +168,7 @@ class Order:
     def worker(
         self,
         generator: Generator | None,
-        objects: Objects,
+        objects: PythonAdapters,
         tell: Callable[[UserLine], None],
         stopping: Callable[[], bool],
     ) -> Worker:
@@ -202,10 +200,10 @@ class Order:
         with suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]
-        generator = create_model(self.settings, Objects())
+        generator = create_model(self.settings, PythonAdapters())
         if generator is not None and self.rewriter is not None:
             generator = rewritten(generator, self.rewriter)
-        return self.worker(generator, Objects(), tell, stopping)
+        return self.worker(generator, PythonAdapters(), tell, stopping)
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
@@ -238,7 +236,7 @@ def _controls(
     return controls
 
 
-def _judges(settings: RunSettings, objects: Objects) -> list[Judge]:
+def _judges(settings: RunSettings, objects: PythonAdapters) -> list[Judge]:
     named = [name for name in settings.judge if name not in objects.judges]
     created = create_judges(
         named,

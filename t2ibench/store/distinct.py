@@ -20,7 +20,7 @@ class _Prompt:
     attempts: list[Attempt | None] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
     # by their brightness
-    looks: dict[int, list[Float32Array]] = field(default_factory=dict)
+    perceptual_hashes: dict[int, list[Float32Array]] = field(default_factory=dict)
 
 
 class DistinctImages:
@@ -61,13 +61,21 @@ class DistinctImages:
         sha256 = attempt.sha256 or ""
         if sha256 in known.files:
             return True
-        looks = self._images.looks
-        row = looks.get("images", sha256) if looks.has("images", sha256) else None
+        perceptual_hashes = self._images.perceptual_hashes
+        row = (
+            perceptual_hashes.get("images", sha256)
+            if perceptual_hashes.has("images", sha256)
+            else None
+        )
         if row is not None:
             step = brightness(row)
-            alike = [one for k in (-1, 0, 1) for one in known.looks.get(step + k, ())]
+            alike = [
+                one
+                for k in (-1, 0, 1)
+                for one in known.perceptual_hashes.get(step + k, ())
+            ]
             if alike and looks_like_one(row, np.stack(alike)):
                 return True
-            known.looks.setdefault(step, []).append(row)
+            known.perceptual_hashes.setdefault(step, []).append(row)
         known.files.add(sha256)
         return False

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,8 +144,8 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-# what `pixels.look` gives of images is stored like embeddings by it
-LOOKS = ("look", "1")
+# The name and fingerprint of the "encoder" whose embeddings are the perceptual hashes.
+PERCEPTUAL_HASH = ("look", "1")
 
 
 class ImageStore:
@@ -170,7 +169,7 @@ class ImageStore:
     def refresh(self) -> None:
         """Read what is stored; an image outranks a failed attempt at it."""
         self._absent = None
-        self.__dict__.pop("looks", None)
+        self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         prompts = self.database.texts(texts, self._generator)
         self._named |= prompts.keys()
@@ -190,10 +189,16 @@ class ImageStore:
                 prompt, index, seed, status, file, sha256, reason, tries, revised
             )
 
-    @cached_property
-    def looks(self) -> EvidenceStore:
-        """What images look like from afar (`pixels.look`), by the SHA-256 of their files."""
-        return EvidenceStore(self.database, *LOOKS)
+    @property
+    def perceptual_hashes(self) -> EvidenceStore:
+        """The perceptual hash of each image (`store.pixels`), by the SHA-256 of its file."""
+        return self.open_perceptual_hashes()
+
+    def open_perceptual_hashes(self) -> EvidenceStore:
+        """Read the perceptual hashes, if nobody has; the database notes damaged rows."""
+        if self._perceptual_hashes is None:
+            self._perceptual_hashes = EvidenceStore(self.database, *PERCEPTUAL_HASH)
+        return self._perceptual_hashes
 
     def __len__(self) -> int:
         """Images that were attempted."""
@@ -272,7 +277,7 @@ class ImageStore:
     def record(
         self,
         attempts: Iterable[Attempt],
-        looks: Mapping[str, Float32Array] | None = None,
+        perceptual_hashes: Mapping[str, Float32Array] | None = None,
     ) -> None:
         """Store attempts; an earlier one at the same image is kept."""
         new: dict[tuple[int, int], Attempt] = {}
@@ -300,10 +305,14 @@ class ImageStore:
             self.database.add_model(*self._model)
             self.name([attempt.prompt for attempt in new.values()])
             self.database.write("attempts", rows)
-            unseen = self.looks.missing("images", looks) if looks else []
-            if looks and unseen:
-                seen = np.stack([looks[key] for key in unseen])
-                self.looks.add("images", unseen, seen, dtype="float16")
+            unseen = (
+                self.perceptual_hashes.missing("images", perceptual_hashes)
+                if perceptual_hashes
+                else []
+            )
+            if perceptual_hashes and unseen:
+                seen = np.stack([perceptual_hashes[key] for key in unseen])
+                self.perceptual_hashes.add("images", unseen, seen, dtype="float16")
         self._rows |= new
         if self._absent is not None:
             self._absent -= {

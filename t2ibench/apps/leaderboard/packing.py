@@ -32,7 +32,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_text
-from t2ibench.store.images import LOOKS, Attempt, ImageStore
+from t2ibench.store.images import PERCEPTUAL_HASH, Attempt, ImageStore
 from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
@@ -231,8 +231,13 @@ def _pack_evidence(
         for one in repeated_prompts(plan.prompts, DistinctImages(images).first)
     }
     keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
-    seen = {key for key in keys if images.looks.has("images", key)}
-    _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), "images", seen)
+    seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
+    _pack_embeddings(
+        images.perceptual_hashes,
+        EvidenceStore(target, *PERCEPTUAL_HASH),
+        "images",
+        seen,
+    )
     for of in folder.record.judges.items():
         found = _answers(AnswerStore(folder.database, *of), plan, hashes)
         by_key = sorted(

@@ -15,7 +15,7 @@ from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.api_arguments import given_by, warn_of
 from t2ibench.pipeline.engines import check_engine
-from t2ibench.pipeline.preparation import Objects, Prepared, prepare
+from t2ibench.pipeline.preparation import Prepared, PythonAdapters, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.reports.files import write_reports
@@ -43,7 +43,7 @@ def prepared_paper(
     given: Mapping[str, Any],
     chosen: Sequence[str] | None,
     call: str,
-    objects: Objects | None = None,
+    objects: PythonAdapters | None = None,
 ) -> Prepared:
     """Plan the run of a paper, or of some of its exhibits."""
     named = objects is None or objects.generator is None

@@ -25,8 +25,8 @@ from t2ibench.pipeline.executors.pool import (
     WorkerModels,
     sendable,
 )
-from t2ibench.pipeline.pieces import Piece
-from t2ibench.pipeline.worker import Order
+from t2ibench.pipeline.work_items import WorkItem
+from t2ibench.pipeline.worker import WorkerSpec
 from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
@@ -52,11 +52,13 @@ class Processes:
 
     elsewhere = False
 
-    def __init__(self, order: Order, count: int, gpus: list[str], threads: int) -> None:
+    def __init__(
+        self, spec: WorkerSpec, count: int, gpus: list[str], threads: int
+    ) -> None:
         self.count = count
         self._gpus = gpus
         self._threads = threads
-        self._order = pickle.dumps(order)
+        self._spec = pickle.dumps(spec)
         self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
         self._lines: dict[int, Connection] = {}
         self._processes: dict[int, Any] = {}
@@ -65,7 +67,7 @@ class Processes:
         """Start a worker."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_main, args=(theirs, self._order))
+        process = context.Process(target=_main, args=(theirs, self._spec))
         with new_processes(self._environment(number)):
             process.start()
         theirs.close()
@@ -87,20 +89,20 @@ class Processes:
         return found
 
     def _listen(self, number: int, line: Connection, process: Any) -> None:
-        """In a thread: hear what a worker says until it ends, perhaps in the middle of a part."""
+        """In a thread: hear what a worker says until it ends, perhaps within a message."""
         while True:
             try:
                 message: Message = line.recv()
-            except Exception:  # whatever half a part reads as
+            except Exception:  # whatever half a message reads as
                 break
             self._heard.put((number, line, message))
         process.join()
         self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0))))
 
-    def send(self, number: int, piece: Piece) -> None:
+    def send(self, number: int, item: WorkItem) -> None:
         """Give a worker something to do."""
         with contextlib.suppress(OSError):  # it has just died, which is heard
-            self._lines[number].send(piece)
+            self._lines[number].send(item)
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
         """What workers have said (see `Workers`)."""
@@ -146,7 +148,7 @@ def _ending(status: int) -> str:
     return f"was ended by {name}{memory}"
 
 
-def _main(line: Connection, order: bytes) -> None:
+def _main(line: Connection, spec: bytes) -> None:
     """In the process: work until the leader says or goes."""
     # The terminal sends Ctrl-C to every process, and Slurm SIGTERM; the leader decides on both.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -163,11 +165,11 @@ def _main(line: Connection, order: bytes) -> None:
             line.send(message)
 
     try:
-        worker = pickle.loads(order).worker_elsewhere(tell, line.poll)
+        worker = pickle.loads(spec).worker_elsewhere(tell, line.poll)
         tell(WorkerModels.of(worker))
-        while (piece := line.recv()) is not None:
-            for part in worker.do(piece):
-                tell(part)
+        while (item := line.recv()) is not None:
+            for result in worker.do(item):
+                tell(result)
             tell(None)
     except (EOFError, BrokenPipeError):
         pass
