@@ -88,10 +88,15 @@ def measure(
         workers = min(os.cpu_count() or 1, 16)
         cuda = args.device == "cuda"
         data = DataLoader(
-            Files(found, encoder.prepare), batch, num_workers=workers, pin_memory=cuda
+            Files(found, encoder.prepare),
+            batch,
+            num_workers=workers,
+            pin_memory=cuda,
+            # An encoder takes prepared images one by one: an adapter's may be mappings.
+            collate_fn=list,
         )
-        for pixels in data:
-            encoder.encode_images(list(pixels))
+        for prepared in data:
+            encoder.encode_images(prepared)
 
     alone()
     rounds = []

@@ -1,0 +1,498 @@
+"""How the code reads: measures of the package and of each room, and what is above its limit.
+
+python tools/readability.py              # the table
+python tools/readability.py --places     # and where: every place that a limit is about
+python tools/readability.py --check      # fail where a room has more than its limit
+python tools/readability.py --lower      # lower the limits to the counts of today
+
+Two kinds of measures are printed. Counts are about places that somebody should rewrite: a long
+statement, a refused name. `.ci/run` holds them to tools/readability.yaml, room by room, and they
+only ever get lower. Densities are about the whole text. Longer names and further files make more
+lines, so nodes a line get better without anything being simpler; therefore `syntax` measures the
+same text with all names of one length, without imports, in the formatter's own layout, and `nodes a
+statement` needs no lines at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import keyword
+import re
+import subprocess
+import sys
+import tempfile
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from radon.complexity import cc_visit
+from radon.metrics import mi_visit
+from radon.visitors import Class
+from tabulate import tabulate
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "t2ibench"
+LIMITS = ROOT / "tools" / "readability.yaml"
+LARGEST_STATEMENT = 80
+HIGHEST_COMPLEXITY = 15
+LOWEST_MAINTAINABILITY = 20
+DEEPEST_COMPREHENSION = 2
+LONGEST_TEMPLATE_LINE = 160
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table, and return 1 if a room has more than its limits allow."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--places", action="store_true", help="list every place")
+    parser.add_argument("--check", action="store_true", help="fail above the limits")
+    parser.add_argument("--lower", action="store_true", help="write lower limits")
+    parser.add_argument(
+        "--room", default="", help="print this room alone (default: all)"
+    )
+    options = parser.parse_args(arguments)
+    configuration = yaml.safe_load(LIMITS.read_text(encoding="utf-8"))
+    rooms = measure(PACKAGE, configuration)
+    shown = {name: room for name, room in rooms.items() if options.room in ("", name)}
+    print(table(shown))
+    for folder in ("tests", "tools", "benchmarks"):
+        texts = [path.read_text("utf-8") for path in (ROOT / folder).rglob("*.py")]
+        print(f"{folder}: {sum(map(counted, texts))} lines of code")
+    if options.places:
+        for room in shown.values():
+            print(*room.places(), sep="\n")
+    if options.lower:
+        configuration["limits"] = lowered(configuration["limits"], rooms)
+        write_limits(configuration)
+    problems = above(configuration, rooms) if options.check else []
+    print(*problems, sep="\n", end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+@dataclass
+class Room:
+    """What was measured in one folder of the package, or in all of it.
+
+    Attributes:
+        name: The folder, or "all".
+        files: Python files.
+        lines: Lines of code, without docstrings, comments and blank lines.
+        nodes: Nodes of the syntax trees.
+        statements: Number of nodes of each statement, without the statements inside it.
+        local_names: Length of each local name of each function.
+        tuple_assignments: Assignments such as `a, b = x, y`.
+        comprehensions: Comprehensions and generator expressions.
+        texts: The Python files without imports, with names of one length.
+        counts: Places of each measure that has a limit, as "file:line: what".
+    """
+
+    name: str
+    files: int = 0
+    lines: int = 0
+    nodes: int = 0
+    statements: list[int] = field(default_factory=list)
+    local_names: list[int] = field(default_factory=list)
+    tuple_assignments: int = 0
+    comprehensions: int = 0
+    texts: list[str] = field(default_factory=list)
+    counts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, other: Room) -> None:
+        """Add what was measured in another room, or in a file of this one."""
+        self.files += other.files
+        self.lines += other.lines
+        self.nodes += other.nodes
+        self.statements += other.statements
+        self.local_names += other.local_names
+        self.tuple_assignments += other.tuple_assignments
+        self.comprehensions += other.comprehensions
+        self.texts += other.texts
+        for name, places in other.counts.items():
+            self.counts[name] += places
+
+    def places(self) -> Iterator[str]:
+        """Every place that a limit is about, a line each."""
+        for measure_name, places in sorted(self.counts.items()):
+            for place in places:
+                yield f"{measure_name}: {place}"
+
+    def columns(self) -> dict[str, Any]:
+        """The room's row of the table: a number for each column's title."""
+        per_100_lines = 100 / self.lines if self.lines else 0.0
+        return {
+            "room": self.name,
+            "files": self.files,
+            "lines": self.lines,
+            "nodes": self.nodes,
+            "nodes a line": round(self.nodes / self.lines, 2) if self.lines else None,
+            "syntax": syntax_density(self.texts),
+            "nodes a statement": _mean(self.statements),
+            "name length": _mean(self.local_names),
+            "tuples /100": round(self.tuple_assignments * per_100_lines, 2),
+            "compr. /100": round(self.comprehensions * per_100_lines, 1),
+            **{name: len(self.counts[name]) for name in COUNTED},
+        }
+
+
+# What has a limit, in the order of the table.
+COUNTED = (
+    "statements",
+    "complexity",
+    "maintainability",
+    "nested",
+    "fmt: skip",
+    "starred",
+    "names",
+    "phrases",
+    "templates",
+)
+
+
+def measure(package: Path, configuration: dict[str, Any]) -> dict[str, Room]:
+    """Measure every folder of a package, and all of it together as "all".
+
+    Args:
+        package: The package's folder.
+        configuration: Refused names and refused phrases, of tools/readability.yaml.
+    """
+    rooms: dict[str, Room] = {"all": Room("all")}
+    for path in sorted(package.rglob("*")):
+        if path.suffix not in (".py", ".html", ".css"):
+            continue
+        parts = path.relative_to(package).parts
+        name = parts[0] if len(parts) > 1 else "(top)"
+        text = path.read_text(encoding="utf-8")
+        place = path.relative_to(package.parent).as_posix()
+        if path.suffix == ".py":
+            measured = _measure_python(place, text, configuration)
+        else:
+            measured = _measure_template(place, text)
+        rooms.setdefault(name, Room(name)).add(measured)
+        rooms["all"].add(measured)
+    return rooms
+
+
+def _measure_python(place: str, text: str, configuration: dict[str, Any]) -> Room:
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    names_of_functions = local_names(tree)
+    sizes = list(statement_sizes(tree))
+    room = Room(
+        place,
+        files=1,
+        lines=counted(text),
+        nodes=len(nodes),
+        statements=[size for _, size in sizes],
+        local_names=[len(name) for names in names_of_functions for name in names],
+        tuple_assignments=sum(map(_is_tuple_assignment, nodes)),
+        comprehensions=sum(isinstance(node, _COMPREHENSIONS) for node in nodes),
+        texts=[uniform_text(text)],
+    )
+    for line, size in sizes:
+        if size > LARGEST_STATEMENT:
+            room.counts["statements"].append(f"{place}:{line}: {size} nodes")
+    for measure_name, line, what in _places(tree, text, configuration):
+        room.counts[measure_name].append(f"{place}:{line}: {what}")
+    for line, name, complexity in complexities(text):
+        if complexity > HIGHEST_COMPLEXITY:
+            what = f"{name} has complexity {complexity}"
+            room.counts["complexity"].append(f"{place}:{line}: {what}")
+    maintainability = mi_visit(text, True)
+    if maintainability < LOWEST_MAINTAINABILITY:
+        what = f"maintainability {maintainability:.1f}"
+        room.counts["maintainability"].append(f"{place}:1: {what}")
+    return room
+
+
+def _measure_template(place: str, text: str) -> Room:
+    room = Room(place)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > LONGEST_TEMPLATE_LINE:
+            what = f"{len(line)} characters"
+            room.counts["templates"].append(f"{place}:{number}: {what}")
+    return room
+
+
+def _places(
+    tree: ast.Module, text: str, configuration: dict[str, Any]
+) -> Iterator[tuple[str, int, str]]:
+    for line in nested_comprehensions(tree):
+        yield (
+            "nested",
+            line,
+            f"comprehensions in more than {DEEPEST_COMPREHENSION} levels",
+        )
+    for line in starred_literals(tree):
+        yield "starred", line, "a literal that is unpacked where it stands"
+    refused_names = set(configuration["refused_names"])
+    for line, name in bound_names(tree):
+        if name in refused_names:
+            yield "names", line, name
+    for line, prose in prose_lines(tree, text):
+        if re.search(r"fmt: *(skip|off)", prose):
+            yield "fmt: skip", line, "the formatter is switched off"
+        for pattern in configuration["refused_phrases"]:
+            for phrase in re.findall(pattern, prose, flags=re.IGNORECASE):
+                yield "phrases", line, phrase
+
+
+def statement_sizes(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """The line and the number of nodes of each statement; of a block, its head alone.
+
+    A docstring is no statement.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt) or _is_text(node):
+            continue
+        size = 0
+        waiting: list[ast.AST] = [node]
+        while waiting:
+            part = waiting.pop()
+            size += 1
+            children = ast.iter_child_nodes(part)
+            waiting.extend(
+                child for child in children if not isinstance(child, _BLOCKS)
+            )
+        yield node.lineno, size
+
+
+def complexities(text: str) -> Iterator[tuple[int, str, int]]:
+    """The line, the name and radon's complexity of each function and method."""
+    for block in cc_visit(text):
+        if not isinstance(block, Class):
+            yield block.lineno, block.fullname, block.complexity
+
+
+def local_names(tree: ast.AST) -> Iterator[set[str]]:
+    """The names that each function binds: its parameters, variables and loop variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            names = {
+                part.arg if isinstance(part, ast.arg) else part.id
+                for part in ast.walk(node)
+                if isinstance(part, ast.arg)
+                or (isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+            }
+            yield names - {"self", "cls", "_"}
+
+
+def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every place that gives a name: variables, parameters, fields, functions and classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            yield node.lineno, node.name
+
+
+def nested_comprehensions(tree: ast.AST) -> Iterator[int]:
+    """The lines of comprehensions that are in two others."""
+
+    def walk(node: ast.AST, depth: int) -> Iterator[int]:
+        deeper = depth + isinstance(node, _COMPREHENSIONS)
+        if deeper > depth and deeper == DEEPEST_COMPREHENSION + 1:
+            yield node.lineno  # type: ignore[attr-defined]
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, deeper)
+
+    yield from walk(tree, 0)
+
+
+def starred_literals(tree: ast.AST) -> Iterator[int]:
+    """The lines of `*("a", "b")` and `**{"a": 1}`: literals that are unpacked where they stand."""
+    literals = (ast.Tuple, ast.List, ast.Set, ast.Dict)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Starred) and isinstance(node.value, literals):
+            yield node.lineno
+        elif isinstance(node, ast.keyword) and node.arg is None:
+            if isinstance(node.value, ast.Dict):
+                yield node.lineno
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if key is None and isinstance(value, ast.Dict):
+                    yield value.lineno
+
+
+def prose_lines(tree: ast.AST, text: str) -> Iterator[tuple[int, str]]:
+    """Every line of a docstring, a comment or another text, with its number."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for offset, line in enumerate(node.value.splitlines()):
+                yield node.lineno + offset, line
+
+
+def uniform_text(text: str) -> str:
+    """A module without imports and comments, every name as long as the others."""
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+            lines[node.lineno - 1] = " " * node.col_offset + "pass\n"
+    lines = "".join(lines).splitlines(keepends=True)
+    uniform_names: dict[str, str] = {}
+    tokens = list(tokenize.generate_tokens(io.StringIO("".join(lines)).readline))
+    for token in reversed(_outside_of_f_strings(tokens)):
+        row, start = token.start
+        end = token.end[1]
+        replacement = ""
+        if token.type == tokenize.NAME:
+            number = len(uniform_names)
+            replacement = uniform_names.setdefault(token.string, f"x{number:06}")
+        line = lines[row - 1]
+        lines[row - 1] = line[:start] + replacement + line[end:]
+    return "".join(lines)
+
+
+def _outside_of_f_strings(
+    tokens: list[tokenize.TokenInfo],
+) -> list[tokenize.TokenInfo]:
+    """Comments and names; not those in f-strings, which are one token before Python 3.12."""
+    start = getattr(tokenize, "FSTRING_START", None)
+    end = getattr(tokenize, "FSTRING_END", None)
+    depth = 0
+    result = []
+    for token in tokens:
+        depth += (token.type == start) - (token.type == end)
+        is_name = token.type == tokenize.NAME and not (
+            keyword.iskeyword(token.string) or keyword.issoftkeyword(token.string)
+        )
+        if depth == 0 and (is_name or token.type == tokenize.COMMENT):
+            result.append(token)
+    return result
+
+
+def syntax_density(texts: list[str]) -> float | None:
+    """Nodes a line of texts of `uniform_text`, laid out by the formatter; None without a line.
+
+    Commas that spread a call over lines count for nothing, either.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for number, text in enumerate(texts):
+            Path(folder, f"{number}.py").write_text(text, encoding="utf-8")
+        options = ["--config", "line-length=88"]
+        options += ["--config", "format.skip-magic-trailing-comma=true"]
+        command = ["ruff", "format", "--quiet", "--isolated", *options, folder]
+        subprocess.run(command, check=True)
+        lines = nodes = 0
+        for path in Path(folder).glob("*.py"):
+            laid_out = path.read_text(encoding="utf-8")
+            parts = list(ast.walk(ast.parse(laid_out)))
+            # A module's own node, and what `uniform_text` wrote for its imports.
+            left_out = sum(isinstance(part, ast.Module | ast.Pass) for part in parts)
+            imports = sum(isinstance(part, ast.Pass) for part in parts)
+            lines += counted(laid_out) - imports
+            nodes += len(parts) - left_out
+    return round(nodes / lines, 2) if lines > 0 else None
+
+
+def table(rooms: dict[str, Room]) -> str:
+    """The measures as a table, a row for each room."""
+    rows = [room.columns() for room in rooms.values()]
+    return tabulate(rows, headers="keys", tablefmt="simple", maxheadercolwidths=9)
+
+
+def above(configuration: dict[str, Any], rooms: dict[str, Room]) -> list[str]:
+    """A line for each count or density that is above its limit.
+
+    Args:
+        configuration: `limits` maps a count to its limit by room, 0 where a room is not named;
+            `densities` maps a density to its highest value by room.
+        rooms: What `measure` found.
+    """
+    problems = []
+    for name in COUNTED:
+        allowed = configuration["limits"].get(name, {})
+        for room in rooms.values():
+            limit = allowed.get(room.name, 0)
+            if room.name == "all" or len(room.counts[name]) <= limit:
+                continue
+            count = len(room.counts[name])
+            problems.append(
+                f"{room.name}: {name}: {count}, and at most {limit} are allowed:"
+            )
+            problems.extend(f"  {place}" for place in room.counts[name])
+    for column, highest in configuration["densities"].items():
+        for room_name, limit in highest.items():
+            value = rooms[room_name].columns()[column]
+            if value > limit:
+                problems.append(
+                    f"{room_name}: {column}: {value}, and {limit} is allowed"
+                )
+    return problems
+
+
+def lowered(
+    limits: dict[str, dict[str, int]], rooms: dict[str, Room]
+) -> dict[str, dict[str, int]]:
+    """The limits, lower where a room has fewer places by now."""
+    result: dict[str, dict[str, int]] = {}
+    for name in COUNTED:
+        for room in rooms.values():
+            count = min(len(room.counts[name]), limits.get(name, {}).get(room.name, 0))
+            if count and room.name != "all":
+                result.setdefault(name, {})[room.name] = count
+    return result
+
+
+def write_limits(configuration: dict[str, Any]) -> None:
+    """Write the limits back, and leave what stands above them as it is."""
+    text = LIMITS.read_text(encoding="utf-8")
+    start = text.index("\nlimits:")
+    limits = yaml.safe_dump({"limits": configuration["limits"]}, sort_keys=False)
+    LIMITS.write_text(text[: start + 1] + limits, encoding="utf-8")
+
+
+def counted(text: str) -> int:
+    """Lines of code of a module, without docstrings, comments and blank lines."""
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTIONS)):
+            first = node.body[0] if node.body else None
+            if first is not None and _is_text(first):
+                docstrings.update(range(first.lineno, (first.end_lineno or 0) + 1))
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            code.update(range(token.start[0], token.end[0] + 1))
+    return len(code - docstrings)
+
+
+def _is_tuple_assignment(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Tuple):
+        return False
+    return any(isinstance(target, ast.Tuple) for target in node.targets)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _mean(values: list[int]) -> float | None:
+    return round(sum(values) / len(values), 1) if values else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
