@@ -1,4 +1,4 @@
-"""What the functions of the Python API share: arguments to settings and objects, and warnings."""
+"""What the functions of the Python API share: arguments to settings and models, and warnings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from t2ibench.arguments import names_of
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.resolution import checked
-from t2ibench.pipeline.preparation import Prepared, PythonAdapters
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
+from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 
 
 def given_by(
@@ -34,17 +34,20 @@ def given_by(
         "rewriter": rewriter_name,
     }
     named = {name: value for name, value in names.items() if value is not None}
-    return {**named, **settings}, PythonAdapters(generator, encoders, judges, other)
+    adapters = PythonAdapters(generator, encoders, judges, other)
+    return {**named, **settings}, adapters
 
 
 def warn_of(
-    prepared: Prepared,
+    context: RunContext,
+    models: Models,
     reporter: ConsoleReporter | SilentReporter,
     further: Sequence[str] = (),
 ) -> None:
-    """What a caller must know, as warnings; a reporter on the console has told the rest."""
-    said = reporter.warnings if isinstance(reporter, SilentReporter) else []
-    for line in dict.fromkeys([*prepared.notes, *prepared.warnings, *said, *further]):
+    """What a caller must know, as warnings; a reporter on the console has shown the rest."""
+    unseen = reporter.warnings if isinstance(reporter, SilentReporter) else []
+    lines = [*models.notes, *context.notices, *unseen, *further]
+    for line in dict.fromkeys(lines):
         warnings.warn(line, stacklevel=3)
 
 

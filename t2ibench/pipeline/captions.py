@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -109,15 +109,6 @@ def _refuse_unused(tasks: Sequence[LoadedTask], given: Collection[str]) -> None:
                 f"{did_you_mean(name, wanted)}",
                 f"Its tasks take those of: {', '.join(sorted(wanted)) or 'none'}.",
             )
-
-
-def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """What --captions says, with what earlier calls said of other pools.
-
-    A run keeps its captions, so that later calls need not name them; the command that repeats the
-    run has to.
-    """
-    return dict(sorted({**before, **now}.items()))
 
 
 def keep(tasks: Iterable[LoadedTask], run: Path) -> None:

@@ -29,7 +29,7 @@ from t2ibench.results.record import (
 )
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.store.evidence import KINDS, EvidenceStore
-from t2ibench.store.images import LOOKS, RANK
+from t2ibench.store.images import PERCEPTUAL_HASH, RANK
 from t2ibench.store.locks import locked
 from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
@@ -158,7 +158,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     encoders += [
         (control.name, control.fingerprint) for control in record.controls.values()
     ]
-    for name, fingerprint in [*encoders, LOOKS]:
+    for name, fingerprint in [*encoders, PERCEPTUAL_HASH]:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
         for kind in KINDS:

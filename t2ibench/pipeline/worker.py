@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
@@ -25,14 +25,17 @@ from t2ibench.models.protocols import (
     ReportsSettings,
     ReportsUnread,
     ReportsWaits,
+    TowerReading,
 )
 from t2ibench.models.resolution import checked
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
-from t2ibench.pipeline.generation import generated, never
+from t2ibench.pipeline.generation import GeneratedFile, generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.people_tables import judge_arguments
-from t2ibench.pipeline.preparation import Prepared, PythonAdapters, create_model
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.preparation import create_model
+from t2ibench.pipeline.run_context import PythonAdapters
 from t2ibench.pipeline.work_items import (
     GeneratedBatch,
     ImagesToEmbed,
@@ -82,52 +85,69 @@ class Worker:
             assert generator is not None
             if item.rewritings is not None and isinstance(generator, Rewritten):
                 generator.rewritings = item.rewritings
-            # Those that decide its pixels.
-            libraries = (
-                versions(libraries_of(self.model)) if self.model is not None else {}
-            )
+            libraries = self._libraries()
             for files in generated(
                 item.requests,
                 generator,
                 batch_size=self.batch_size,
                 stopping=self.stopping,
             ):
-                used = {}
-                if isinstance(generator, ReportsSettings):
-                    used = dict(generator.effective_settings())
-                unread = {}
-                if isinstance(generator, ReportsUnread):
-                    unread = dict(generator.unread_prompts())
-                yield GeneratedBatch(files, used, libraries, unread)
+                yield _batch_of(generator, files, libraries)
             return
         if self._generated and isinstance(self.generator, Releasable):
             self.generator.release()  # its memory is for encoders
         self._generated = False
         if isinstance(item, ImagesToEmbed):
-            needed = {name for _, names in item.images for name in names}
-            encoders = {
-                name: one for name, one in self._encoders().items() if name in needed
-            }
-            yield from embedded_images(
-                item.images, encoders, item.widths, self.stopping, item.worked
-            )
+            yield from self._embed_images(item)
         elif isinstance(item, TextsToEmbed):
             encoder = self._encoders()[item.encoder]
             yield from embedded_texts(item.texts, encoder, item.width, self.stopping)
         elif isinstance(item, QuestionsToAsk):
-            judge = next(one for one in self.observers.judges if one.name == item.judge)
-            asked = answered(
-                item.questions, judge, streak=item.streak, stopping=self.stopping
-            )
-            for report in asked:
-                report.judge = item.judge
-                if isinstance(judge, ReportsSettings):
-                    report.settings = dict(judge.effective_settings())
-                yield report
+            yield from self._ask(item)
+
+    def _libraries(self) -> dict[str, str]:
+        """The libraries that decide the pixels, with their versions."""
+        return {} if self.model is None else versions(libraries_of(self.model))
+
+    def _embed_images(self, item: ImagesToEmbed) -> Iterator[WorkResult]:
+        needed = {name for _, names in item.images for name in names}
+        encoders = {
+            name: encoder
+            for name, encoder in self._encoders().items()
+            if name in needed
+        }
+        yield from embedded_images(
+            item.images, encoders, item.widths, self.stopping, item.worked
+        )
+
+    def _ask(self, item: QuestionsToAsk) -> Iterator[WorkResult]:
+        judge = next(
+            judge for judge in self.observers.judges if judge.name == item.judge
+        )
+        for report in answered(
+            item.questions, judge, streak=item.streak, stopping=self.stopping
+        ):
+            report.judge = item.judge
+            if isinstance(judge, ReportsSettings):
+                report.settings = dict(judge.effective_settings())
+            yield report
 
     def _encoders(self) -> dict[str, Encoder]:
-        known = (*self.observers.encoders, *self.observers.controls.values())
-        return {encoder.name: encoder for encoder in known}
+        encoders = (*self.observers.encoders, *self.observers.controls.values())
+        return {encoder.name: encoder for encoder in encoders}
+
+
+def _batch_of(
+    generator: Generator, files: list[GeneratedFile], libraries: Mapping[str, str]
+) -> GeneratedBatch:
+    """Generated files with what the generator says of how it made them."""
+    settings: Mapping[str, Any] = {}
+    if isinstance(generator, ReportsSettings):
+        settings = dict(generator.effective_settings())
+    unread: Mapping[str, Sequence[TowerReading]] = {}
+    if isinstance(generator, ReportsUnread):
+        unread = dict(generator.unread_prompts())
+    return GeneratedBatch(files, settings, libraries, unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,46 +161,61 @@ class UserLine:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """All that a worker has to know of a run; encoders and judges where there is work for them."""
+    """All that a worker has to know of a run.
+
+    Attributes:
+        settings: The settings of the run.
+        embeds: Whether there is something to embed; else no encoder is loaded.
+        asks: Whether there are questions; else no judge is loaded.
+        rewriter: What stands before the generator.
+        cwd: The folder that relative paths of models are read from.
+        path: `sys.path`, for models of the user's own.
+    """
 
     settings: RunSettings
     embeds: bool
     asks: bool
     rewriter: RewriterInfo | None
-    cwd: str  # that relative paths of models are read from
-    path: tuple[str, ...]  # sys.path, for models of the user's own
+    cwd: str
+    path: tuple[str, ...]
 
     @classmethod
-    def of(cls, prepared: Prepared, observing: bool) -> WorkerSpec:
-        """What a prepared run is to its workers."""
-        here, generator = "", prepared.generator
+    def for_run(
+        cls,
+        settings: RunSettings,
+        plan: Plan,
+        generator: Generator | None,
+        observing: bool,
+    ) -> WorkerSpec:
+        """What workers have to know of a run; without `observing` they only generate."""
+        here = ""
         with suppress(FileNotFoundError):  # deleted; absolute paths still work
             here = os.getcwd()  # noqa: PTH109
         return cls(
-            prepared.settings,
-            observing and prepared.plan.needs_encoder,
-            observing and bool(prepared.plan.questions),
-            generator.info if isinstance(generator, Rewritten) else None,
-            here,
-            tuple(item or here for item in sys.path),
+            settings=settings,
+            embeds=observing and plan.needs_encoder,
+            asks=observing and bool(plan.questions),
+            rewriter=generator.info if isinstance(generator, Rewritten) else None,
+            cwd=here,
+            path=tuple(item or here for item in sys.path),
         )
 
     def worker(
         self,
         generator: Generator | None,
-        objects: PythonAdapters,
+        adapters: PythonAdapters,
         tell: Callable[[UserLine], None],
         stopping: Callable[[], bool],
     ) -> Worker:
         """A worker with its models."""
         settings = self.settings
         judges = (
-            _here(partial(_judges, settings, objects), _JUDGES) if self.asks else []
+            _here(partial(_judges, settings, adapters), _JUDGES) if self.asks else []
         )
         create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
         names = settings.encoder if self.embeds else ()
         encoders = _here(
-            lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS
+            lambda: [adapters.encoders.get(n) or create(n) for n in names], _ENCODERS
         )
         for judge in judges:
             if isinstance(judge, ReportsWaits):
@@ -189,7 +224,7 @@ class WorkerSpec:
             {} if settings.control_encoder == "none" else _controls(encoders, tell)
         )
         observers = Observers(encoders, controls, judges)
-        model = settings.model if objects.generator is None else None
+        model = settings.model if adapters.generator is None else None
         return Worker(generator, observers, model, settings.batch_size, stopping)
 
     def worker_elsewhere(
@@ -236,14 +271,14 @@ def _controls(
     return controls
 
 
-def _judges(settings: RunSettings, objects: PythonAdapters) -> list[Judge]:
-    named = [name for name in settings.judge if name not in objects.judges]
+def _judges(settings: RunSettings, adapters: PythonAdapters) -> list[Judge]:
+    named = [name for name in settings.judge if name not in adapters.judges]
     created = create_judges(
         named,
         judge_arguments(settings, named),
         device=settings.device,
         dtype=settings.dtype,
-        encoders=[name for name in settings.encoder if name not in objects.encoders],
+        encoders=[name for name in settings.encoder if name not in adapters.encoders],
     )
-    by_name = dict(zip(named, created, strict=True)) | dict(objects.judges)
+    by_name = dict(zip(named, created, strict=True)) | dict(adapters.judges)
     return [by_name[name] for name in settings.judge]
