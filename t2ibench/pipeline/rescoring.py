@@ -12,7 +12,8 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
-from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run
@@ -83,7 +84,7 @@ def score_stored(
     damage = folder.database.damage()
     if damage:
         reporter.warn(damage)
-    scored = score_plan(plan, images, stores, reporter, kept=cache)
+    scored = score_plan(plan, images, stores, reporter, cache=cache)
     used = [one.result.settings.judges for one in scored.values()]
     judges = {
         name: one
@@ -101,7 +102,7 @@ def score_stored(
         folder.record.repeatable(),
         {name: one.result for name, one in scored.items()},
         {name: one.inputs for name, one in scored.items()},
-        {name for name, one in scored.items() if one.lacking},
+        {name for name, one in scored.items() if one.incomplete},
         together,
     )
     if kept is not None:

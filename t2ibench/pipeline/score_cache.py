@@ -33,7 +33,7 @@ from t2ibench.version import __version__
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.plan import Plan
-    from t2ibench.pipeline.scoring import Stores
+    from t2ibench.pipeline.stores import Stores
     from t2ibench.tasks.loader import LoadedTask
 
 
@@ -129,7 +129,7 @@ class TaskScored:
     result: TaskResult
     samples: list[dict[str, Any]] | None  # None where they are stored already
     paired: PairedTask  # how each image moves its scores
-    lacking: bool  # some evidence is missing
+    incomplete: bool  # some evidence is missing
     inputs: str = ""  # what it was computed from
 
 
@@ -148,7 +148,7 @@ class ScoreCache:
                 return None
             result = TaskResult.model_validate(json.loads(found.result))
             paired = load_paired(found.influences)[task]
-            return TaskScored(result, None, paired, lacking=False, inputs=inputs)
+            return TaskScored(result, None, paired, incomplete=False, inputs=inputs)
         except (ValueError, LookupError, TypeError, RecursionError, T2IBenchError):
             return None
 

@@ -37,14 +37,14 @@ class StoredEvidence:
         self._labels = labels
         self._check = check
         self._votes = votes
-        self.lacking = False
+        self.incomplete = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
         """Index, file hash and status of each image."""
         attempts = self._images.first(prompt, n) if self._images else [None] * n
         for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
-                self.lacking = True
+                self.incomplete = True
             if attempt is None:
                 yield index, "", "missing"
             else:
@@ -59,7 +59,7 @@ class StoredEvidence:
             if status != "ok":
                 excluded[status] += 1
             elif self._store is None or not self._store.has("images", sha256):
-                self.lacking = True
+                self.incomplete = True
                 excluded["missing"] += 1
             else:
                 keys.append(sha256)
@@ -86,7 +86,7 @@ class StoredEvidence:
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
-                self.lacking = True
+                self.incomplete = True
                 raise MissingEvidence(f"the text '{text}'")
             keys.append(key)
         return self._store.rows("texts", keys) if keys else np.zeros(0)
@@ -105,7 +105,9 @@ class StoredEvidence:
             elif answer is None and self._judged is not None and self._judged.by_labels:
                 excluded["not labelled"] += 1
             elif answer is None:
-                self.lacking = self.lacking or not self._leaves_out(question, classes)
+                self.incomplete = self.incomplete or not self._leaves_out(
+                    question, classes
+                )
                 excluded["missing"] += 1
             else:
                 answers.append(answer.answer)

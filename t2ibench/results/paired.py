@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +43,29 @@ class PairedTask:
 
 
 def paired_task(
-    result: MethodResult, by_reader: Mapping[str, MethodResult] | None = None
+    result: MethodResult,
+    by_reader: Mapping[str, MethodResult] | None = None,
+    agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
 ) -> PairedTask:
-    """The influences of a result, and of what each of several encoders or judges found."""
-    headline, several = result.headline, by_reader or {}
-    found = PairedTask(
-        headline.scale,
-        headline.question,
-        (),
-        _rows(result),
-        readers={name: _rows(one) for name, one in several.items()}
-        if len(several) > 1
-        else {},
-    )
-    if headline.value is None:
-        return found
-    return replace(
-        found, headline=headline.parts, items=headline.items, noise=headline.noise
+    """The influences of a task's result.
+
+    Args:
+        result: The result over all encoders or judges.
+        by_reader: What each encoder or judge finds; it counts where there are several.
+        agreement: By encoder, how well images agree with their prompts.
+    """
+    headline = result.headline
+    several = by_reader if by_reader is not None and len(by_reader) > 1 else {}
+    defined = headline.value is not None
+    return PairedTask(
+        scale=headline.scale,
+        question=headline.question,
+        headline=headline.parts if defined else (),
+        rows=_rows(result),
+        items=headline.items if defined else (),
+        noise=headline.noise if defined else None,
+        agreement=agreement or {},
+        readers={name: _rows(reader) for name, reader in several.items()},
     )
 
 

@@ -15,6 +15,7 @@ from t2ibench.pipeline import scoring
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.score_cache import ScoreCache
+from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -57,9 +58,7 @@ def scored(
         folder = open_run(run)
         record, database = folder.record, folder.database
         images = ImageStore(database, record.generator.fingerprint)
-        stores = scoring.open_stores(
-            database, record.encoders, record.judges, record.controls
-        )
+        stores = open_stores(database, record.encoders, record.judges, record.controls)
         computed.clear()
         plan = stored_plan(folder)
         found = scoring.score_plan(

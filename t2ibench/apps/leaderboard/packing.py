@@ -20,7 +20,8 @@ from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
-from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.rates import repeated_prompts
 from t2ibench.results.record import GeneratorRecord, RunRecord
