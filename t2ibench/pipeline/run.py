@@ -35,7 +35,7 @@ from t2ibench.results.record import HistoryEntry, joined_warnings
 from t2ibench.results.run import RunFolder, mending, versions
 from t2ibench.results.schema import LibraryWarning, Results
 from t2ibench.store.answers import is_file_of_answers
-from t2ibench.store.database import mend
+from t2ibench.store.repair import mend
 
 
 @dataclass(slots=True)

@@ -101,11 +101,13 @@ def run(world: RunWorld, seed: int) -> tuple[int, int, int, int]:
     for task in load_tasks("core"):
         settings = _SETTINGS.model_copy(update={"seed": seed})
         evidence = _evidence(world, needs(task.spec, settings), seed)
-        result = combine(task.spec, [score(task.spec, evidence, settings)], settings)
+        measured_result = combine(
+            task.spec, [score(task.spec, evidence, settings)], settings
+        )
         measured = Measurement.of(settings).model_dump()
         results[task.id] = task_record(
             task,
-            ScoredTask(result),
+            ScoredTask(measured_result),
             TaskSettings(encoders={world.encoder: ""}, **measured),
         )
     tests = {
