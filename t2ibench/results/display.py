@@ -29,8 +29,17 @@ LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 class IntervalMark:
     """A value with its interval and a fair model's band, on the scale on which it is shown.
 
-    The state is 'no_score' until `state_of` says more. An estimate may lie beyond what it
-    estimates: `cut` where it or an end was cut to the range.
+    Attributes:
+        value: The value; None where there is none.
+        low: Lower end of its interval.
+        high: Upper end.
+        state: What it shows; 'no_score' until `state_of` says more.
+        side: Which pole it leans to.
+        fair_low: Lower end of a fair model's band.
+        fair_high: Upper end.
+        label: What the value is.
+        cut: Whether the value or an end was cut to the range: an estimate may lie beyond what it
+            estimates.
     """
 
     value: float | None
@@ -58,14 +67,14 @@ def displayed(headline: Headline) -> IntervalMark:
     """A headline as a table shows it; what it shows is for `states.state_of` to say."""
     label = LABELS[headline.scale or "lean"]
     mark = IntervalMark(
-        headline.value,
-        headline.ci_low,
-        headline.ci_high,
-        "no_score",
-        None,
-        headline.fair_low,
-        headline.fair_high,
-        label,
+        value=headline.value,
+        low=headline.ci_low,
+        high=headline.ci_high,
+        state="no_score",
+        side=None,
+        fair_low=headline.fair_low,
+        fair_high=headline.fair_high,
+        label=label,
     )
     return within(mark, square=label == "rms lean")
 
@@ -99,7 +108,9 @@ def root(value: float | None) -> float | None:
 
 def side_of(value: float | None) -> Literal["low", "high"] | None:
     """Which pole a value leans to; None for balance."""
-    return None if not value else "low" if value < 0 else "high"
+    if not value:
+        return None
+    return "low" if value < 0 else "high"
 
 
 def text_only(task: TaskResult) -> bool:
@@ -122,13 +133,13 @@ def in_two(results: Results) -> tuple[Results, Results]:
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
     """Who is shown as what, prompt by prompt; nothing where no judge was asked."""
-    found: dict[tuple[str, str | None, str], RowShare] = {}
+    shares: dict[tuple[str, str | None, str], RowShare] = {}
     for row in task.by:
         for name, score in row.scores.items():
             for group in (row.group, None):
                 share = RowShare(score.ci_low, score.ci_high, score.p_holm)
-                found.setdefault((row.name, group, name), share)
-    return shown_attributes(task.details, lambda *key: found.get(key))
+                shares.setdefault((row.name, group, name), share)
+    return shown_attributes(task.details, lambda *key: shares.get(key))
 
 
 UNSURE: frozenset[State] = frozenset({"cannot_tell", "no_score"})
@@ -178,56 +189,83 @@ def row_state(score: Score) -> State:
     return "clear" if p is not None and p < ALPHA else "not_clear"
 
 
-_NUMBERS = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
 # The columns of both tables of a run, as CSV and data frames have them.
 TASKS = (
-    *(
-        "family",
-        "scale",
-        "state",
-        "value",
-        "ci_low",
-        "ci_high",
-        "fair_low",
-        "fair_high",
-    ),
-    *("p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction"),
+    "family",
+    "scale",
+    "state",
+    "value",
+    "ci_low",
+    "ci_high",
+    "fair_low",
+    "fair_high",
+    "p",
+    "p_holm",
+    "square",
+    "n_images",
+    "n_prompts",
+    "excluded",
+    "direction",
     "reason",
 )
 # Of each row of a data frame, so that frames of several runs can be put together.
 RUN = ("run", "model")
 SCORES = (
-    *("task", "method", "row", "group", "score", "state", *_NUMBERS),
-    *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
-    *("n_images", "inconclusive", "reason"),
+    "task",
+    "method",
+    "row",
+    "group",
+    "score",
+    "state",
+    "value",
+    "ci_low",
+    "ci_high",
+    "p",
+    "p_holm",
+    "p_bh",
+    "scale",
+    "about",
+    "fair_low",
+    "fair_high",
+    "square",
+    "as_published",
+    "n_images",
+    "inconclusive",
+    "reason",
 )
 
 
 def task_rows(results: Results) -> list[list[object]]:
     """One row a task: its id, and what `TASKS` names, on the scale on which pages show it."""
-    found: list[list[object]] = []
-    for name, task in sorted(results.tasks.items()):
-        head, shown = task.headline, displayed(task.headline)
-        numbers = (shown.value, shown.low, shown.high, shown.fair_low, shown.fair_high)
-        left_out = sum(task.excluded.values())
-        found.append(
-            [
-                name,
-                task.family,
-                shown.label,
-                state_of(task),
-                *numbers,
-                head.p,
-                head.p_holm,
-                head.square,
-                task.n_images,
-                task.n_prompts,
-                left_out,
-                head.direction,
-                _reason(task),
-            ]
-        )
-    return found
+    return [
+        [name, *_task_values(task).values()]
+        for name, task in sorted(results.tasks.items())
+    ]
+
+
+def _task_values(task: TaskResult) -> dict[str, object]:
+    """What a row says of a task, by the names of `TASKS` and in their order."""
+    headline = task.headline
+    shown = displayed(headline)
+    values: dict[str, object] = {
+        "family": task.family,
+        "scale": shown.label,
+        "state": state_of(task),
+        "value": shown.value,
+        "ci_low": shown.low,
+        "ci_high": shown.high,
+        "fair_low": shown.fair_low,
+        "fair_high": shown.fair_high,
+        "p": headline.p,
+        "p_holm": headline.p_holm,
+        "square": headline.square,
+    }
+    values["n_images"] = task.n_images
+    values["n_prompts"] = task.n_prompts
+    values["excluded"] = sum(task.excluded.values())
+    values["direction"] = headline.direction
+    values["reason"] = _reason(task)
+    return values
 
 
 def _reason(task: TaskResult) -> str | None:
@@ -259,33 +297,57 @@ def score_rows(results: Results) -> Iterator[list[object]]:
     """Every score of a run, of tasks and of their rows, as `SCORES` names it."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
-            head = score if isinstance(score, Headline) else Headline()
-            tested = score.value is None or score.p is not None
-            state = row_state(score) if tested else None
-            yield [
-                *(name, task.method, row and row.name, row and row.group, key),
-                state_of(task) if key == "headline" else state,
-                *(getattr(score, number) for number in _NUMBERS),
-                *(
-                    head.scale,
-                    head.question,
-                    head.fair_low,
-                    head.fair_high,
-                    head.square,
-                ),
-                *(score.as_published, n_images),
-                task.inconclusive if isinstance(score, Headline) else None,
-                score.reason,
-            ]
+            values = {
+                "task": name,
+                "method": task.method,
+                "row": row and row.name,
+                "group": row and row.group,
+                "score": key,
+                "state": _score_state(task, key, score),
+                "n_images": n_images,
+                **_score_values(task, score),
+            }
+            yield [values[column] for column in SCORES]
+
+
+def _score_state(task: TaskResult, key: str, score: Score) -> State | None:
+    """What a score shows; None where it was not tested."""
+    if key == "headline":
+        return state_of(task)
+    tested = score.value is None or score.p is not None
+    return row_state(score) if tested else None
+
+
+def _score_values(task: TaskResult, score: Score) -> dict[str, object]:
+    """The numbers of a score, and what only a headline has."""
+    values: dict[str, object] = {
+        "value": score.value,
+        "ci_low": score.ci_low,
+        "ci_high": score.ci_high,
+        "p": score.p,
+        "p_holm": score.p_holm,
+        "p_bh": score.p_bh,
+        "as_published": score.as_published,
+        "reason": score.reason,
+    }
+    is_headline = isinstance(score, Headline)
+    headline = score if isinstance(score, Headline) else Headline()
+    values["scale"] = headline.scale
+    values["about"] = headline.question
+    values["fair_low"] = headline.fair_low
+    values["fair_high"] = headline.fair_high
+    values["square"] = headline.square
+    values["inconclusive"] = task.inconclusive if is_headline else None
+    return values
 
 
 def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]:
     head = task.headline
     yield None, "headline", head, task.n_images
     for question in QUESTIONS:
-        found = getattr(head, question)
-        if found is not None and question != head.question:
-            numbers = asdict(found)
+        inference = getattr(head, question)
+        if inference is not None and question != head.question:
+            numbers = asdict(inference)
             numbers.pop("df")
             other = Headline(
                 value=head.value, scale=head.scale, question=question, **numbers
