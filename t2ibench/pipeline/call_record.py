@@ -37,20 +37,23 @@ def record_call(
         # Prompts whose rows were damaged are stored again.
         context.images.name(plan.prompts)
     generator = _generator_record(context, models.generator)
+    pools = {
+        task.id: task.spec.drawn_from
+        for task in plan.tasks
+        if task.spec.drawn_from is not None
+    }
+    observer_records = None
+    if observers is not None:
+        observer_records = _observer_records(context, observers)
+    include_path = [str(Path(path).resolve()) for path in context.settings.include_path]
     call = CallRecord(
         settings=context.settings,
         measurement=Measurement.of(plan.settings),
         tasks=[task.id for task in plan.tasks],
-        pools={
-            task.id: task.spec.drawn_from
-            for task in plan.tasks
-            if task.spec.drawn_from is not None
-        },
-        include_path=[
-            str(Path(path).resolve()) for path in context.settings.include_path
-        ],
+        pools=pools,
+        include_path=include_path,
         generator=generator,
-        observers=None if observers is None else _observer_records(context, observers),
+        observers=observer_records,
         from_objects=bool(models.adapters),
         stored_images_only=context.stored_images_only,
     )
@@ -60,22 +63,20 @@ def record_call(
 
 def _observer_records(context: RunContext, observers: Observers) -> ObserverRecords:
     """The encoders and judges of a call as the record has them."""
-    return ObserverRecords(
-        encoders={
-            encoder.name: EncoderRecord(
-                fingerprint=encoder.fingerprint,
-                embeds_images=encoder.embeds_images,
-                network=dict(getattr(encoder, "network", {})),
-            )
-            for encoder in observers.encoders
-        },
-        controls={
-            name: ControlRecord(name=control.name, fingerprint=control.fingerprint)
-            for name, control in observers.controls.items()
-        },
-        judges={judge.name: judge.fingerprint for judge in observers.judges},
-        judge_checks=context.judge_checks,
-    )
+    encoders = {
+        encoder.name: EncoderRecord(
+            fingerprint=encoder.fingerprint,
+            embeds_images=encoder.embeds_images,
+            network=dict(getattr(encoder, "network", {})),
+        )
+        for encoder in observers.encoders
+    }
+    controls = {
+        name: ControlRecord(name=control.name, fingerprint=control.fingerprint)
+        for name, control in observers.controls.items()
+    }
+    judges = {judge.name: judge.fingerprint for judge in observers.judges}
+    return ObserverRecords(encoders, controls, judges, context.judge_checks)
 
 
 def _generator_record(

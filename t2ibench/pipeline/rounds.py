@@ -10,7 +10,7 @@ image depends on its prompt and index only: every round resumes the one before.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from t2ibench.pipeline.plan import images_at
@@ -106,17 +106,22 @@ def until_precise(
             precision.outcome = joined(precision.outcome, later_outcome)
         if not waiting:
             break
+    _conclude(precision, tasks, context)
+    return precision
+
+
+def _conclude(
+    precision: Precision, tasks: Mapping[str, _TaskRounds], context: RunContext
+) -> None:
+    """Say how precise each task is, and how many images all have and might have had."""
     for task in tasks.values():
         task.precise = task.precise and task.end is not None
         precision.lines.append(f"{task.loaded.id}: {task.end or 'no more rounds'}")
     precision.precise = all(task.precise for task in tasks.values())
-    precision.images = images_at(
-        context.plan, {name: task.times for name, task in tasks.items()}
-    )
-    precision.fixed = images_at(
-        context.plan, {name: task.most_times for name, task in tasks.items()}
-    )
-    return precision
+    times = {name: task.times for name, task in tasks.items()}
+    most_times = {name: task.most_times for name, task in tasks.items()}
+    precision.images = images_at(context.plan, times)
+    precision.fixed = images_at(context.plan, most_times)
 
 
 def _first_rounds(
@@ -156,8 +161,10 @@ def _reason_to_stop(
     result = scored.result
     shown = displayed(result.headline)
     reason = result.reason or result.inconclusive or result.headline.reason
-    if reason is not None or shown.low is None or shown.high is None:
-        return f"decides nothing: {reason or 'its headline has no interval'}"
+    if reason is not None:
+        return f"decides nothing: {reason}"
+    if shown.low is None or shown.high is None:
+        return "decides nothing: its headline has no interval"
     count = math.ceil(task.first_images * task.times / task.first_times - 1e-9)
     now = f"± {(shown.high - shown.low) / 2:.2f} with {count} images a prompt"
     task.precise = shown.high - shown.low <= width
@@ -190,14 +197,17 @@ def _times_needed(
 
 def joined(before: Outcome, after: Outcome) -> Outcome:
     """Two rounds of one run as one."""
-    return replace(
+    done_and_problems = replace(
         after,
-        attempts=before.attempts + after.attempts,
-        observed=before.observed + after.observed,
         damaged=[*before.damaged, *after.damaged],
         problems=[*before.problems, *after.problems],
-        complete=before.complete and after.complete,
-        scored={**before.scored, **after.scored},
         lost=before.lost + after.lost,
         stopped={**before.stopped, **after.stopped},
+    )
+    return replace(
+        done_and_problems,
+        attempts=before.attempts + after.attempts,
+        observed=before.observed + after.observed,
+        complete=before.complete and after.complete,
+        scored={**before.scored, **after.scored},
     )

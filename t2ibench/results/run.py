@@ -212,7 +212,12 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
 
 
 _LIBRARIES = (
-    *("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip_torch"),
+    "numpy",
+    "scipy",
+    "torch",
+    "diffusers",
+    "transformers",
+    "open_clip_torch",
     "pillow",
 )
 

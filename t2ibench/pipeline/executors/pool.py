@@ -72,14 +72,15 @@ class WorkerModels:
     @classmethod
     def of(cls, worker: Worker) -> WorkerModels:
         """What the leader has to know of a worker."""
-        known = worker.observers
+        observers = worker.observers
+        controls = observers.controls
         return cls(
-            f"process {os.getpid()} on {socket.gethostname()}",
-            worker.generator.fingerprint if worker.generator else None,
-            Observers(
-                [ModelInfo.of(one) for one in known.encoders],
-                {name: ModelInfo.of(one) for name, one in known.controls.items()},
-                [ModelInfo.of(one) for one in known.judges],
+            where=f"process {os.getpid()} on {socket.gethostname()}",
+            generator=worker.generator.fingerprint if worker.generator else None,
+            observers=Observers(
+                encoders=[ModelInfo.of(encoder) for encoder in observers.encoders],
+                controls={name: ModelInfo.of(controls[name]) for name in controls},
+                judges=[ModelInfo.of(judge) for judge in observers.judges],
             ),
         )
 
@@ -216,11 +217,13 @@ class WorkerPool:
         """A work item with what its worker cannot look up: rewritings, and image files."""
         generator = self._generator
         if isinstance(item, ImagesToGenerate) and isinstance(generator, Rewritten):
-            places = [(one.prompt, one.index) for one in item.requests]
-            found = {
-                place: row for place in places if (row := generator.rewriting(*place))
-            }
-            return replace(item, rewritings=FoundRewritings(found))
+            rewritings = {}
+            for request in item.requests:
+                place = (request.prompt, request.index)
+                rewriting = generator.rewriting(*place)
+                if rewriting:
+                    rewritings[place] = rewriting
+            return replace(item, rewritings=FoundRewritings(rewritings))
         if self._workers.elsewhere and isinstance(item, ImagesToEmbed):
             return replace(
                 item, images=tuple((_read(one), who) for one, who in item.images)
