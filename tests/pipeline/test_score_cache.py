@@ -90,20 +90,23 @@ def test_what_has_not_changed_is_read_and_what_has_is_computed(
 ) -> None:
     _, alone = scored()
     store = ScoreCache(Database(run))
-    assert scored(kept=store) == ([], alone)
-    assert scored(kept=ScoreCache(Database(run), reuse=False)) == (sorted(TASKS), alone)
+    assert scored(cache=store) == ([], alone)
+    assert scored(cache=ScoreCache(Database(run), reuse=False)) == (
+        sorted(TASKS),
+        alone,
+    )
     # Other evidence, other code and other settings are never taken for the same.
     whole = (run / "run.db").read_bytes()
     hand.damage(
         run, "DELETE FROM embeddings WHERE part = (SELECT max(part) FROM embeddings)"
     )
-    assert scored(kept=store)[0]  # fewer embeddings
+    assert scored(cache=store)[0]  # fewer embeddings
     store = ScoreCache(Database(run))
     (run / "run.db").write_bytes(whole)
-    assert scored(kept=store) == ([], alone)  # what lacks some is not kept
+    assert scored(cache=store) == ([], alone)  # what lacks some is not kept
     monkeypatch.setattr(
         "t2ibench.pipeline.score_cache._code", lambda: "another version"
     )
-    assert scored(kept=store)[0] == sorted(TASKS)
+    assert scored(cache=store)[0] == sorted(TASKS)
     hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
-    assert scored(kept=store)[0] == sorted(TASKS)
+    assert scored(cache=store)[0] == sorted(TASKS)
