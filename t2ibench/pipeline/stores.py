@@ -77,18 +77,18 @@ def open_stores(
 ) -> Stores:
     """What was observed, from its database."""
     answers = {name: AnswerStore(database, name, judges[name]) for name in judges}
+    embeddings = {
+        name: EvidenceStore(database, name, encoder.fingerprint, encoder.embeds_images)
+        for name, encoder in encoders.items()
+    }
+    control_embeddings = {
+        name: EvidenceStore(database, control.name, control.fingerprint)
+        for name, control in (controls or {}).items()
+    }
     return Stores(
-        encoders={
-            name: EvidenceStore(
-                database, name, encoder.fingerprint, encoder.embeds_images
-            )
-            for name, encoder in encoders.items()
-        },
+        encoders=embeddings,
         judges={name: store for name, store in answers.items() if not store.by_labels},
-        controls={
-            name: EvidenceStore(database, control.name, control.fingerprint)
-            for name, control in (controls or {}).items()
-        },
+        controls=control_embeddings,
         labels=LabelStore(database),
         people={name: store for name, store in answers.items() if store.by_labels},
     )
