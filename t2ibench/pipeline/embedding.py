@@ -135,11 +135,11 @@ def embedded_images(
             part = EmbeddingBatch("images", len(wanted[start : start + PART]))
             waiting: dict[str, dict[str, Any]] = {name: {} for name in encoders}
             for image, _ in wanted[start : start + PART]:
-                found = next(prepared)
-                if isinstance(found, str):
-                    part.damaged.append(UnreadableFile(image, found))
+                inputs = next(prepared)
+                if isinstance(inputs, str):
+                    part.damaged.append(UnreadableFile(image, inputs))
                     continue
-                for name, value in found.items():
+                for name, value in inputs.items():
                     waiting[name][image.sha256] = value
                     if len(waiting[name]) >= encoders[name].batch_size:
                         _encode(encoders[name], waiting[name], part, readings[name])

@@ -212,7 +212,7 @@ def _folder(
     # A run on texts alone is called by what read them, without the way to its file.
     kinds = [name.partition(":") for name in settings.encoder]
     texts = "-".join(
-        ["texts", *(kind + colon + Path(rest).name for kind, colon, rest in kinds)]
+        ["texts", *(kind + colon + Path(place).name for kind, colon, place in kinds)]
     )
     return run_folder(
         output,

@@ -141,7 +141,7 @@ def _people(database: Database) -> dict[str, AnswerStore]:
         return {}
     name = LABELS_BY + listed(sorted({label.labeller for label in every}))
     store = AnswerStore(
-        database, name, fingerprint({"labels": [asdict(one) for one in every]})
+        database, name, fingerprint({"labels": [asdict(label) for label in every]})
     )
     asked = dict.fromkeys(
         (label.image, label.question, label.classes) for label in every

@@ -156,7 +156,7 @@ def _rewrite(
         between_batches(),
     ):
         for part in parts_of(todo, rewriter):
-            rows = [row_of(todo[number], found) for number, found in part]
+            rows = [row_of(todo[number], rewriting) for number, rewriting in part]
             store.add(rows)
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
@@ -179,7 +179,11 @@ def parts_of(
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):
             for part in rewriter.rewrite_in_parts(todo):
-                new = [(number, found) for number, found in part if number in waiting]
+                new = [
+                    (number, rewriting)
+                    for number, rewriting in part
+                    if number in waiting
+                ]
                 waiting -= {number for number, _ in new}
                 yield new
         else:
@@ -196,21 +200,22 @@ def parts_of(
         ]
 
 
-def row_of(request: RewriteRequest, found: object) -> StoredRewriting:
+def row_of(request: RewriteRequest, rewriting: object) -> StoredRewriting:
     """A rewriting as it is stored."""
     row = StoredRewriting(request.prompt, request.index, "failed")
-    if not isinstance(found, Rewriting):
+    if not isinstance(rewriting, Rewriting):
         return replace(
-            row, reason=f"the rewriter gave a {type(found).__name__}, not a Rewriting"
+            row,
+            reason=f"the rewriter gave a {type(rewriting).__name__}, not a Rewriting",
         )
-    if found.status == "ok":
-        if not isinstance(found.text, str) or not found.text.strip():
+    if rewriting.status == "ok":
+        if not isinstance(rewriting.text, str) or not rewriting.text.strip():
             return replace(row, reason="the rewriter gave no text")
-        return replace(row, status="ok", rewritten=found.text)
-    if found.status not in {"refused", "failed"}:
-        return replace(row, reason=f"the rewriter gave the status '{found.status}'")
+        return replace(row, status="ok", rewritten=rewriting.text)
+    if rewriting.status not in {"refused", "failed"}:
+        return replace(row, reason=f"the rewriter gave the status '{rewriting.status}'")
     return replace(
-        row, status=found.status, reason=found.reason or "no reason was given"
+        row, status=rewriting.status, reason=rewriting.reason or "no reason was given"
     )
 
 

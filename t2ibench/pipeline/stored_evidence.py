@@ -156,7 +156,7 @@ class StoredEvidence:
         """People's answers about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
-        found = {}
+        answers = {}
         for index, sha256, status in self._image_records(prompt, n):
             answer = (
                 self._labels.majority(sha256, question, classes)
@@ -164,5 +164,5 @@ class StoredEvidence:
                 else None
             )
             if answer is not None:
-                found[index] = answer
-        return found
+                answers[index] = answer
+        return answers

@@ -94,7 +94,9 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
     return replace(result, controls=controls, inconclusive=inconclusive or None)
 
 
-def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Control:
+def control_of(
+    trained: Headline, untrained: Headline, positive: bool = False
+) -> Control:
     """What the headline of random weights says about that of the trained encoder.
 
     Examples:
@@ -116,31 +118,32 @@ def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Con
         'An untrained network of the same architecture reads rms lean 0.200 [0.000, 0.300].'
     """
     network = "An untrained network of the same architecture"
-    if blind.value is None:
-        reason = (blind.reason or "there is not enough evidence").rstrip(".")
+    if untrained.value is None:
+        reason = (untrained.reason or "there is not enough evidence").rstrip(".")
         return Control(f"{network} reads nothing: {reason}.")
-    found = blind.chosen
-    said = f"{network} reads {_shown(blind)}"
+    inference = untrained.chosen
+    reading = f"{network} reads {_shown(untrained)}"
     values: dict[str, Any] = {
-        "value": blind.value,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "p": found.p,
+        "value": untrained.value,
+        "ci_low": inference.ci_low,
+        "ci_high": inference.ci_high,
+        "p": inference.p,
     }
-    if not beyond_chance(blind):
-        return Control(f"{said}.", **values)
-    reached = seeing.chosen.interval if beyond_chance(seeing) else None
-    if seeing.value is None or reached is None:
-        return Control(f"{said}.", **values)
-    if seeing.value * blind.value < 0:
+    if not beyond_chance(untrained):
+        return Control(f"{reading}.", **values)
+    reached = trained.chosen.interval if beyond_chance(trained) else None
+    if trained.value is None or reached is None:
+        return Control(f"{reading}.", **values)
+    if trained.value * untrained.value < 0:
         opposite = (
-            f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(blind)}"
+            f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(untrained)}"
         )
-        return Control(f"{said}, the opposite.", **values, contradicts=opposite)
-    if abs(blind.value) < min(map(abs, reached)):
-        return Control(f"{said}, which is less.", **values)
-    too = f"it is not told from brightness and colour: {said[0].lower()}{said[1:]} too"
-    says = f"Warning: {said[0].lower()}{said[1:]} too, so brightness or colour may explain this."
+        return Control(f"{reading}, the opposite.", **values, contradicts=opposite)
+    if abs(untrained.value) < min(map(abs, reached)):
+        return Control(f"{reading}, which is less.", **values)
+    clause = f"{reading[0].lower()}{reading[1:]} too"
+    too = f"it is not told from brightness and colour: {clause}"
+    says = f"Warning: {clause}, so brightness or colour may explain this."
     return Control(says, **values, contradicts=None if positive else too)
 
 

@@ -44,22 +44,22 @@ class DistinctImages:
         return self._known(prompt, n)[:n]
 
     def _known(self, prompt: str, n: int) -> list[Attempt | None]:
-        known = self._prompts.setdefault(prompt, _Prompt())
-        while len(known.attempts) < n:
-            attempt = self._images.get(prompt, len(known.attempts))
+        observed = self._prompts.setdefault(prompt, _Prompt())
+        while len(observed.attempts) < n:
+            attempt = self._images.get(prompt, len(observed.attempts))
             if (
                 attempt is not None
                 and attempt.status == "ok"
-                and self._repeats(attempt, known)
+                and self._repeats(attempt, observed)
             ):
                 attempt = replace(attempt, status=REPEATED, reason=_REASON)
-            known.attempts.append(attempt)
-        return known.attempts
+            observed.attempts.append(attempt)
+        return observed.attempts
 
-    def _repeats(self, attempt: Attempt, known: _Prompt) -> bool:
+    def _repeats(self, attempt: Attempt, observed: _Prompt) -> bool:
         """Whether an image repeats one of those before it; else it is one of them."""
         sha256 = attempt.sha256 or ""
-        if sha256 in known.files:
+        if sha256 in observed.files:
             return True
         perceptual_hashes = self._images.perceptual_hashes
         row = (
@@ -70,12 +70,12 @@ class DistinctImages:
         if row is not None:
             step = brightness(row)
             alike = [
-                one
+                other
                 for k in (-1, 0, 1)
-                for one in known.perceptual_hashes.get(step + k, ())
+                for other in observed.perceptual_hashes.get(step + k, ())
             ]
             if alike and looks_like_one(row, np.stack(alike)):
                 return True
-            known.perceptual_hashes.setdefault(step, []).append(row)
-        known.files.add(sha256)
+            observed.perceptual_hashes.setdefault(step, []).append(row)
+        observed.files.add(sha256)
         return False

@@ -226,10 +226,12 @@ class WorkerPool:
             return replace(item, rewritings=FoundRewritings(rewritings))
         if self._workers.elsewhere and isinstance(item, ImagesToEmbed):
             return replace(
-                item, images=tuple((_read(one), who) for one, who in item.images)
+                item, images=tuple((_read(image), who) for image, who in item.images)
             )
         if self._workers.elsewhere and isinstance(item, QuestionsToAsk):
-            asked = tuple((_read(one), questions) for one, questions in item.questions)
+            asked = tuple(
+                (_read(image), questions) for image, questions in item.questions
+            )
             return replace(item, questions=asked)
         return item
 

@@ -78,15 +78,15 @@ class Processes:
     def _environment(self, number: int) -> dict[str, str]:
         # Semaphores of libraries die with a worker that is ended; Python would warn of each.
         quiet = os.environ.get("PYTHONWARNINGS", "ignore")
-        found = {"TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": quiet}
+        variables = {"TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": quiet}
         for name in THREADS:
             # A smaller number is the user's own.
             given = os.environ.get(name, "")
-            known = int(given) if given.isdecimal() and int(given) else self._threads
-            found[name] = str(min(known, self._threads))
+            threads = int(given) if given.isdecimal() and int(given) else self._threads
+            variables[name] = str(min(threads, self._threads))
         if self._gpus:
-            found["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
-        return found
+            variables["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
+        return variables
 
     def _listen(self, number: int, line: Connection, process: Any) -> None:
         """In a thread: hear what a worker says until it ends, perhaps within a message."""
@@ -106,15 +106,15 @@ class Processes:
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
         """What workers have said (see `Workers`)."""
-        found = []
+        messages = []
         with contextlib.suppress(queue.Empty):
-            found.append(self._heard.get(timeout=seconds))
+            messages.append(self._heard.get(timeout=seconds))
             while True:
-                found.append(self._heard.get_nowait())
+                messages.append(self._heard.get_nowait())
         # What was said by one that has been started again since belongs to nobody.
         return [
             (number, message)
-            for number, line, message in found
+            for number, line, message in messages
             if self._lines[number] is line
         ]
 

@@ -186,7 +186,7 @@ class Actors:
             done, _ = self._ray.wait(streams, num_returns=1, timeout=seconds)
         else:
             time.sleep(seconds)
-        found: list[tuple[int, Message]] = []
+        messages: list[tuple[int, Message]] = []
         for stream in done:
             number = self._streams[stream]
             try:
@@ -202,8 +202,8 @@ class Actors:
             # Ray has started it again
             if isinstance(message, WorkerDeath) and message.restarted:
                 self._load(number)
-            found.append((number, message))
-        return found
+            messages.append((number, message))
+        return messages
 
     def end(self, number: int) -> None:
         """End a worker; Ray starts it again."""
