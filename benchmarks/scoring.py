@@ -38,8 +38,9 @@ from timing import write as write_json
 from t2ibench.methods.core.association import association
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import Stores, score_plan
+from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
+from t2ibench.pipeline.stores import Stores
 from t2ibench.settings import Settings
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages

@@ -13,11 +13,12 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.api_arguments import given_by, warn_of
-from t2ibench.pipeline.preparation import Prepared, prepare
+from t2ibench.pipeline.preparation import prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescoring import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute
+from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.run_keywords import RunKeywords
 from t2ibench.reports.destinations import chosen_by
 from t2ibench.reports.destinations.payload import send_all
@@ -87,22 +88,29 @@ def evaluate(
             t2ibench.evaluate("sdxl", preset="t2iat", n_permutations=9999)
     """
     call = "t2ibench.evaluate"
-    prepared = _prepare(model, tasks, encoder, judge, rewriter, preset, settings, call)
-    destinations = chosen_by(prepared.settings)
+    context, models = _prepare(
+        model, tasks, encoder, judge, rewriter, preset, settings, call
+    )
+    destinations = chosen_by(context.settings)
     reporter = ConsoleReporter() if progress else SilentReporter()
     if until_precise is None:
-        results = execute(prepared, reporter).results
+        results = execute(context, models, reporter).results
     else:
-        results = grow(
-            prepared, until_precise, reporter, most_images=max_images_per_prompt
-        ).outcome.results
+        precision = grow(
+            context,
+            models,
+            until_precise,
+            reporter,
+            most_images=max_images_per_prompt,
+        )
+        results = precision.outcome.results
     if results is None:
         raise AssertionError("execute always scores")
-    write_reports(results, prepared.folder.path)
-    warn_of(prepared, reporter)
-    for error in send_all(destinations, results, prepared.folder.path)[1]:
+    write_reports(results, context.folder.path)
+    warn_of(context, models, reporter)
+    for error in send_all(destinations, results, context.folder.path)[1]:
         warnings.warn(str(error), stacklevel=2)
-    return results.in_folder(prepared.folder.path)
+    return results.in_folder(context.folder.path)
 
 
 def generate(
@@ -130,14 +138,13 @@ def generate(
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
     """
-    prepared = _prepare(
+    context, models = _prepare(
         model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate"
     )
     reporter = ConsoleReporter() if progress else SilentReporter()
-    alone = prepared.settings.model_copy(update={"generate_only": True})
-    prepared.settings = alone
-    folder = execute(prepared, reporter).folder
-    warn_of(prepared, reporter)
+    context.settings = context.settings.model_copy(update={"generate_only": True})
+    folder = execute(context, models, reporter).folder
+    warn_of(context, models, reporter)
     return folder
 
 
@@ -171,12 +178,12 @@ def _prepare(
     preset: str | None,
     settings: RunKeywords,
     call: str,
-) -> Prepared:
+) -> tuple[RunContext, Models]:
     if settings.get("generate_only"):
         raise T2IBenchError(
             "evaluate() always scores.", "t2ibench.generate() generates alone."
         )
-    given, objects = given_by(model, encoder, judge, rewriter, settings)
+    given, adapters = given_by(model, encoder, judge, rewriter, settings)
     values = {"tasks": tasks, **given}
     if preset is None:
         read = read_settings(values)
@@ -184,6 +191,6 @@ def _prepare(
         from t2ibench.apps.papers.paper import PAPERS
         from t2ibench.apps.papers.preset import with_preset
 
-        named = objects.generator is None
+        named = adapters.generator is None
         read = with_preset(PAPERS.get(preset), values, names_model=named)
-    return prepare(read, objects, call)
+    return prepare(read, adapters, call)

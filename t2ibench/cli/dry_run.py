@@ -25,34 +25,36 @@ from t2ibench.pipeline.rewriting import to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
-    from t2ibench.pipeline.preparation import Prepared
+    from t2ibench.models.protocols import Generator
+    from t2ibench.pipeline.run_context import Models, RunContext
 
 _MANY = 20  # tasks, beyond which groups are shown
 _LONG = 7200.0  # seconds, from which fewer images are proposed
 
 
-def show(prepared: Prepared, verbose: bool = False) -> None:
+def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     """Print the plan and what is left to do, the totals last."""
-    plan = prepared.plan
+    plan = context.plan
     left: list[ImageRequest] = []
-    removed, images = 0, prepared.images
+    removed, images = 0, context.images
     for request in plan.requests:
         if images is None or images.is_done(request.prompt, request.index):
             continue
         attempt = images.get(request.prompt, request.index)
-        if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
+        if attempt and attempt.status == "ok" and not context.settings.generate_only:
             removed += 1
         else:
             left.append(request)
     if verbose:
-        _prompts(prepared, left)
+        _prompts(context, left)
     width = max(shutil.get_terminal_size((100, 50)).columns, 60)
     _table(plan, left, by_task=verbose or len(plan.tasks) <= _MANY)
     todo, texts = len(left), len(plan.texts_for(True))
-    lines = _heading(prepared)
-    if left and isinstance(prepared.generator, Charges):
-        lines.append(prepared.generator.forecast(left))
-        lines += _budget(prepared, len(left))
+    lines = _heading(context, models)
+    generator = models.generator
+    if left and isinstance(generator, Charges):
+        lines.append(generator.forecast(left))
+        lines += _budget(context, generator, len(left))
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that an encoder or a "
@@ -64,21 +66,21 @@ def show(prepared: Prepared, verbose: bool = False) -> None:
         f"{todo:,} have to be generated; {texts:,} texts, {plan.n_questions:,} answers of each "
         "judge."
     )
-    lines += _estimate(prepared, todo)
+    lines += _estimate(context, todo)
     for line in lines:
         print(
             textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         )
 
 
-def _prompts(prepared: Prepared, left: Sequence[ImageRequest]) -> None:
+def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
     waiting = Counter(request.prompt for request in left)
     print("Prompts (images, to generate):")
-    for prompt, count in sorted(prepared.plan.prompts.items()):
+    for prompt, count in sorted(context.plan.prompts.items()):
         print(
             f"  {count:5d} {waiting[prompt]:5d}  {json.dumps(prompt, ensure_ascii=False)}"
         )
-    for prompt, (available, needed) in sorted(prepared.lacking.items()):
+    for prompt, (available, needed) in sorted(context.short_of_images.items()):
         print(
             f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}"
         )
@@ -107,11 +109,11 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     print()
 
 
-def _heading(prepared: Prepared) -> list[str]:
-    plan = prepared.plan
-    lines = [f"Run folder: {prepared.folder.path}"]
-    if (rewriter := prepared.rewriter) is not None:
-        left = len(to_rewrite(prepared))
+def _heading(context: RunContext, models: Models) -> list[str]:
+    plan = context.plan
+    lines = [f"Run folder: {context.folder.path}"]
+    if (rewriter := models.rewriter) is not None:
+        left = len(to_rewrite(context.plan, context.images, models.generator))
         unit = "an image" if rewriter.per == "image" else "a prompt"
         calls = (
             f"{left} rewritings have to be made"
@@ -121,41 +123,41 @@ def _heading(prepared: Prepared) -> list[str]:
         one = f"{rewriter.name}, one rewriting {unit}"
         lines.append(f"Rewriter: {one}; {calls} before the first image")
     if plan.needs_encoder:
-        lines.append(f"Encoders: {', '.join(prepared.settings.encoder)}")
+        lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
     if plan.questions:
-        lines.append(f"Judges: {', '.join(prepared.settings.judge)}")
-    if absent := _not_here(prepared):
+        lines.append(f"Judges: {', '.join(context.settings.judge)}")
+    if absent := _not_here(context, models):
         lines.append(
             f"Not on this machine yet: {absent}; `t2ibench prefetch` downloads them."
         )
     try:  # workers may be on other machines
-        choose_device(prepared.settings.device)
+        choose_device(context.settings.device)
     except T2IBenchError as error:
         lines.append(f"Device: {error}")
     return lines
 
 
-def _not_here(prepared: Prepared) -> str:
+def _not_here(context: RunContext, models: Models) -> str:
     """The repositories of the hub that this machine lacks; empty where it has all."""
-    generate_only = prepared.settings.generate_only
-    models = needed_models(prepared, generate_only=generate_only)
-    states = [local_state(state) for model in models for state in model.states()]
+    generate_only = context.settings.generate_only
+    needed = needed_models(context, models, generate_only=generate_only)
+    states = [local_state(state) for model in needed for state in model.states()]
     return ", ".join(
         dict.fromkeys(state.download.repository for state in states if not state.here)
     )
 
 
-def _estimate(prepared: Prepared, todo: int) -> list[str]:
+def _estimate(context: RunContext, todo: int) -> list[str]:
     """Time that the missing images take."""
     if not todo:
         return ["Nothing has to be generated."]
-    seconds, source = _speed(prepared)
+    seconds, source = _speed(context)
     lines = [f"Time: about {duration(todo * (seconds or 1.0))}, {source}"]
     if seconds and todo * seconds > _LONG:
         most = int(_LONG / seconds)
         fitting = " or ".join(
             f"{smaller.flag} ({duration(smaller.images * seconds)})"
-            for smaller in smaller_runs(prepared, most)
+            for smaller in smaller_runs(context, most)
         )
         ways = fitting or "--tasks core, a short suite, or --model-args steps=…"
         lines.append(f"{most:,} images fit into 2 hours: {ways}.")
@@ -165,17 +167,13 @@ def _estimate(prepared: Prepared, todo: int) -> list[str]:
     ]
 
 
-def _budget(prepared: Prepared, todo: int) -> list[str]:
+def _budget(context: RunContext, generator: Generator, todo: int) -> list[str]:
     """Whether --max-cost suffices for the missing images, and what fits into it."""
-    most = prepared.settings.max_cost
-    price = (
-        prepared.generator.price_per_image()
-        if isinstance(prepared.generator, HasPrice)
-        else None
-    )
+    most = context.settings.max_cost
+    price = generator.price_per_image() if isinstance(generator, HasPrice) else None
     if most is None or not price or not todo:
         return []
-    before = spent(prepared.folder)
+    before = spent(context.folder)
     total = before + todo * price
     paid = f", {before:,.2f} of them spent before," if before else ""
     if total <= most * (1 + 1e-9):
@@ -189,12 +187,12 @@ def _budget(prepared: Prepared, todo: int) -> list[str]:
     ]
     fitting = [
         f"{smaller.flag} ({smaller.images:,} images, {before + smaller.images * price:,.2f})"
-        for smaller in smaller_runs(prepared, affordable)
+        for smaller in smaller_runs(context, affordable)
     ]
     if fitting:
         lines.append(f"Within {most:g}: {' or '.join(fitting)}.")
-    elif prepared.settings.shard is None:
-        least = smallest_run(prepared)
+    elif context.settings.shard is None:
+        least = smallest_run(context)
         cost = f"{before + least * price:,.2f}"
         lines.append(
             f"No smaller run fits: one image of each prompt ({least:,}) costs {cost}."
@@ -202,19 +200,19 @@ def _budget(prepared: Prepared, todo: int) -> list[str]:
     return lines
 
 
-def _speed(prepared: Prepared) -> tuple[float | None, str]:
+def _speed(context: RunContext) -> tuple[float | None, str]:
     """Seconds an image, None where nobody has measured it, and in words where that is from."""
-    rate = prepared.folder.record.speed()
+    rate = context.folder.record.speed()
     if rate is not None:
         return (
             1 / rate,
             f"at the {rate:.1f} images a second of the last run, all included.",
         )
     measure = "`--limit 1` makes a short run to measure it."
-    published = PUBLISHED.get(str(prepared.settings.model))
+    published = PUBLISHED.get(str(context.settings.model))
     if published is None:
         return None, f"if an image takes 1 second: no run here tells. {measure}"
-    given = str(prepared.settings.model_args.get("steps"))
+    given = str(context.settings.model_args.get("steps"))
     steps = int(given) if given.isdecimal() else published.steps
     seconds = published.at(steps)
     source = f"published for one {published.gpu} ({published.source})"

@@ -88,7 +88,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.sample import draw_sample
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
-    from t2ibench.pipeline.scoring import open_stores
+    from t2ibench.pipeline.stores import open_stores
     from t2ibench.results.run import open_images
 
     folder, images = open_images(Path(arguments.run))
@@ -175,7 +175,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
     """Print how far people agree with each other, and each judge with people."""
     from t2ibench.apps.labelling.agreement import agreement_of_run
     from t2ibench.pipeline.rescoring import stored_plan
-    from t2ibench.pipeline.scoring import open_stores
+    from t2ibench.pipeline.stores import open_stores
     from t2ibench.reports.people import agreement_table, disputed_table
     from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.run import open_images

@@ -57,12 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks …"):
         settings = settings_of(arguments)
-        prepared = prepare(settings)
-        announce(prepared, reporter)
-        models = list(needed_models(prepared, generate_only=settings.generate_only))
-        states = [state for model in models for state in model.states()]
+        context, models = prepare(settings)
+        announce(context, models, reporter)
+        needed = list(
+            needed_models(context, models, generate_only=settings.generate_only)
+        )
+        states = [state for model in needed for state in model.states()]
         unreachable = look_up(states)
-    print_states(models, states)
+    print_states(needed, states)
     missing = [state for state in states if not state.here]
     if arguments.dry_run or not missing:
         _say_next(missing, unreachable)

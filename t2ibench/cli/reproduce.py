@@ -85,16 +85,16 @@ def _measured(
 
     reporter = ConsoleReporter()
     call = visible(shlex.join(arguments.argv))
-    prepared = prepared_paper(paper, settings_given(arguments), chosen, call)
-    reporter.say(f"{paper.file.title}: {len(prepared.plan.tasks)} tasks.")
-    announce(prepared, reporter)
+    context, models = prepared_paper(paper, settings_given(arguments), chosen, call)
+    reporter.say(f"{paper.file.title}: {len(context.plan.tasks)} tasks.")
+    announce(context, models, reporter)
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
-        show(prepared, verbose=True)
+        show(context, models, verbose=True)
         return 0
     with on_sigterm():
-        found, outcome = measured(paper, prepared, reporter, chosen)
+        found, outcome = measured(paper, context, models, reporter, chosen)
     for line in [*outcome.damaged, *outcome.problems]:
         reporter.warn(line)
     status = _show(found)

@@ -22,9 +22,9 @@ from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_se
 from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
-    from t2ibench.pipeline.preparation import Prepared
     from t2ibench.pipeline.rounds import Precision
     from t2ibench.pipeline.run import Outcome
+    from t2ibench.pipeline.run_context import Models, RunContext
     from t2ibench.reports.destinations import Chosen
     from t2ibench.results.schema import Results
 
@@ -118,18 +118,25 @@ def run(arguments: argparse.Namespace) -> int:
         settings = settings_of(arguments)
         destinations = chosen_by(settings)
         check_engine(settings)
-        prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
-        announce(prepared, reporter)
+        context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
+        announce(context, models, reporter)
         if arguments.dry_run:
-            show(prepared, arguments.verbose)
+            show(context, models, arguments.verbose)
             return 0
         if (busy := busy_line()) is not None:
             reporter.say(busy)
         with on_sigterm():
-            rounds = _until_precise(arguments, prepared, reporter)
-            outcome = execute(prepared, reporter) if rounds is None else rounds.outcome
+            rounds = _until_precise(arguments, context, models, reporter)
+            outcome = (
+                execute(context, models, reporter) if rounds is None else rounds.outcome
+            )
             status = finish(
-                outcome, prepared, reporter, rounds, verbose=arguments.verbose
+                outcome,
+                context,
+                models,
+                reporter,
+                rounds,
+                verbose=arguments.verbose,
             )
             results = outcome.results
             if results is None:
@@ -150,7 +157,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def finish(
     outcome: Outcome,
-    prepared: Prepared,
+    context: RunContext,
+    models: Models,
     reporter: Any,
     rounds: Precision | None = None,
     *,
@@ -163,11 +171,11 @@ def finish(
     results = outcome.results
     if results is not None:
         write_reports(results, outcome.folder)
-    _tell(outcome, prepared, reporter, rounds)
+    _tell(outcome, context, models, reporter, rounds)
     if results is None:
-        reporter.say(_next(outcome, prepared))
+        reporter.say(_next(outcome, context))
         return 0 if outcome.complete else 3
-    specs = {task.id: task.spec for task in prepared.plan.tasks}
+    specs = {task.id: task.spec for task in context.plan.tasks}
     print_results(results, specs, folder=outcome.folder, verbose=verbose)
     if not outcome.complete:
         reporter.warn(
@@ -177,14 +185,14 @@ def finish(
 
 
 def _until_precise(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any
+    arguments: argparse.Namespace, context: RunContext, models: Models, reporter: Any
 ) -> Precision | None:
     """Rounds of a run, where the user asked for them."""
     from t2ibench.pipeline.rounds import until_precise
 
     if arguments.until_precise is None:
         return None
-    settings = prepared.settings
+    settings = context.settings
     for flag, given in (
         ("--generate-only", settings.generate_only),
         (f"--shard {settings.shard}", settings.shard),
@@ -193,7 +201,9 @@ def _until_precise(
         if given:
             raise T2IBenchError(f"--until-precise has to score; leave {flag} out.")
     most = arguments.max_images_per_prompt
-    return until_precise(prepared, arguments.until_precise, reporter, most_images=most)
+    return until_precise(
+        context, models, arguments.until_precise, reporter, most_images=most
+    )
 
 
 def send_results(
@@ -244,17 +254,17 @@ def _read_config(path: Path) -> dict[str, Any]:
     return given
 
 
-def announce(prepared: Prepared, reporter: Any) -> None:
+def announce(context: RunContext, models: Models, reporter: Any) -> None:
     """Say what a user must know before a run starts."""
-    for line in prepared.notes:
+    for line in models.notes:
         reporter.say(line)
-    for line in prepared.warnings:
+    for line in context.notices:
         reporter.warn(line)
     few, none = [], []
-    for prompt, (available, needed) in sorted(prepared.lacking.items()):
+    for prompt, (available, needed) in sorted(context.short_of_images.items()):
         if not available:
             none.append(f"  {prompt}")
-        elif prompt in prepared.plan.prompts:
+        elif prompt in context.plan.prompts:
             few.append(f"  {available} of {needed}: {prompt}")
     for title, lines in (
         ("fewer images than the tasks ask for:", few),
@@ -270,18 +280,23 @@ def announce(prepared: Prepared, reporter: Any) -> None:
 
 
 def _tell(
-    outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision | None
+    outcome: Outcome,
+    context: RunContext,
+    models: Models,
+    reporter: Any,
+    rounds: Precision | None,
 ) -> None:
     """Say what became of the images."""
+    reads_images = models.reads_existing_images(context.settings)
     damaged = [f"{line}." for line in outcome.damaged]
     tell_some(damaged, reporter.warn, _SHOWN, "and {} more images cannot be used.")
-    _say_lost(outcome, prepared, reporter)
+    _say_lost(outcome, reads_images, reporter)
     for line in outcome.problems:
         reporter.warn(line)
-    if prepared.generator is not None:
-        total = (rounds and rounds.images) or len(prepared.plan.requests)
+    if models.generator is not None:
+        total = (rounds and rounds.images) or len(context.plan.requests)
         if outcome.attempts:
-            reporter.say(_counted(outcome, prepared, total))
+            reporter.say(_counted(outcome, reads_images, total))
         elif not outcome.observed:
             reporter.say(
                 f"Nothing to do: all {total} images have all of their evidence."
@@ -290,24 +305,24 @@ def _tell(
             reporter.say(f"All {total} images were stored already.")
 
 
-def _next(outcome: Outcome, prepared: Prepared) -> str:
-    if prepared.settings.shard is not None:
+def _next(outcome: Outcome, context: RunContext) -> str:
+    if context.settings.shard is not None:
         others = outcome.folder.parent.with_name("shard-*") / outcome.folder.name
         return f"A part of a run. When all are done: t2ibench merge {others}"
-    if prepared.settings.no_score:
+    if context.settings.no_score:
         return f"Not scored yet: t2ibench score {outcome.folder}"
     return f"Images: {outcome.folder / 'images'}"
 
 
-def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
+def _counted(outcome: Outcome, reads_images: bool, total: int) -> str:
     """What became of the images that were tried now."""
     tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     counts = ", ".join(f"{n} {status}" for status, n in tried)
-    done = "Read" if prepared.from_folder else "Generated"
+    done = "Read" if reads_images else "Generated"
     return f"{done} now: {counts} (of {total} images)."
 
 
-def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
+def _say_lost(outcome: Outcome, reads_images: bool, reporter: Any) -> None:
     """Why images were not got, the most frequent reasons first."""
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
     for (status, reason), count in lost[:_REASONS]:
@@ -316,7 +331,7 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
     if len(lost) > _REASONS:
         rest = sum(count for _, count in lost[_REASONS:])
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
-    if lost and prepared.from_folder:
+    if lost and reads_images:
         reporter.say(
             "Replace these files, or take them out, and run the same command again."
         )

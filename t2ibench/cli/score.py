@@ -97,11 +97,11 @@ def _observe_and_score(
     from t2ibench.pipeline.stored_run import prepare_stored
 
     with reporter.opening("Reading the run, loading the models …"):
-        prepared = prepare_stored(path, allow_missing=allow_missing, call=call)
-        announce(prepared, reporter)
+        context, models = prepare_stored(path, allow_missing=allow_missing, call=call)
+        announce(context, models, reporter)
         with on_sigterm():
-            outcome = execute(prepared, reporter)
-            return finish(outcome, prepared, reporter, verbose=verbose)
+            outcome = execute(context, models, reporter)
+            return finish(outcome, context, models, reporter, verbose=verbose)
 
 
 def run_merge(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from t2ibench.methods import needs
 
 if TYPE_CHECKING:
-    from t2ibench.pipeline.preparation import Prepared
+    from t2ibench.pipeline.run_context import RunContext
 
 _FRACTIONS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 _LONGEST = 60  # characters of a list of tasks: a terminal's line cannot break it
@@ -24,53 +24,53 @@ class Smaller:
     images: int
 
 
-def smaller_runs(prepared: Prepared, most: int) -> list[Smaller]:
+def smaller_runs(context: RunContext, most: int) -> list[Smaller]:
     """Runs of which at most so many images have to be made: all tasks smaller, and fewer tasks.
 
     Args:
-        prepared: The run as it was asked for.
+        context: The run as it was asked for.
         most: Images that may be made.
 
     Returns:
         The largest of each kind; none where not even the smallest fits.
     """
-    if most < 1 or prepared.settings.shard is not None:
+    if most < 1 or context.settings.shard is not None:
         return []
-    candidates = (_fewer_images(prepared, most), _fewer_tasks(prepared, most))
+    candidates = (_fewer_images(context, most), _fewer_tasks(context, most))
     return [smaller for smaller in candidates if smaller is not None]
 
 
-def smallest_run(prepared: Prepared) -> int:
+def smallest_run(context: RunContext) -> int:
     """How many images have to be made for one image of each prompt."""
-    return _to_make(prepared, dict.fromkeys(prepared.plan.prompts, 1))
+    return _to_make(context, dict.fromkeys(context.plan.prompts, 1))
 
 
-def _fewer_images(prepared: Prepared, most: int) -> Smaller | None:
+def _fewer_images(context: RunContext, most: int) -> Smaller | None:
     """All tasks with the largest `--times` that fits."""
     for fraction in _FRACTIONS:
-        times = round(prepared.plan.settings.times * fraction, 4)
-        settings = prepared.plan.settings.model_copy(update={"times": times})
+        times = round(context.plan.settings.times * fraction, 4)
+        settings = context.plan.settings.model_copy(update={"times": times})
         wanted: Counter[str] = Counter()
-        for task in prepared.plan.tasks:
+        for task in context.plan.tasks:
             wanted |= Counter(needs(task.spec, settings).images_by_prompt)
-        images = _to_make(prepared, wanted)
+        images = _to_make(context, wanted)
         if images <= most:
             return Smaller(f"--times {times:g}", images)
     return None
 
 
-def _fewer_tasks(prepared: Prepared, most: int) -> Smaller | None:
+def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
     """Some of the tasks at their full size: those that cost least first, as long as they fit."""
     wanted_by = {
-        task.id: Counter(prepared.plan.needs[task.id].images_by_prompt)
-        for task in prepared.plan.tasks
+        task.id: Counter(context.plan.needs[task.id].images_by_prompt)
+        for task in context.plan.tasks
     }
-    by_cost = sorted(wanted_by, key=lambda name: _to_make(prepared, wanted_by[name]))
+    by_cost = sorted(wanted_by, key=lambda name: _to_make(context, wanted_by[name]))
     together: Counter[str] = Counter()
     chosen: list[str] = []
     for name in by_cost:
         more = together | wanted_by[name]  # an image that several ask for is made once
-        if wanted_by[name] and _to_make(prepared, more) <= most:
+        if wanted_by[name] and _to_make(context, more) <= most:
             together = more
             chosen.append(name)
     if not chosen or len(chosen) == len(by_cost):
@@ -82,12 +82,12 @@ def _fewer_tasks(prepared: Prepared, most: int) -> Smaller | None:
     hidden = len(ordered) - named
     names = ",".join(ordered[:named])
     more_tasks = f" and {hidden} more" if hidden else ""
-    return Smaller(f"--tasks {names}{more_tasks}", _to_make(prepared, together))
+    return Smaller(f"--tasks {names}{more_tasks}", _to_make(context, together))
 
 
-def _to_make(prepared: Prepared, wanted: Mapping[str, int]) -> int:
+def _to_make(context: RunContext, wanted: Mapping[str, int]) -> int:
     """How many of these images are not stored yet."""
-    images = prepared.images
+    images = context.images
     if images is None:
         return 0
     return sum(

@@ -1,4 +1,4 @@
-"""What the functions of the Python API share: arguments to settings and objects, and warnings."""
+"""What the functions of the Python API share: arguments to settings and models, and warnings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from t2ibench.arguments import names_of
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.resolution import checked
-from t2ibench.pipeline.preparation import Objects, Prepared
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
+from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 
 
 def given_by(
@@ -21,7 +21,7 @@ def given_by(
     judge: str | Judge | Sequence[str | Judge],
     rewriter: str | Rewriter | None,
     settings: Mapping[str, Any],
-) -> tuple[dict[str, Any], Objects]:
+) -> tuple[dict[str, Any], PythonAdapters]:
     """Settings by name, only those that were given, and adapters that are objects."""
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
@@ -34,17 +34,20 @@ def given_by(
         "rewriter": rewriter_name,
     }
     named = {name: value for name, value in names.items() if value is not None}
-    return {**named, **settings}, Objects(generator, encoders, judges, other)
+    adapters = PythonAdapters(generator, encoders, judges, other)
+    return {**named, **settings}, adapters
 
 
 def warn_of(
-    prepared: Prepared,
+    context: RunContext,
+    models: Models,
     reporter: ConsoleReporter | SilentReporter,
     further: Sequence[str] = (),
 ) -> None:
-    """What a caller must know, as warnings; a reporter on the console has told the rest."""
-    said = reporter.warnings if isinstance(reporter, SilentReporter) else []
-    for line in dict.fromkeys([*prepared.notes, *prepared.warnings, *said, *further]):
+    """What a caller must know, as warnings; a reporter on the console has shown the rest."""
+    unseen = reporter.warnings if isinstance(reporter, SilentReporter) else []
+    lines = [*models.notes, *context.notices, *unseen, *further]
+    for line in dict.fromkeys(lines):
         warnings.warn(line, stacklevel=3)
 
 
@@ -56,7 +59,7 @@ def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Objects by name, and the names of all in their order."""
+    """PythonAdapters by name, and the names of all in their order."""
     several = (
         [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -27,47 +27,57 @@ def with_captions(
         for pool, place in settings.captions.items()
     }
     _refuse_unused(tasks, given)
-    lines = list[str]()
-    whole, waiting = list[LoadedTask](), list[LoadedTask]()
+    lines: list[str] = []
+    whole: list[LoadedTask] = []
+    waiting: list[LoadedTask] = []
     for task in tasks:
         pool = task.spec.awaits
         if pool is None:
             whole.append(task)
             continue
-        found, line = _filled(task, pool, given.get(pool.name), run)
-        (waiting if found is None else whole).append(found or task)
-        lines += [line] if line else []
+        filled, line = _filled(task, pool, given.get(pool.name), run)
+        if filled is None:
+            waiting.append(task)
+        else:
+            whole.append(filled)
+        if line:
+            lines.append(line)
     named = [task for task in waiting if task.id in settings.tasks]
     if named or (waiting and not whole):
         raise _without(named or waiting)
     if waiting:
-        verb, they = ("is", "it needs") if len(waiting) == 1 else ("are", "they need")
-        names = ", ".join(task.id for task in waiting)
-        lines.append(
-            f"{names} {verb} left out: {they} captions that cannot be shipped ({_flags(waiting)})."
-        )
+        lines.append(_left_out_line(waiting))
     return whole, lines
+
+
+def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
+    """A line about tasks that are left out, because they have no captions."""
+    verb, needs = ("is", "it needs") if len(tasks) == 1 else ("are", "they need")
+    names = ", ".join(task.id for task in tasks)
+    flags = _flags(tasks)
+    return (
+        f"{names} {verb} left out: {needs} captions that cannot be shipped ({flags})."
+    )
 
 
 def _filled(
     task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
 ) -> tuple[LoadedTask | None, str | None]:
     """The task with its captions, if there are any, and what to say of it."""
-    kept = kept_task(task, run)
-    if kept is not None and not same_but_for_captions(kept.spec, task.spec):
-        kept = None  # made for another version of the task
-    before = (
-        kept.spec.drawn_from.drawn
-        if kept is not None and kept.spec.drawn_from
-        else None
-    )
+    stored = kept_task(task, run)
+    if stored is not None and not same_but_for_captions(stored.spec, task.spec):
+        stored = None  # made for another version of the task
+    before = None
+    if stored is not None and stored.spec.drawn_from:
+        before = stored.spec.drawn_from.drawn
     if source is None:
-        return kept, None
+        return stored, None
     if before is not None and _same(before, source, pool):
-        return kept, None
-    found = fill(task, pool, source, kept_file(run, task.id))
-    same = before is None or kept is None or kept.hash == found.hash
-    return found, None if same else f"{task.id} is measured anew, with other captions."
+        return stored, None
+    filled = fill(task, pool, source, kept_file(run, task.id))
+    if before is None or stored is None or stored.hash == filled.hash:
+        return filled, None
+    return filled, f"{task.id} is measured anew, with other captions."
 
 
 def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
@@ -109,15 +119,6 @@ def _refuse_unused(tasks: Sequence[LoadedTask], given: Collection[str]) -> None:
                 f"{did_you_mean(name, wanted)}",
                 f"Its tasks take those of: {', '.join(sorted(wanted)) or 'none'}.",
             )
-
-
-def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """What --captions says, with what earlier calls said of other pools.
-
-    A run keeps its captions, so that later calls need not name them; the command that repeats the
-    run has to.
-    """
-    return dict(sorted({**before, **now}.items()))
 
 
 def keep(tasks: Iterable[LoadedTask], run: Path) -> None:

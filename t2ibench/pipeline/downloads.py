@@ -13,9 +13,10 @@ from t2ibench.models.generators import GENERATORS, generator_downloads
 from t2ibench.models.hub import NotDownloadedError, hub_problem
 from t2ibench.models.judges import JUDGES, judge_downloads
 from t2ibench.models.rewriters import REWRITERS, rewriter_downloads
-from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import to_rewrite
+from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.registry import Registry, is_target
+from t2ibench.settings import RunSettings
 
 _OWN = "t2ibench"
 _INSTEAD = {
@@ -51,24 +52,26 @@ class ModelNeeds:
 
 
 def needed_models(
-    prepared: Prepared, *, generate_only: bool = False
+    context: RunContext, models: Models, *, generate_only: bool = False
 ) -> Iterator[ModelNeeds]:
     """Every model that the whole run needs, in the order in which it is used."""
-    settings, objects, plan = prepared.settings, prepared.objects, prepared.plan
-    if settings.rewriter is not None and objects.rewriter is None:
+    settings = context.settings
+    adapters = models.adapters
+    plan = context.plan
+    if settings.rewriter is not None and adapters.rewriter is None:
         yield _needs(
-            "rewriter", settings.rewriter, REWRITERS, rewriter_downloads, prepared
+            "rewriter", settings.rewriter, REWRITERS, rewriter_downloads, settings
         )
-    if settings.model is not None and objects.generator is None:
-        yield _needs("model", settings.model, GENERATORS, generator_downloads, prepared)
+    if settings.model is not None and adapters.generator is None:
+        yield _needs("model", settings.model, GENERATORS, generator_downloads, settings)
     if generate_only:
         return
     for name in settings.encoder if plan.needs_encoder else ():
-        if name not in objects.encoders:
-            yield _needs("encoder", name, ENCODERS, encoder_downloads, prepared)
+        if name not in adapters.encoders:
+            yield _needs("encoder", name, ENCODERS, encoder_downloads, settings)
     for name in settings.judge if plan.questions else ():
-        if name not in objects.judges:
-            yield _needs("judge", name, JUDGES, judge_downloads, prepared)
+        if name not in adapters.judges:
+            yield _needs("judge", name, JUDGES, judge_downloads, settings)
 
 
 def _needs(
@@ -76,9 +79,8 @@ def _needs(
     name: str,
     registry: Registry[Any],
     ask: Callable[..., Sequence[Download] | None],
-    prepared: Prepared,
+    settings: RunSettings,
 ) -> ModelNeeds:
-    settings = prepared.settings
     args = {
         "model": settings.model_args,
         "rewriter": settings.rewriter_args,
@@ -95,15 +97,15 @@ def _needs(
     return ModelNeeds(role, name, downloads)
 
 
-def check_downloads(prepared: Prepared, observing: bool) -> None:
+def check_downloads(context: RunContext, models: Models, observing: bool) -> None:
     """Name everything that a run needs and cannot get, before anything is loaded.
 
     Only what is left to do counts: a run whose images are there needs no generator.
     """
-    if prepared.settings.engine != "local":
+    if context.settings.engine != "local":
         return  # other machines have downloads of their own
     missing = [
-        state for state in _pending_states(prepared, observing) if not state.here
+        state for state in _pending_states(context, models, observing) if not state.here
     ]
     if not missing:
         return
@@ -128,21 +130,25 @@ def check_downloads(prepared: Prepared, observing: bool) -> None:
     )
 
 
-def _pending_states(prepared: Prepared, observing: bool) -> Iterator[DownloadState]:
+def _pending_states(
+    context: RunContext, models: Models, observing: bool
+) -> Iterator[DownloadState]:
     """What this machine has of every download that something is left to do with."""
-    images = prepared.images
+    images = context.images
     to_generate = (
         images is not None
-        and not prepared.only_stored
+        and not context.stored_images_only
         and any(
             not images.is_done(request.prompt, request.index)
-            for request in prepared.plan.requests
+            for request in context.plan.requests
         )
     )
-    for model in needed_models(prepared, generate_only=not observing):
+    for model in needed_models(context, models, generate_only=not observing):
         if model.role == "model" and not to_generate:
             continue
-        if model.role == "rewriter" and not to_rewrite(prepared):
+        if model.role == "rewriter" and not to_rewrite(
+            context.plan, images, models.generator
+        ):
             continue
         for state in model.states():
             yield local_state(state)

@@ -17,7 +17,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.generation import never
-from t2ibench.pipeline.pieces import Damaged, Embedded, ImageToEmbed
+from t2ibench.pipeline.work_items import EmbeddingBatch, ImageToEmbed, UnreadableFile
 from t2ibench.store.evidence import EvidenceStore, off_length, text_key
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
@@ -93,7 +93,7 @@ class _Reading:
         if self.errors >= ABORT_AFTER_ERRORS:
             self.failed = reason
 
-    def flush(self, name: str, part: Embedded, *, last: bool) -> None:
+    def flush(self, name: str, part: EmbeddingBatch, *, last: bool) -> None:
         """Put what has no embedding into a part, as rows of NaN, once others had one."""
         if self.failed is not None or not self.unread:
             return
@@ -116,7 +116,7 @@ def embedded_images(
     widths: Mapping[str, int | None],
     stopping: Callable[[], bool] = never,
     worked: Collection[str] = (),
-) -> Iterator[Embedded]:
+) -> Iterator[EmbeddingBatch]:
     """Embed images; each file is decoded once for all encoders.
 
     Threads decode and prepare images ahead of the encoders, once these are loaded. An image that
@@ -132,14 +132,14 @@ def embedded_images(
         for start in range(0, len(wanted), PART):
             if stopping():
                 return
-            part = Embedded("images", len(wanted[start : start + PART]))
+            part = EmbeddingBatch("images", len(wanted[start : start + PART]))
             waiting: dict[str, dict[str, Any]] = {name: {} for name in encoders}
             for image, _ in wanted[start : start + PART]:
-                found = next(prepared)
-                if isinstance(found, str):
-                    part.damaged.append(Damaged(image, found))
+                inputs = next(prepared)
+                if isinstance(inputs, str):
+                    part.damaged.append(UnreadableFile(image, inputs))
                     continue
-                for name, value in found.items():
+                for name, value in inputs.items():
                     waiting[name][image.sha256] = value
                     if len(waiting[name]) >= encoders[name].batch_size:
                         _encode(encoders[name], waiting[name], part, readings[name])
@@ -159,7 +159,7 @@ def embedded_texts(
     encoder: Encoder,
     width: int | None,
     stopping: Callable[[], bool] = never,
-) -> Iterator[Embedded]:
+) -> Iterator[EmbeddingBatch]:
     """Embed texts, part by part; what was embedded before a failure is kept."""
     for start in range(0, len(texts), PART):
         part = texts[start : start + PART]
@@ -168,10 +168,10 @@ def embedded_texts(
                 rows = encoder.encode_texts(part)
             rows = checked_rows(encoder, rows, len(part), width)
         except T2IBenchError as error:
-            yield Embedded("texts", 0, failures={encoder.name: str(error)})
+            yield EmbeddingBatch("texts", 0, failures={encoder.name: str(error)})
             return
         width = rows.shape[1]
-        yield Embedded(
+        yield EmbeddingBatch(
             "texts", len(part), {encoder.name: (list(map(text_key, part)), rows)}
         )
         if stopping():
@@ -285,7 +285,7 @@ def _prepare(
 
 
 def _encode(
-    encoder: Encoder, waiting: dict[str, Any], part: Embedded, reading: _Reading
+    encoder: Encoder, waiting: dict[str, Any], part: EmbeddingBatch, reading: _Reading
 ) -> None:
     """Embed a batch, by the hashes of its images; what came before a failure is kept."""
     batch = dict(waiting)
@@ -356,7 +356,9 @@ def _no_numbers(name: str) -> str:
     )
 
 
-def _add_rows(name: str, part: Embedded, keys: list[str], rows: Float32Array) -> None:
+def _add_rows(
+    name: str, part: EmbeddingBatch, keys: list[str], rows: Float32Array
+) -> None:
     """Add embeddings of one encoder to a part."""
     keys_before, rows_before = part.rows.get(name, ([], rows[:0]))
     part.rows[name] = [*keys_before, *keys], np.concatenate([rows_before, rows])

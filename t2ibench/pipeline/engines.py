@@ -12,9 +12,9 @@ from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor, InProcess
 from t2ibench.pipeline.executors.pool import WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
-from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.worker import Order, UserLine
+from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
+from t2ibench.pipeline.worker import UserLine, WorkerSpec
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 
@@ -33,80 +33,86 @@ def check_engine(settings: RunSettings) -> None:
 
 @contextmanager
 def executor_of(
-    prepared: Prepared, reporter: Reporter, observing: bool
+    context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Iterator[Executor]:
     """Have somebody to do a run, and end them with it."""
-    check_engine(prepared.settings)
-    workers = _workers(prepared, reporter, observing)
+    check_engine(context.settings)
+    workers = _workers(context, models, reporter, observing)
     if workers is None:
-        yield _own_process(prepared, reporter, observing)
+        yield _in_this_process(context, models, reporter, observing)
         return
     try:
-        yield WorkerPool(workers, prepared.generator, reporter)
+        yield WorkerPool(workers, models.generator, reporter)
     finally:
         workers.close()
 
 
-def _own_process(prepared: Prepared, reporter: Reporter, observing: bool) -> InProcess:
+def _in_this_process(
+    context: RunContext, models: Models, reporter: Reporter, observing: bool
+) -> InProcess:
     def tell(line: UserLine) -> None:
-        (reporter.warn if line.warning else reporter.say)(line.text)
+        if line.warning:
+            reporter.warn(line.text)
+        else:
+            reporter.say(line.text)
 
-    order = Order.of(prepared, observing)
-    return InProcess(
-        order.worker(prepared.generator, prepared.objects, tell, stop_request.asked)
+    spec = WorkerSpec.for_run(
+        context.settings, context.plan, models.generator, observing
     )
+    worker = spec.worker(models.generator, models.adapters, tell, stop_request.asked)
+    return InProcess(worker)
 
 
 def generating_executor(
-    executor: Executor, prepared: Prepared, reporter: Reporter
+    executor: Executor, context: RunContext, models: Models, reporter: Reporter
 ) -> Executor:
     """Who generates: a model on a server is asked from here, so that one limit of cost holds."""
     if isinstance(executor, WorkerPool) and isinstance(
-        prepared.generator, GeneratesInParts
+        models.generator, GeneratesInParts
     ):
-        return _own_process(prepared, reporter, observing=False)
+        return _in_this_process(context, models, reporter, observing=False)
     return executor
 
 
-def check_objects(prepared: Prepared) -> None:
+def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
     """Refuse Python objects where there are workers, which make their own models."""
-    local = prepared.settings.engine == "local"
-    if prepared.objects and not (
-        local and _worker_count(prepared, _gpus(prepared)) == 1
-    ):
+    if not adapters:
+        return
+    if settings.engine != "local" or _worker_count(settings, _gpus(settings)) != 1:
         raise T2IBenchError(
             "Workers make their own models, and cannot take Python objects.",
             "Name each as package.module:factory, or leave workers and engine out.",
         )
 
 
-def _gpus(prepared: Prepared) -> list[str]:
+def _gpus(settings: RunSettings) -> list[str]:
     """The GPUs of this machine that workers may have, one each."""
-    settings = prepared.settings
-    local = settings.engine == "local"
-    return visible_gpus() if local and settings.device in {None, "auto", "cuda"} else []
+    if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
+        return visible_gpus()
+    return []
 
 
-def _worker_count(prepared: Prepared, gpus: Sequence[str]) -> int:
-    return prepared.settings.workers or max(len(gpus), 1)
+def _worker_count(settings: RunSettings, gpus: Sequence[str]) -> int:
+    return settings.workers or max(len(gpus), 1)
 
 
-def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers | None:
+def _workers(
+    context: RunContext, models: Models, reporter: Reporter, observing: bool
+) -> Workers | None:
     """The workers that were asked for; None where this process works alone."""
-    settings = prepared.settings
+    settings = context.settings
     local = settings.engine == "local"
-    gpus = _gpus(prepared)
-    count = _worker_count(prepared, gpus)
+    gpus = _gpus(settings)
+    count = _worker_count(settings, gpus)
     if local and count == 1:
         return None
-    order = Order.of(prepared, observing)
+    spec = WorkerSpec.for_run(settings, context.plan, models.generator, observing)
     if not local:
         from t2ibench.pipeline.executors.ray import actors
 
-        return actors(order, settings, reporter)
+        return actors(spec, settings, reporter)
     threads = max(1, cores() // count)
     each = "1 thread" if threads == 1 else f"{threads} threads"
-    reporter.say(
-        f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}."
-    )
-    return Processes(order, count, gpus, threads)
+    share = f"on {len(gpus)} GPUs" if gpus else f"with {each} each"
+    reporter.say(f"{count} workers {share}.")
+    return Processes(spec, count, gpus, threads)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Generator
-from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.proposals.proposal import method_for
 from t2ibench.tasks.loader import LoadedTask
 
@@ -19,24 +19,34 @@ _FEW = 4
 _FOLDER = "folder:"
 
 
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """Which tasks of a plan can be done with the images that a generator has or makes.
+
+    Attributes:
+        tasks: The tasks that can be done.
+        skipped: The others, each with the reason.
+        short_of_images: Prompt to the number of images that there can be, and that is needed.
+    """
+
+    tasks: Sequence[LoadedTask]
+    skipped: Mapping[str, str]
+    short_of_images: Mapping[str, tuple[int, int]]
+
+
 def feasible(
     plan: Plan, generator: Generator | None, allow_missing: bool
-) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
-    """What can be done of a plan."""
-    lacking: dict[str, tuple[int, int]] = {}
-    if generator is not None:
-        for prompt, needed in plan.prompts.items():
-            with failing(
-                f"The generator '{generator.name}' failed in available(prompt) with"
-            ):
-                available = generator.available(prompt)
-            if available is not None and available < needed:
-                lacking[prompt] = (available, needed)
-    tasks, skipped = [], {}
+) -> Feasibility:
+    """Which tasks of a plan can be done."""
+    short_of_images = _short_of_images(plan, generator)
+    tasks: list[LoadedTask] = []
+    skipped: dict[str, str] = {}
     wanted: set[str] = set()
     for task in plan.tasks:
         prompts = {need.prompt for need in plan.needs[task.id].prompts}
-        absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
+        absent = [
+            prompt for prompt in prompts if short_of_images.get(prompt, (1, 1))[0] == 0
+        ]
         if generator is None and prompts:
             skipped[task.id] = _NO_MODEL
         elif prompts and len(absent) == len(prompts):
@@ -51,10 +61,42 @@ def feasible(
             tasks.append(task)
         wanted |= prompts
     if wanted:  # what only tasks without a single image ask for, nobody looks for
-        lacking = {
-            prompt: counts for prompt, counts in lacking.items() if prompt in wanted
+        short_of_images = {
+            prompt: counts
+            for prompt, counts in short_of_images.items()
+            if prompt in wanted
         }
-    return tasks, skipped, lacking
+    return Feasibility(tasks, skipped, short_of_images)
+
+
+def _short_of_images(
+    plan: Plan, generator: Generator | None
+) -> dict[str, tuple[int, int]]:
+    """Prompts of which a generator has fewer images than needed: how many, and how many needed."""
+    short_of_images: dict[str, tuple[int, int]] = {}
+    if generator is None:
+        return short_of_images
+    for prompt, needed in plan.prompts.items():
+        with failing(
+            f"The generator '{generator.name}' failed in available(prompt) with"
+        ):
+            available = generator.available(prompt)
+        if available is not None and available < needed:
+            short_of_images[prompt] = (available, needed)
+    return short_of_images
+
+
+def feasible_plan(plan: Plan, feasibility: Feasibility) -> Plan:
+    """The plan of the tasks that can be done, without the images that cannot exist."""
+    smaller = make_plan(feasibility.tasks, plan.settings, plan.needs)
+    short_of_images = feasibility.short_of_images
+    existing = tuple(
+        request
+        for request in smaller.requests
+        if request.prompt not in short_of_images
+        or request.index < short_of_images[request.prompt][0]
+    )
+    return replace(smaller, requests=existing)
 
 
 def without_images(
@@ -91,16 +133,18 @@ def nothing_feasible(
     model: object,
     plan: Plan,
     skipped: Mapping[str, str],
-    lacking: Mapping[str, tuple[int, int]],
+    short_of_images: Mapping[str, tuple[int, int]],
 ) -> T2IBenchError:
     """Why no task can run."""
-    if not lacking:
+    if not short_of_images:
         return T2IBenchError(
             "These tasks need images: name a model with --model.",
             "An --encoder alone runs tasks on texts, such as word embedding tests.",
         )
     absent = [
-        prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0
+        prompt
+        for prompt, (available, _) in sorted(short_of_images.items())
+        if available == 0
     ]
     plural = "" if len(absent) == 1 else "s"
     hint = "Add the images, choose other tasks, or score without these prompts: --allow-missing."
@@ -116,13 +160,3 @@ def nothing_feasible(
         f"{absent[0]!r}.",
         hint,
     )
-
-
-def cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
-    """The plan without the images that cannot exist."""
-    kept = tuple(
-        request
-        for request in plan.requests
-        if request.index < lacking.get(request.prompt, (request.index + 1, 0))[0]
-    )
-    return replace(plan, requests=kept)

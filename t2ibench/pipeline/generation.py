@@ -26,25 +26,36 @@ from t2ibench.store.pixels import (
     UnreadableImageError,
     file_suffix,
     is_black,
-    look,
+    perceptual_hash,
     read_image,
 )
 
 _THREADS = min(4, os.cpu_count() or 1)
-_BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
+# Batches that wait for their files: what a kill can cost, and what memory holds.
+_BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFile:
-    """What became of one request."""
+class GeneratedFile:
+    """The outcome of one request, with the bytes of the image's file.
+
+    Attributes:
+        request: What was asked for.
+        status: 'ok', 'refused', 'filtered' or 'failed'.
+        data: The bytes of the file, for status 'ok'.
+        suffix: The ending of the file's name.
+        reason: Why there is no image, for every other status.
+        revised_prompt: The prompt that the model says it used instead.
+        perceptual_hash: What the image looks like from afar, for status 'ok'.
+    """
 
     request: ImageRequest
-    status: str  # 'ok', 'refused', 'filtered' or 'failed'
-    data: bytes | None = None  # of its file, for status 'ok', as is its look
+    status: str
+    data: bytes | None = None
     suffix: str = ".png"
     reason: str = ""
-    revised_prompt: str | None = None  # what the model says it used instead
-    look: Float32Array | None = None
+    revised_prompt: str | None = None
+    perceptual_hash: Float32Array | None = None
 
 
 class _ContractError(Exception):
@@ -62,53 +73,71 @@ def generated(
     *,
     batch_size: int | None = None,
     stopping: Callable[[], bool] = never,
-) -> Yields[list[ImageFile], None, None]:
+) -> Yields[list[GeneratedFile], None, None]:
     """Generate images, batch by batch; files are encoded while the next batch is generated.
 
     What was generated before a failure or a request to stop still comes.
     """
-    waiting: deque[list[Future[ImageFile]]] = deque()
     start = 0
-    # what was paid for is not kept waiting
-    at_once = isinstance(generator, GeneratesInParts)
     with ThreadPoolExecutor(_THREADS) as pool:
+        encoding = _EncodingQueue(pool)
         try:
             while start < len(requests) and not stopping():
-                size = max(1, batch_size or generator.batch_size)  # it may grow
+                # The generator may raise its batch size while it works.
+                size = max(1, batch_size or generator.batch_size)
                 batch = requests[start : start + size]
                 start += size
-                parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
-                if at_once:
-                    parts = _in_parts(generator, batch)
-                else:
-                    try:
-                        drawn = _complete(generator.generate(batch), len(batch))
-                    except T2IBenchError:
-                        raise
-                    except (Exception, SystemExit) as error:
-                        drawn = _one_by_one(generator, batch, error)
-                    parts = [list(zip(batch, drawn, strict=True))]
-                for part in parts:
-                    waiting.append([pool.submit(image_file, *pair) for pair in part])
-                    # A generator may write its next images to the same paths.
-                    most = (
-                        0 if at_once or any(one.path for _, one in part) else _BATCHES
-                    )
-                    while waiting and (
-                        len(waiting) > most or all(f.done() for f in waiting[0])
-                    ):
-                        yield [future.result() for future in waiting.popleft()]
+                if isinstance(generator, GeneratesInParts):
+                    # Images that were paid for are not kept waiting.
+                    for pairs in _in_parts(generator, batch):
+                        encoding.add(pairs)
+                        yield from encoding.finished(waiting=0)
+                    continue
+                outcomes = generate_batch(generator, batch)
+                encoding.add(list(zip(batch, outcomes, strict=True)))
+                # A generator may write its next images to the same paths.
+                reads_paths = any(outcome.path for outcome in outcomes)
+                yield from encoding.finished(waiting=0 if reads_paths else _BATCHES)
         except GeneratorExit:
             raise
         except BaseException:
-            yield from _rest(waiting)
+            yield from encoding.remaining()
             raise
-        yield from _rest(waiting)
+        yield from encoding.remaining()
 
 
-def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
-    while waiting:
-        yield [future.result() for future in waiting.popleft()]
+class _EncodingQueue:
+    """Batches of images whose files threads encode; the first one in is the first one out."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._batches: deque[list[Future[GeneratedFile]]] = deque()
+
+    def add(self, pairs: Iterable[tuple[ImageRequest, GeneratedImage]]) -> None:
+        """Have the files of a batch encoded."""
+        batch = [
+            self._pool.submit(image_file, request, outcome)
+            for request, outcome in pairs
+        ]
+        self._batches.append(batch)
+
+    def finished(self, waiting: int) -> Iterator[list[GeneratedFile]]:
+        """The batches that are encoded; waits for the oldest if more than `waiting` are left."""
+        while self._batches and (
+            len(self._batches) > waiting or self._first_is_encoded()
+        ):
+            yield self._take_first()
+
+    def remaining(self) -> Iterator[list[GeneratedFile]]:
+        """Every batch that is left, as soon as it is encoded."""
+        while self._batches:
+            yield self._take_first()
+
+    def _first_is_encoded(self) -> bool:
+        return all(file.done() for file in self._batches[0])
+
+    def _take_first(self) -> list[GeneratedFile]:
+        return [file.result() for file in self._batches.popleft()]
 
 
 def generate_batch(
@@ -124,6 +153,7 @@ def generate_batch(
 
 
 def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImage]:
+    """The images of a batch, if the generator gave one outcome for each request."""
     if isinstance(drawn, str) or not isinstance(drawn, Sequence):
         kind = type(drawn).__name__
         raise _ContractError(
@@ -134,7 +164,7 @@ def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImag
         raise _ContractError(
             f"the generator gave {len(drawn)} images for {count} request{plural}"
         )
-    return [_checked(one) for one in drawn]
+    return [_checked(outcome) for outcome in drawn]
 
 
 def _one_by_one(
@@ -143,7 +173,9 @@ def _one_by_one(
     """What is left of a batch that failed: no failure of a model may lose the other images."""
     if len(batch) > 1:
         return [
-            one for request in batch for one in generate_batch(generator, [request])
+            outcome
+            for request in batch
+            for outcome in generate_batch(generator, [request])
         ]
     kind = "" if isinstance(error, _ContractError) else f"{type(error).__name__}: "
     return [GeneratedImage("failed", reason=f"{kind}{first_line(error)}")]
@@ -164,7 +196,8 @@ def _in_parts(
     except (Exception, SystemExit):
         pass
     for request in waiting.values():
-        yield [(request, one) for one in generate_batch(generator, [request])]
+        outcomes = generate_batch(generator, [request])
+        yield [(request, outcome) for outcome in outcomes]
 
 
 def _checked(outcome: GeneratedImage) -> GeneratedImage:
@@ -181,30 +214,52 @@ def _checked(outcome: GeneratedImage) -> GeneratedImage:
     return GeneratedImage("failed", reason=reason)
 
 
-def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
+def image_file(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
     """The file of an image: PNG, or what the generator wrote, byte for byte."""
-    revised = outcome.revised_prompt
-    name = outcome.file or (outcome.path.name if outcome.path else "the image")
-    status, reason = outcome.status, redacted(str(outcome.reason))
     try:
-        if status == "ok":
-            if outcome.image is not None:
-                pixels, suffix, buffer = outcome.image, ".png", io.BytesIO()
-                pixels.save(buffer, format="PNG", compress_level=4)
-                data = buffer.getvalue()
-            else:
-                assert outcome.path is not None
-                data = outcome.path.read_bytes()
-                pixels, suffix = read_image(data), file_suffix(data, name)
-            if not is_black(pixels):
-                return ImageFile(request, "ok", data, suffix, "", revised, look(pixels))
-            status = "filtered"
-            reason = f"{outcome.file}: it is all black" if outcome.file else ALL_BLACK
+        if outcome.status == "ok":
+            return _encoded(request, outcome)
+        status: str = outcome.status
+        reason = redacted(str(outcome.reason))
     except UnreadableImageError as error:
-        status, reason = "failed", f"{name}: {error}"
-    except (
-        Exception
-    ) as error:  # what goes wrong with one image is the failure of that image
-        reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"
         status = "failed"
-    return ImageFile(request, status, reason=reason, revised_prompt=revised)
+        reason = f"{_name_of(outcome)}: {error}"
+    # What goes wrong with one image is the failure of that image alone.
+    except Exception as error:
+        status = "failed"
+        reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"
+    return GeneratedFile(
+        request, status, reason=reason, revised_prompt=outcome.revised_prompt
+    )
+
+
+def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
+    """The file of an image that was generated; an all-black image counts as filtered."""
+    if outcome.image is not None:
+        pixels = outcome.image
+        suffix = ".png"
+        buffer = io.BytesIO()
+        pixels.save(buffer, format="PNG", compress_level=4)
+        data = buffer.getvalue()
+    else:
+        assert outcome.path is not None
+        data = outcome.path.read_bytes()
+        pixels = read_image(data)
+        suffix = file_suffix(data, _name_of(outcome))
+    revised = outcome.revised_prompt
+    if is_black(pixels):
+        reason = f"{outcome.file}: it is all black" if outcome.file else ALL_BLACK
+        return GeneratedFile(request, "filtered", reason=reason, revised_prompt=revised)
+    return GeneratedFile(
+        request=request,
+        status="ok",
+        data=data,
+        suffix=suffix,
+        revised_prompt=revised,
+        perceptual_hash=perceptual_hash(pixels),
+    )
+
+
+def _name_of(outcome: GeneratedImage) -> str:
+    """What a message calls the file of an image."""
+    return outcome.file or (outcome.path.name if outcome.path else "the image")

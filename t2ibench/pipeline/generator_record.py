@@ -20,22 +20,22 @@ def record_generator(
     images: int,
 ) -> None:
     """Note what a generator really used, before its first image is stored."""
-    known = folder.record.generator
-    if known is None:
+    record = folder.record.generator
+    if record is None:
         return
     update: dict[str, Any] = {}
     if settings:
         update["effective_settings"] = dict(settings)
     now = dict(libraries)
-    if not known.libraries and not from_object and not images:
+    if not record.libraries and not from_object and not images:
         # of images that are there already it is not known what made them
         update["libraries"] = now
     elif (
-        known.libraries
+        record.libraries
         and not from_object
-        and now not in (known.libraries, *known.other_libraries)
+        and now not in (record.libraries, *record.other_libraries)
     ):
-        update["other_libraries"] = [*known.other_libraries, now]
+        update["other_libraries"] = [*record.other_libraries, now]
     _update_generator(folder, **update)
 
 
@@ -43,10 +43,10 @@ def record_unread(
     folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]]
 ) -> None:
     """Note which prompts a generator did not read to their end, beside those of before."""
-    known = folder.record.generator
-    if known is None or not unread:
+    record = folder.record.generator
+    if record is None or not unread:
         return
-    readings = dict(known.unread_prompts)
+    readings = dict(record.unread_prompts)
     for prompt, towers in unread.items():
         readings[prompt] = [PromptReading(**asdict(tower)) for tower in towers]
     # In one order, whatever was generated first.
@@ -71,8 +71,8 @@ def limit_cost(
 
 def spent(folder: RunFolder) -> float:
     """What a run has cost so far."""
-    known = folder.record.generator
-    return (known.cost or 0.0) if known else 0.0
+    record = folder.record.generator
+    return (record.cost or 0.0) if record else 0.0
 
 
 def settle(folder: RunFolder, generator: Generator | None, most: float | None) -> None:

@@ -10,7 +10,12 @@ from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.judges.answer_classes import in_its_classes
 from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
 from t2ibench.pipeline.generation import never
-from t2ibench.pipeline.pieces import AskReport, Damaged, ImageQuestions, Question
+from t2ibench.pipeline.work_items import (
+    AskReport,
+    ImageQuestions,
+    Question,
+    UnreadableFile,
+)
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
@@ -137,7 +142,7 @@ def _batches(
         try:
             pixels = image.read()
         except UnreadableImageError as error:
-            report.damaged.append(Damaged(image, str(error)))
+            report.damaged.append(UnreadableFile(image, str(error)))
             continue
         for question, classes in questions:
             batch.append(

@@ -7,7 +7,7 @@ copying what is not there yet, and the result is that of one machine, byte for b
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,9 @@ from t2ibench.results.record import (
     joined_warnings,
 )
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
+from t2ibench.results.unread import PromptReading
 from t2ibench.store.evidence import KINDS, EvidenceStore
-from t2ibench.store.images import LOOKS, RANK
+from t2ibench.store.images import PERCEPTUAL_HASH, RANK
 from t2ibench.store.locks import locked
 from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
@@ -158,7 +159,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     encoders += [
         (control.name, control.fingerprint) for control in record.controls.values()
     ]
-    for name, fingerprint in [*encoders, LOOKS]:
+    for name, fingerprint in [*encoders, PERCEPTUAL_HASH]:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
         for kind in KINDS:
@@ -239,33 +240,30 @@ def _generator(
     if not generators:
         return None
     first = next((record for record in generators if record.libraries), generators[0])
-    others = [
-        record.libraries
-        for record in generators
-        if record.libraries not in ({}, first.libraries)
-    ]
-    others += [
-        libraries for record in generators for libraries in record.other_libraries
-    ]
-    distinct = [
-        libraries
-        for number, libraries in enumerate(others)
-        if libraries not in others[:number]
-    ]
-    unread = {
-        text: towers
-        for record in generators
-        for text, towers in record.unread_prompts.items()
-    }
+    unread: dict[str, list[PromptReading]] = {}
+    for record in generators:
+        unread |= record.unread_prompts
     return first.model_copy(
         update={
             "unread_prompts": dict(sorted(unread.items())),
             "cost": _cost(sources, target),
-            "other_libraries": [
-                libraries for libraries in distinct if libraries != first.libraries
-            ],
+            "other_libraries": _other_libraries(generators, first.libraries),
         }
     )
+
+
+def _other_libraries(
+    generators: Sequence[GeneratorRecord], libraries: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """Further versions of libraries that images of the parts were made with, each once."""
+    candidates = [record.libraries for record in generators if record.libraries]
+    for record in generators:
+        candidates += record.other_libraries
+    others: list[dict[str, str]] = []
+    for candidate in candidates:
+        if candidate != libraries and candidate not in others:
+            others.append(candidate)
+    return others
 
 
 def _cost(sources: Sequence[RunFolder], target: RunRecord) -> float | None:

@@ -6,8 +6,9 @@ A part says itself which one it is: `--shard I/N` is among the settings of its r
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest
@@ -92,41 +93,55 @@ def missing_parts(
     """What of the whole run neither the parts nor the folder that they go into have."""
     folders = [*sources, *([target] if target else [])]
     plan = stored_plan(folders[0])
-    counts = [
-        count for folder in folders if (count := _count(folder.record)) is not None
-    ]
-    missing = MissingParts(count=counts[0] if counts else 0)
+    counts = [_count(folder.record) for folder in folders]
+    missing = MissingParts(count=next(filter(None, counts), 0))
     stores = {
         folder.path: ImageStore(folder.database, folder.record.generator.fingerprint)
         for folder in folders
         if folder.record.generator is not None
     }
     if not missing.count:
-        accepted = _failures_are_accepted(sources)
-        missing.images = (
-            0 if accepted else _images_missing(plan.requests, [*stores.values()])
-        )
+        if not _failures_are_accepted(sources):
+            missing.images = _images_missing(plan.requests, [*stores.values()])
         return missing
-    by_number = {
-        part[0]: source
-        for source in sources
-        if (part := source.record.part) is not None
-    }
-    whole = any(_is_whole(folder.record) for folder in folders)
+    by_number = _parts_by_number(sources)
     for number, requests in sorted(requests_by_part(plan, missing.count).items()):
         folder = by_number.get(number)
-        # Its own first: nearly all of its images are there.
-        own_first = [
-            store for path, store in stores.items() if folder and path == folder.path
-        ]
-        images = _images_missing(requests, [*own_first, *stores.values()])
-        covered = any(_covers(other.record, number) for other in folders)
-        if folder is None and not whole and not covered:
+        ordered = _stores_of(folder, stores)
+        images = _images_missing(requests, ordered)
+        if folder is None and not _may_have(folders, number):
             if images:
                 missing.absent.append(number)
-        elif what := _unfinished(folder, images, len(requests)):
-            missing.unfinished[number] = what
+            continue
+        reason = _unfinished(folder, images, len(requests))
+        if reason:
+            missing.unfinished[number] = reason
     return missing
+
+
+def _parts_by_number(sources: Sequence[RunFolder]) -> dict[int, RunFolder]:
+    """The folders that are parts, by I of their I/N."""
+    by_number: dict[int, RunFolder] = {}
+    for source in sources:
+        if source.record.part is not None:
+            number, _ = source.record.part
+            by_number[number] = source
+    return by_number
+
+
+def _stores_of(
+    folder: RunFolder | None, stores: Mapping[Path, ImageStore]
+) -> list[ImageStore]:
+    """All stores, that of a part first: nearly all of its images are there."""
+    if folder is None or folder.path not in stores:
+        return [*stores.values()]
+    return [stores[folder.path], *stores.values()]
+
+
+def _may_have(folders: Sequence[RunFolder], number: int) -> bool:
+    """Whether a whole run, or a merged one, may have the images of a part."""
+    records = [folder.record for folder in folders]
+    return any(_is_whole(record) or _covers(record, number) for record in records)
 
 
 def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:

@@ -91,16 +91,20 @@ def asked_questions(
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
             key = (attempt.sha256, need.question, need.classes)
-            people = [
-                name for name, store in files.items() if store.get(*key) is not None
-            ]
             if sampled and labels is not None:
                 people = list(labels.votes(*key))
-            question.images += 1
-            question.answered += bool(people)
-            for name in people:
-                question.by[name] = question.by.get(name, 0) + 1
+            else:
+                people = [name for name in files if files[name].get(*key) is not None]
+            _count(question, people)
     return list(asked.values())
+
+
+def _count(question: AskedQuestion, people: Sequence[str]) -> None:
+    """Count an image that these people answered a question about."""
+    question.images += 1
+    question.answered += bool(people)
+    for name in people:
+        question.by[name] = question.by.get(name, 0) + 1
 
 
 def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
@@ -109,22 +113,25 @@ def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
     shared = [set(answers.values()) for answers in given if len(answers) > 1]
     rng = np.random.default_rng(_SEED)
     table = [[answers.get(name) for answers in given] for name in people]
+    # Before the pairs: both draw from one generator of random numbers.
+    alpha = _score(alpha_interval(table, rng, level))
+    n_unanimous = sum(len(classes) == 1 for classes in shared)
+    pairs = [_pair(pair, given, rng, level) for pair in combinations(people, 2)]
     return PeopleAgreement(
         about=about,
         question=asked.question,
         people=people,
         images=len(shared),
-        agreement=_score(
-            exact_share(
-                sum(len(classes) == 1 for classes in shared), len(shared), level
-            )
-        ),
-        alpha=_score(alpha_interval(table, rng, level)),
-        pairs=[_pair(pair, given, rng, level) for pair in combinations(people, 2)],
-        disputed=[
-            image for image in asked.images if len(set(image.answers.values())) > 1
-        ],
+        agreement=_score(exact_share(n_unanimous, len(shared), level)),
+        alpha=alpha,
+        pairs=pairs,
+        disputed=[image for image in asked.images if _is_disputed(image)],
     )
+
+
+def _is_disputed(image: DisputedImage) -> bool:
+    """Whether people gave an image different answers."""
+    return len(set(image.answers.values())) > 1
 
 
 def _classes(answers: Mapping[str, str], classes: Sequence[str]) -> dict[str, str]:

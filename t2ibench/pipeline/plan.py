@@ -11,7 +11,7 @@ from functools import cached_property
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.pieces import Question
+from t2ibench.pipeline.work_items import Question
 from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks.loader import LoadedTask

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,21 +14,19 @@ from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.devices import dtype_name
 from t2ibench.models.generators import (
-    can_regenerate,
     create_generator,
     default_encoder,
     default_images,
     default_judge,
 )
 from t2ibench.models.judges import check_judges, recorded_name
-from t2ibench.models.language import Rewriter
-from t2ibench.models.protocols import Charges, Encoder, Generator, HasNotes, Judge
+from t2ibench.models.protocols import Charges, Generator
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasibility import (
-    cut,
-    exclusions,
+    Feasibility,
     feasible,
+    feasible_plan,
     nothing_feasible,
     without_images,
 )
@@ -42,6 +39,7 @@ from t2ibench.pipeline.rewriting import (
     info_of,
     open_rewritings,
 )
+from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mending, run_folder
@@ -49,100 +47,37 @@ from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
-from t2ibench.store.locks import Notices, locked
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
 
 _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output FILE`."
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
-    """Adapters that were given as Python objects, by name."""
-
-    generator: Generator | None = None
-    encoders: Mapping[str, Encoder] = field(default_factory=dict)
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    rewriter: Rewriter | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.generator or self.encoders or self.judges or self.rewriter)
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A run before anything is generated."""
-
-    settings: RunSettings
-    plan: Plan
-    generator: Generator | None
-    folder: RunFolder
-    images: ImageStore | None
-    skipped: dict[str, str]  # tasks that are not run, with the reason
-    lacking: dict[str, tuple[int, int]]  # prompt to images that a folder has, and needs
-    warnings: list[str]
-    objects: Objects
-    call: str = ""  # the command line or function that asked
-    rewriter: Rewriter | None = None
-    # tasks that the same command measures in other rounds
-    together: Collection[str] = ()
-    judge_checks: Sequence[JudgeCheck] = ()
-    # images that are there are observed and scored; none is generated
-    only_stored: bool = False
-
-    def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
-        """Another round: some of the tasks, with other numbers of images."""
-        settings = self.settings.model_copy(update={"tasks": tasks, "times": times})
-        round_ = prepare(settings, self.objects, self.call)
-        round_.together = [task.id for task in self.plan.tasks]
-        return round_
-
-    @property
-    def from_folder(self) -> bool:
-        """Whether the images exist already and are only read."""
-        named = None if self.objects.generator is not None else self.settings.model
-        return named is not None and not can_regenerate(named)
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Lines about how the generator's files were read."""
-        return self.generator.notes if isinstance(self.generator, HasNotes) else ()
-
-    @contextmanager
-    def alone(self, notices: Notices) -> Iterator[None]:
-        """Keep other commands from writing to the run's folder; waits for one that does."""
-        with locked(self.folder.path, notices=notices):
-            self.folder.database.begin_run()
-            try:
-                self.folder.reread()
-                if self.images is not None:
-                    self.images.refresh()
-                yield
-            finally:
-                self.folder.database.end_run()
-
-
 @mending()
 def prepare(
-    settings: RunSettings, objects: Objects | None = None, call: str = ""
-) -> Prepared:
-    """Plan a run."""
-    objects = objects or Objects()
+    settings: RunSettings, adapters: PythonAdapters | None = None, call: str = ""
+) -> tuple[RunContext, Models]:
+    """Plan a run: check what is asked for, load its tasks and choose its folder.
+
+    Args:
+        settings: What the user asked for.
+        adapters: Models that were given as Python objects.
+        call: The command line or the function that asked.
+
+    Returns:
+        What the run is to do, and its models.
+
+    Raises:
+        T2IBenchError: the run cannot work; the message gives the next step.
+    """
     if not settings.tasks:
         raise T2IBenchError(
             "Which tasks? Give --tasks all, a group, or task names.",
             "`t2ibench ls` lists them.",
         )
     check_used(settings)
-    generator = create_model(settings, objects)
-    rewriter = create_rewriting(settings, objects.rewriter, generator)
-    if rewriter is not None and generator is not None:
-        generator = rewritten(generator, describe(rewriter, generator))
-    if generator is None and not settings.encoder:
-        raise T2IBenchError(
-            "Nothing to measure: give --model (or --encoder for word vectors).",
-            "For a first try: t2ibench --model toy --tasks all",
-        )
+    models = _create_models(settings, adapters or PythonAdapters())
+    generator = models.generator
     dtype_name(settings.dtype)
     settings = with_default_observers(settings)
     measurement = _measurement(settings)
@@ -151,60 +86,105 @@ def prepare(
         settings.tasks, settings.include_path, on_left_out=left_out.append
     )
     raise_refused(loaded)
-    folder, warnings = _folder(settings, generator)
-    loaded, waiting = with_captions(loaded, settings, folder.path)
-    left_out += waiting
-    needs_of, defects = _needs(loaded, measurement)
+    folder, folder_warnings = _folder(settings, generator)
+    tasks, without_captions = with_captions(loaded, settings, folder.path)
+    needs_of, defects = _needs(tasks, measurement)
     plan = make_plan(
-        [task for task in loaded if task.id in needs_of], measurement, needs_of
+        [task for task in tasks if task.id in needs_of], measurement, needs_of
     )
-    tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
-    if not tasks and defects:
-        raise T2IBenchError(next(iter(defects.values())))
-    if not tasks or (generator is not None and without_images(tasks, plan, skipped)):
-        raise nothing_feasible(settings.model, plan, skipped, lacking)
-    skipped = defects | skipped
+    feasibility = feasible(plan, generator, settings.allow_missing)
+    _check_feasible(settings, plan, generator, feasibility, defects)
+    feasibility = replace(feasibility, skipped={**defects, **feasibility.skipped})
     if plan.questions:
-        named = [name for name in settings.judge if name not in objects.judges]
+        named = [name for name in settings.judge if name not in models.adapters.judges]
         check_judges(named, judge_arguments(settings, named))
-    if skipped or lacking:
-        plan = cut(make_plan(tasks, measurement, needs_of), lacking)
+    if feasibility.skipped or feasibility.short_of_images:
+        plan = feasible_plan(plan, feasibility)
     if isinstance(generator, Charges):
         plan = every_prompt_first(plan)
     if settings.shard is not None:
-        plan = part_of(plan, *map(int, settings.shard.split("/")))
-    old, lines = stored_results(folder)
-    warnings = [*left_out, *warnings, *lines]
-    lost = old.model if old is not None and folder.record.generator is None else None
-    if (
-        lost is not None
-        and generator is not None
-        and lost.fingerprint == generator.fingerprint
-    ):
-        # results.json has what a lost record said of the settings that were in effect.
-        found = GeneratorRecord(**dict(lost), model=generator.name)
-        folder.record = folder.record.model_copy(update={"generator": found})
+        number, count = map(int, settings.shard.split("/"))
+        plan = part_of(plan, number, count)
+    results_warnings = _recover_generator_record(folder, generator)
     limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
-    prepared = Prepared(
-        settings,
-        plan,
-        generator,
-        folder,
-        images,
-        skipped,
-        lacking,
-        [*warnings, *exclusions(plan, skipped)],
-        objects,
-        call,
-        rewriter,
-        judge_checks=[
-            _read_check(Path(name).expanduser()) for name in settings.judge_check
+    judge_checks = [
+        _read_check(Path(name).expanduser()) for name in settings.judge_check
+    ]
+    context = RunContext(
+        settings=settings,
+        folder=folder,
+        plan=plan,
+        images=images,
+        feasibility=feasibility,
+        warnings=[
+            *left_out,
+            *without_captions,
+            *folder_warnings,
+            *results_warnings,
         ],
+        call=call,
+        judge_checks=judge_checks,
     )
-    check_rewriter(prepared)
-    return prepared
+    check_rewriter(models.rewriter, plan)
+    return context, models
+
+
+def prepare_round(
+    context: RunContext, adapters: PythonAdapters, tasks: tuple[str, ...], times: float
+) -> tuple[RunContext, Models]:
+    """Plan another round of a run: some of its tasks, with other numbers of images."""
+    settings = context.settings.model_copy(update={"tasks": tasks, "times": times})
+    later, models = prepare(settings, adapters, context.call)
+    all_tasks = [task.id for task in context.plan.tasks]
+    return replace(later, tasks_of_this_command=all_tasks), models
+
+
+def _create_models(settings: RunSettings, adapters: PythonAdapters) -> Models:
+    """The generator and the rewriter of a run; their weights are loaded later."""
+    generator = create_model(settings, adapters)
+    rewriter = create_rewriting(settings, adapters.rewriter, generator)
+    if rewriter is not None and generator is not None:
+        generator = rewritten(generator, describe(rewriter, generator))
+    if generator is None and not settings.encoder:
+        raise T2IBenchError(
+            "Nothing to measure: give --model (or --encoder for word vectors).",
+            "For a first try: t2ibench --model toy --tasks all",
+        )
+    return Models(generator, rewriter, adapters)
+
+
+def _check_feasible(
+    settings: RunSettings,
+    plan: Plan,
+    generator: Generator | None,
+    feasibility: Feasibility,
+    defects: Mapping[str, str],
+) -> None:
+    """Raise where no task can be done."""
+    tasks, skipped = feasibility.tasks, feasibility.skipped
+    if not tasks and defects:
+        raise T2IBenchError(next(iter(defects.values())))
+    if not tasks or (generator is not None and without_images(tasks, plan, skipped)):
+        raise nothing_feasible(
+            settings.model, plan, skipped, feasibility.short_of_images
+        )
+
+
+def _recover_generator_record(
+    folder: RunFolder, generator: Generator | None
+) -> list[str]:
+    """Take a lost record of the generator from results.json; lines about results.json."""
+    results, lines = stored_results(folder)
+    if results is None or folder.record.generator is not None:
+        return lines
+    # results.json has what a lost record said of the settings that were in effect.
+    stored = results.model
+    if generator is not None and stored.fingerprint == generator.fingerprint:
+        recovered = GeneratorRecord(**dict(stored), model=generator.name)
+        folder.record = folder.record.model_copy(update={"generator": recovered})
+    return lines
 
 
 def _read_check(path: Path) -> JudgeCheck:
@@ -232,7 +212,7 @@ def _folder(
     # A run on texts alone is called by what read them, without the way to its file.
     kinds = [name.partition(":") for name in settings.encoder]
     texts = "-".join(
-        ["texts", *(kind + colon + Path(rest).name for kind, colon, rest in kinds)]
+        ["texts", *(kind + colon + Path(place).name for kind, colon, place in kinds)]
     )
     return run_folder(
         output,
@@ -259,30 +239,29 @@ def _generator_info(generator: Generator) -> GeneratorInfo:
 def _needs(
     tasks: Sequence[LoadedTask], measurement: Settings
 ) -> tuple[dict[str, Needs], dict[str, str]]:
-    """What each task needs, and why that of some cannot be told."""
-    found: dict[str, Needs] = {}
+    """What each task needs; and the tasks whose method fails to say so, with the error."""
+    needs_of: dict[str, Needs] = {}
     defects: dict[str, str] = {}
     for task in tasks:
         try:
-            found[task.id] = needs(task.spec, measurement)
-        except (
-            Exception
-        ) as error:  # a defect of one method must not lose the other tasks
+            needs_of[task.id] = needs(task.spec, measurement)
+        # A defect of one method must not lose the other tasks.
+        except Exception as error:
             defects[task.id] = (
                 f"the method '{task.spec.method}' failed with {type(error).__name__}: "
                 f"{first_line(error)}"
             )
-    return found, defects
+    return needs_of, defects
 
 
-def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
+def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator | None:
     """The generator of a run; its weights are loaded when it first generates."""
-    if objects.generator is not None:
+    if adapters.generator is not None:
         if settings.model_args:
             raise T2IBenchError(
                 "model_args go to a model that is named, not to an object."
             )
-        return objects.generator
+        return adapters.generator
     if settings.model is None:
         if settings.model_args:
             raise T2IBenchError("--model-args needs a --model to go to.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
-from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run
@@ -67,46 +68,69 @@ def score_stored(
     images: ImageStore | None,
     reporter: Reporter,
     cache: ScoreCache,
-    together: Collection[str],
+    tasks_of_this_command: Collection[str],
 ) -> tuple[Results, dict[str, TaskScored], bool]:
-    """Score what a run folder holds, and write it."""
+    """Score what a run folder holds, and write it.
+
+    Args:
+        folder: The run folder.
+        plan: What its tasks need.
+        images: Its images; None for a run on texts alone.
+        reporter: Who is told.
+        cache: The scores that are stored already.
+        tasks_of_this_command: Tasks that the same command has scored before.
+
+    Returns:
+        What results.json holds now, what was scored, and whether something is damaged or missing
+        that was there before.
+    """
+    stores = _stores_of(folder)
+    damage = folder.database.damage()
+    if damage:
+        reporter.warn(damage)
+    scored = score_plan(plan, images, stores, reporter, cache=cache)
+    _record_people(folder, scored.values())
+    results, staying = write_results(
+        folder=folder,
+        settings=folder.record.repeatable(),
+        new={name: task.result for name, task in scored.items()},
+        inputs={name: task.inputs for name, task in scored.items()},
+        incomplete={name for name, task in scored.items() if task.incomplete},
+        tasks_of_this_command=tasks_of_this_command,
+    )
+    if staying is not None:
+        reporter.warn(staying)
+    return results, scored, bool(damage or staying)
+
+
+def _stores_of(folder: RunFolder) -> Stores:
+    """Everything that a run has observed."""
     record = folder.record
     stores = open_stores(
         folder.database, record.encoders, record.judges, record.controls
     )
-    stores = replace(
+    return replace(
         stores,
         people=_people(folder.database),
         checks=record.judge_checks,
         readings=record.generator.unread_prompts if record.generator else {},
     )
-    damage = folder.database.damage()
-    if damage:
-        reporter.warn(damage)
-    scored = score_plan(plan, images, stores, reporter, kept=cache)
-    used = [one.result.settings.judges for one in scored.values()]
+
+
+def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:
+    """Record people as judges if, and only if, they were the judge of a task."""
+    recorded = folder.record.judges
     judges = {
-        name: one
-        for name, one in record.judges.items()
+        name: digest
+        for name, digest in recorded.items()
         if not name.startswith(LABELS_BY)
     }
-    for found in used:  # whether people were the judge of a task
-        judges |= {
-            name: one for name, one in found.items() if name.startswith(LABELS_BY)
-        }
-    if record.judges != judges:
+    for task in scored:
+        for name, digest in task.result.settings.judges.items():
+            if name.startswith(LABELS_BY):
+                judges[name] = digest
+    if recorded != judges:
         folder.update(judges=judges)
-    results, kept = write_results(
-        folder,
-        folder.record.repeatable(),
-        {name: one.result for name, one in scored.items()},
-        {name: one.inputs for name, one in scored.items()},
-        {name for name, one in scored.items() if one.lacking},
-        together,
-    )
-    if kept is not None:
-        reporter.warn(kept)
-    return results, scored, bool(damage or kept)
 
 
 def _people(database: Database) -> dict[str, AnswerStore]:
@@ -117,7 +141,7 @@ def _people(database: Database) -> dict[str, AnswerStore]:
         return {}
     name = LABELS_BY + listed(sorted({label.labeller for label in every}))
     store = AnswerStore(
-        database, name, fingerprint({"labels": [asdict(one) for one in every]})
+        database, name, fingerprint({"labels": [asdict(label) for label in every]})
     )
     asked = dict.fromkeys(
         (label.image, label.question, label.classes) for label in every

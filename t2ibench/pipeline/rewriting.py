@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.models.generators import can_regenerate
@@ -28,15 +27,14 @@ from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.people_tables import rewriter_arguments
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.stop_request import asked, between_batches
 from t2ibench.settings import RunSettings
 from t2ibench.store.database import Database
-from t2ibench.store.images import image_seed
+from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-
-if TYPE_CHECKING:
-    from t2ibench.pipeline.preparation import Prepared
 
 # This many failures at the start, without a success, are the set-up's fault, not the prompts'.
 ABORT_AFTER_FAILURES = 8
@@ -83,27 +81,31 @@ def open_rewritings(generator: object, database: Database) -> None:
         generator.rewritings = RewriteStore(database, generator.info.fingerprint)
 
 
-def check_rewriter(prepared: Prepared) -> None:
+def check_rewriter(rewriter: Rewriter | None, plan: Plan) -> None:
     """Have a rewriter say what it cannot rewrite, before anything is generated."""
-    rewriter = prepared.rewriter
     if isinstance(rewriter, ChecksPrompts):
-        plan = prepared.plan
         rewriter.check(requests_of(plan.requests, rewriter.per, plan.settings.seed))
 
 
-def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
-    """What the missing images of a run need rewritten and is not."""
-    generator, images = prepared.generator, prepared.images
+def to_rewrite(
+    plan: Plan, images: ImageStore | None, generator: Generator | None
+) -> list[RewriteRequest]:
+    """The rewritings that the missing images of a run need and that are not stored yet."""
     if not isinstance(generator, Rewritten) or images is None:
         return []
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
-    plan = prepared.plan
     pending = [
-        one for one in plan.requests if not images.is_done(one.prompt, one.index)
+        request
+        for request in plan.requests
+        if not images.is_done(request.prompt, request.index)
     ]
-    asked = requests_of(pending, generator.info.per, plan.settings.seed)
-    return [one for one in asked if not store.is_done(one.prompt, one.index)]
+    needed = requests_of(pending, generator.info.per, plan.settings.seed)
+    return [
+        request
+        for request in needed
+        if not store.is_done(request.prompt, request.index)
+    ]
 
 
 def requests_of(
@@ -111,34 +113,35 @@ def requests_of(
 ) -> list[RewriteRequest]:
     """What images need rewritten."""
     if per == "image":
-        return [RewriteRequest(one.prompt, one.index, one.seed) for one in requests]
-    prompts = dict.fromkeys(one.prompt for one in requests)
+        return [
+            RewriteRequest(request.prompt, request.index, request.seed)
+            for request in requests
+        ]
+    prompts = dict.fromkeys(request.prompt for request in requests)
     return [
         RewriteRequest(prompt, None, image_seed(seed, prompt, 0)) for prompt in prompts
     ]
 
 
-def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
+def rewrite_prompts(context: RunContext, models: Models, reporter: Reporter) -> None:
     """Rewrite what the missing images of a run need; what is stored is not asked for again."""
-    generator, rewriter = prepared.generator, prepared.rewriter
-    if (
-        not isinstance(generator, Rewritten)
-        or rewriter is None
-        or not to_rewrite(prepared)
-    ):
+    generator = models.generator
+    rewriter = models.rewriter
+    if not isinstance(generator, Rewritten) or rewriter is None:
+        return
+    pending = to_rewrite(context.plan, context.images, generator)
+    if not pending:
         return
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
     try:
-        _rewrite(to_rewrite(prepared), rewriter, store, reporter)
+        _rewrite(pending, rewriter, store, reporter)
     finally:
         if isinstance(rewriter, ReportsSettings) and rewriter.effective_settings():
-            prepared.folder.update(
-                rewriter_settings=dict(rewriter.effective_settings())
-            )
+            context.folder.update(rewriter_settings=dict(rewriter.effective_settings()))
         if isinstance(rewriter, Releasable):
             rewriter.release()
-    _tell(generator, store, reporter)
+    _report_missing(generator, store, reporter)
 
 
 def _rewrite(
@@ -157,7 +160,7 @@ def _rewrite(
         suppress(StopHeard),
     ):
         for part in parts_of(todo, rewriter):
-            rows = [row_of(todo[number], found) for number, found in part]
+            rows = [row_of(todo[number], rewriting) for number, rewriting in part]
             store.add(rows)
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
@@ -180,7 +183,11 @@ def parts_of(
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):
             for part in rewriter.rewrite_in_parts(todo):
-                new = [(number, found) for number, found in part if number in waiting]
+                new = [
+                    (number, rewriting)
+                    for number, rewriting in part
+                    if number in waiting
+                ]
                 waiting -= {number for number, _ in new}
                 yield new
         else:
@@ -197,31 +204,34 @@ def parts_of(
         ]
 
 
-def row_of(request: RewriteRequest, found: object) -> StoredRewriting:
+def row_of(request: RewriteRequest, rewriting: object) -> StoredRewriting:
     """A rewriting as it is stored."""
     row = StoredRewriting(request.prompt, request.index, "failed")
-    if not isinstance(found, Rewriting):
+    if not isinstance(rewriting, Rewriting):
         return replace(
-            row, reason=f"the rewriter gave a {type(found).__name__}, not a Rewriting"
+            row,
+            reason=f"the rewriter gave a {type(rewriting).__name__}, not a Rewriting",
         )
-    if found.status == "ok":
-        if not isinstance(found.text, str) or not found.text.strip():
+    if rewriting.status == "ok":
+        if not isinstance(rewriting.text, str) or not rewriting.text.strip():
             return replace(row, reason="the rewriter gave no text")
-        return replace(row, status="ok", rewritten=found.text)
-    if found.status not in {"refused", "failed"}:
-        return replace(row, reason=f"the rewriter gave the status '{found.status}'")
+        return replace(row, status="ok", rewritten=rewriting.text)
+    if rewriting.status not in {"refused", "failed"}:
+        return replace(row, reason=f"the rewriter gave the status '{rewriting.status}'")
     return replace(
-        row, status=found.status, reason=found.reason or "no reason was given"
+        row, status=rewriting.status, reason=rewriting.reason or "no reason was given"
     )
 
 
-def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None:
-    """What a user must know of the rewritings of a run."""
+def _report_missing(
+    generator: Rewritten, store: RewriteStore, reporter: Reporter
+) -> None:
+    """Warn of prompts that were not rewritten, and of what that means for their images."""
     for status, verb in (
         ("refused", "refused to rewrite"),
         ("failed", "could not rewrite"),
     ):
-        rows = [one for one in store if one.status == status]
+        rows = [rewriting for rewriting in store if rewriting.status == status]
         if rows:
             reporter.warn(
                 f"{generator.info.name} {verb} {len(rows)} prompts, such as "

@@ -10,13 +10,14 @@ image depends on its prompt and index only: every round resumes the one before.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from t2ibench.pipeline.plan import images_at
-from t2ibench.pipeline.preparation import Prepared
+from t2ibench.pipeline.preparation import prepare_round
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import TaskScored
 from t2ibench.power.forecasters import forecaster, least
 from t2ibench.power.pilots import Size, stored_headline
@@ -31,128 +32,182 @@ _MARGIN = 0.95  # of the width is aimed at, so that one round more is usually en
 
 @dataclass(slots=True)
 class Precision:
-    """What the rounds came to."""
+    """What the rounds came to.
+
+    Attributes:
+        outcome: All rounds as one.
+        images: Distinct images at the end.
+        fixed: Images if every task had as many as it may have.
+        lines: A line a task: how wide its interval is, and why it has no more rounds.
+        precise: Whether the intervals of all tasks that decide something are narrow enough.
+    """
 
     outcome: Outcome
-    images: int = 0  # distinct ones at the end
-    fixed: int = 0  # images if every task had as many as it may have
+    images: int = 0
+    fixed: int = 0
     lines: list[str] = field(default_factory=list)
-    precise: bool = True  # every task that decides something
+    precise: bool = True
 
 
 @dataclass(slots=True)
-class _Task:
-    """One task over the rounds."""
+class _TaskRounds:
+    """One task over the rounds.
+
+    Attributes:
+        loaded: The task.
+        first_images: Images of the prompts that have most, in the first round.
+        first_times: The setting `times` of the first round.
+        most_times: The largest `times` that it may have.
+        times: The setting `times` of its latest or next round.
+        end: Why it has no more rounds; None while it has.
+        precise: Whether its interval is narrow enough.
+    """
 
     loaded: LoadedTask
-    first: int  # images of the prompts that have most, in the first round
-    started: float  # the setting `times` of the first round
-    most: float
+    first_images: int
+    first_times: float
+    most_times: float
     times: float
-    said: str | None = None
+    end: str | None = None
     precise: bool = True
 
 
 def until_precise(
-    prepared: Prepared,
+    context: RunContext,
+    models: Models,
     width: float,
     reporter: Reporter,
     *,
     most_images: int | None = None,
 ) -> Precision:
     """Run, and run with more images, until intervals are narrow enough."""
-    settings = prepared.settings
-    tasks, times = {}, settings.times
-    for task in prepared.plan.tasks:
-        images = Size.of(prepared.plan.needs[task.id]).images
-        largest = (
-            MOST if most_images is None else max(1.0, most_images / max(images, 1))
-        )
-        tasks[task.id] = _Task(task, images, times, times * largest, times)
-    found = Precision(execute(prepared, reporter))
+    tasks = _first_rounds(context, most_images)
+    first_times = context.settings.times
+    precision = Precision(execute(context, models, reporter))
     for _ in range(ROUNDS):
-        waiting = [one for one in tasks.values() if one.said is None]
-        if found.outcome.stopped:  # more images would have no answers, either
-            _stop(waiting, next(iter(found.outcome.stopped)))
+        waiting = [task for task in tasks.values() if task.end is None]
+        outcome = precision.outcome
+        if outcome.stopped:  # more images would have no answers, either
+            _stop(waiting, next(iter(outcome.stopped)))
             break
-        for one in waiting:
-            one.said = _judge(one, found.outcome.scored[one.loaded.id], prepared, width)
-        waiting = [one for one in waiting if one.said is None]
-        for times in sorted({one.times for one in waiting}):
-            names = tuple(one.loaded.id for one in waiting if one.times == times)
+        for task in waiting:
+            scored = outcome.scored[task.loaded.id]
+            task.end = _reason_to_stop(task, scored, context, width)
+        waiting = [task for task in waiting if task.end is None]
+        for times in sorted({task.times for task in waiting}):
+            names = tuple(task.loaded.id for task in waiting if task.times == times)
             reporter.say(
-                f"{', '.join(names)}: {times / settings.times:.2f} times the images."
+                f"{', '.join(names)}: {times / first_times:.2f} times the images."
             )
-            later = execute(prepared.again(names, times), reporter)
-            found.outcome = joined(found.outcome, later)
+            later, later_models = prepare_round(
+                context, models.adapters, tasks=names, times=times
+            )
+            later_outcome = execute(later, later_models, reporter)
+            precision.outcome = joined(precision.outcome, later_outcome)
         if not waiting:
             break
-    for one in tasks.values():
-        one.precise = one.precise and one.said is not None
-        found.lines.append(f"{one.loaded.id}: {one.said or 'no more rounds'}")
-    found.precise = all(one.precise for one in tasks.values())
-    found.images = images_at(
-        prepared.plan, {name: one.times for name, one in tasks.items()}
-    )
-    found.fixed = images_at(
-        prepared.plan, {name: one.most for name, one in tasks.items()}
-    )
-    return found
+    _conclude(precision, tasks, context)
+    return precision
 
 
-def _stop(waiting: Sequence[_Task], name: str) -> None:
+def _conclude(
+    precision: Precision, tasks: Mapping[str, _TaskRounds], context: RunContext
+) -> None:
+    """Say how precise each task is, and how many images all have and might have had."""
+    for task in tasks.values():
+        task.precise = task.precise and task.end is not None
+        precision.lines.append(f"{task.loaded.id}: {task.end or 'no more rounds'}")
+    precision.precise = all(task.precise for task in tasks.values())
+    times = {name: task.times for name, task in tasks.items()}
+    most_times = {name: task.most_times for name, task in tasks.items()}
+    precision.images = images_at(context.plan, times)
+    precision.fixed = images_at(context.plan, most_times)
+
+
+def _first_rounds(
+    context: RunContext, most_images: int | None
+) -> dict[str, _TaskRounds]:
+    """Every task before its first round."""
+    times = context.settings.times
+    tasks = {}
+    for task in context.plan.tasks:
+        images = Size.of(context.plan.needs[task.id]).images
+        largest = MOST
+        if most_images is not None:
+            largest = max(1.0, most_images / max(images, 1))
+        tasks[task.id] = _TaskRounds(
+            loaded=task,
+            first_images=images,
+            first_times=times,
+            most_times=times * largest,
+            times=times,
+        )
+    return tasks
+
+
+def _stop(waiting: Sequence[_TaskRounds], name: str) -> None:
     """End the rounds of tasks whose encoder or judge was stopped."""
     for task in waiting:
-        task.said = (
+        task.end = (
             f"no more rounds, because {name} was stopped; the same command goes on"
         )
         task.precise = False
 
 
-def _judge(
-    one: _Task, scored: TaskScored, prepared: Prepared, width: float
+def _reason_to_stop(
+    task: _TaskRounds, scored: TaskScored, context: RunContext, width: float
 ) -> str | None:
     """Why a task stops; None where it is to have more images in the next round."""
-    result, shown = scored.result, displayed(scored.result.headline)
+    result = scored.result
+    shown = displayed(result.headline)
     reason = result.reason or result.inconclusive or result.headline.reason
-    if reason is not None or shown.low is None or shown.high is None:
-        return f"decides nothing: {reason or 'its headline has no interval'}"
-    count = math.ceil(one.first * one.times / one.started - 1e-9)
+    if reason is not None:
+        return f"decides nothing: {reason}"
+    if shown.low is None or shown.high is None:
+        return "decides nothing: its headline has no interval"
+    count = math.ceil(task.first_images * task.times / task.first_times - 1e-9)
     now = f"± {(shown.high - shown.low) / 2:.2f} with {count} images a prompt"
-    one.precise = shown.high - shown.low <= width
-    if one.precise:
+    task.precise = shown.high - shown.low <= width
+    if task.precise:
         return now
-    prompts = {need.prompt for need in prepared.plan.needs[one.loaded.id].prompts}
-    if not prompts or prompts & prepared.lacking.keys():
+    prompts = {need.prompt for need in context.plan.needs[task.loaded.id].prompts}
+    if not prompts or prompts & context.short_of_images.keys():
         return f"{now}; there are no more images"
     if prompts & {repeated.prompt for repeated in result.repeated_prompts}:
         return f"{now}; the generator repeats its images"
-    if one.times >= one.most:
+    if task.times >= task.most_times:
         return f"{now}, the most that it may have"
-    # How many times the images of this round the next one needs.
-    headline, effect = (
-        stored_headline(result, scored.paired.headline),
-        abs(shown.value or 0.0),
-    )
-    known = forecaster(headline, headline.question, prompts, result.settings.level)
-    times = least(lambda times: known.width(effect, times, 1.0) <= _MARGIN * width)
-    if times is None:
+    more = _times_needed(scored, prompts, abs(shown.value or 0.0), width)
+    if more is None:
         return f"{now}; more images alone do not make it narrow enough"
-    one.times = min(one.most, one.times * max(times, _LEAST_GROWTH))
-    one.precise = True
+    task.times = min(task.most_times, task.times * max(more, _LEAST_GROWTH))
+    task.precise = True
     return None
+
+
+def _times_needed(
+    scored: TaskScored, prompts: set[str], effect: float, width: float
+) -> float | None:
+    """How many times the images of this round the next one needs; None where none suffice."""
+    result = scored.result
+    headline = stored_headline(result, scored.paired.headline)
+    forecast = forecaster(headline, headline.question, prompts, result.settings.level)
+    return least(lambda times: forecast.width(effect, times, 1.0) <= _MARGIN * width)
 
 
 def joined(before: Outcome, after: Outcome) -> Outcome:
     """Two rounds of one run as one."""
-    return replace(
+    done_and_problems = replace(
         after,
-        attempts=before.attempts + after.attempts,
-        observed=before.observed + after.observed,
         damaged=[*before.damaged, *after.damaged],
         problems=[*before.problems, *after.problems],
-        complete=before.complete and after.complete,
-        scored={**before.scored, **after.scored},
         lost=before.lost + after.lost,
         stopped={**before.stopped, **after.stopped},
+    )
+    return replace(
+        done_and_problems,
+        attempts=before.attempts + after.attempts,
+        observed=before.observed + after.observed,
+        complete=before.complete and after.complete,
+        scored={**before.scored, **after.scored},
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,17 +24,19 @@ import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.results.paired import PairedTask, dump_paired, load_paired
 from t2ibench.results.samples import dump_samples
 from t2ibench.results.schema import TaskResult
 from t2ibench.store.database import Database
-from t2ibench.store.evidence import text_key
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.images import Attempt
 from t2ibench.store.scores import ScoreStore, StoredScore
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.plan import Plan
-    from t2ibench.pipeline.scoring import Stores
+    from t2ibench.pipeline.stores import Stores
     from t2ibench.tasks.loader import LoadedTask
 
 
@@ -60,77 +63,136 @@ def _code() -> str | None:
 
 
 def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
-    """A digest over all that decides what is stored of a task; '' where that cannot be told."""
+    """A digest over all that decides a task's scores; '' where that cannot be determined.
+
+    The source of another package's method is not read, so its scores are never taken from here.
+    """
     code = _code()
-    # Of what another package computes, the source is not read.
-    own = type(task.spec).__module__.startswith("t2ibench.methods.")
-    if code is None or not own or METHODS.origin(task.spec.method) != "t2ibench":
+    method = task.spec.method
+    is_ours = type(task.spec).__module__.startswith("t2ibench.methods.")
+    if code is None or not is_ours or METHODS.origin(method) != "t2ibench":
         return ""
-    digest = hashlib.sha256()
-
-    def add(*values: object) -> None:
-        digest.update(
-            json.dumps(values, default=str, ensure_ascii=True).encode() + b"\n"
-        )
-
-    needs, images = plan.needs[task.id], stores.images
-    add(
+    needs = plan.needs[task.id]
+    inputs = _Digest()
+    inputs.add(
         code,
         task.hash,
         task.spec.model_dump(mode="json"),
         plan.settings.model_dump(mode="json"),
     )
-    encoders = [*stores.encoders.values(), *stores.controls.values()]
-    for encoder in encoders:
-        add(encoder.name, encoder.fingerprint, encoder.embeds_images)
-        for text in dict.fromkeys([*needs.texts, *needs.images_by_prompt]):
-            add(text, encoder.checksum("texts", text_key(text)))
-    for judge in (*stores.judges.values(), *stores.people.values()):
-        check = stores.check_of(judge)
-        add(
-            "judge",
-            judge.name,
-            judge.fingerprint,
-            check and check.model_dump(mode="json"),
-        )
+    inputs.add_encoders(needs, stores)
+    inputs.add_judges(stores)
     if any(not question.classes for question in needs.questions):
-        add(synonyms().name)  # free text is read with the dictionary that is installed
-    hashes: dict[str, list[str]] = {}
-    for prompt, count in needs.images_by_prompt.items():
-        known = images.first(prompt, count) if images else [None] * count
-        hashes[prompt] = [(attempt and attempt.sha256) or "" for attempt in known]
-        add(prompt, [a and (a.status, a.sha256, a.file, a.reason) for a in known])
+        inputs.add(synonyms().name)  # free text is read with the dictionary installed
+    hashes = inputs.add_images(needs, stores)
+    inputs.add_answers(needs, stores, hashes)
+    return inputs.hexdigest()
+
+
+class _Digest:
+    """A digest over what decides the scores of a task."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def add(self, *values: object) -> None:
+        """Add values, in this order."""
+        text = json.dumps(values, default=str, ensure_ascii=True)
+        self._digest.update(text.encode() + b"\n")
+
+    def hexdigest(self) -> str:
+        """The digest over everything that was added."""
+        return self._digest.hexdigest()
+
+    def add_encoders(self, needs: Needs, stores: Stores) -> None:
+        """Add the encoders and their embeddings of texts."""
+        texts = dict.fromkeys([*needs.texts, *needs.images_by_prompt])
+        for encoder in _encoders(stores):
+            self.add(encoder.name, encoder.fingerprint, encoder.embeds_images)
+            for text in texts:
+                self.add(text, encoder.checksum("texts", text_key(text)))
+
+    def add_judges(self, stores: Stores) -> None:
+        """Add the judges, with what checks by people say of them."""
+        for judge in (*stores.judges.values(), *stores.people.values()):
+            check = stores.check_of(judge)
+            content = None if check is None else check.model_dump(mode="json")
+            self.add("judge", judge.name, judge.fingerprint, content)
+
+    def add_images(self, needs: Needs, stores: Stores) -> dict[str, list[str]]:
+        """Add the images and their embeddings; the hashes of their files by prompt."""
+        hashes: dict[str, list[str]] = {}
+        for prompt, count in needs.images_by_prompt.items():
+            attempts: list[Attempt | None] = [None] * count
+            if stores.images:
+                attempts = stores.images.first(prompt, count)
+            hashes[prompt] = [
+                (attempt and attempt.sha256) or "" for attempt in attempts
+            ]
+            self.add(prompt, [_state_of(attempt) for attempt in attempts])
+            self._add_readings(attempts, stores)
+            for encoder in _encoders(stores):
+                self.add(
+                    [encoder.checksum("images", image) for image in hashes[prompt]]
+                )
+        return hashes
+
+    def _add_readings(self, attempts: Iterable[Attempt | None], stores: Stores) -> None:
+        """Add what the model read of texts that it did not read to their end."""
         texts = {
-            a.revised_prompt or a.prompt for a in known if a
-        } & stores.readings.keys()
-        for text in sorted(texts):
-            add(
-                text,
-                [reading.model_dump(mode="json") for reading in stores.readings[text]],
+            attempt.revised_prompt or attempt.prompt
+            for attempt in attempts
+            if attempt is not None
+        }
+        for text in sorted(texts & stores.readings.keys()):
+            readings = stores.readings[text]
+            self.add(text, [reading.model_dump(mode="json") for reading in readings])
+
+    def add_answers(
+        self, needs: Needs, stores: Stores, hashes: Mapping[str, list[str]]
+    ) -> None:
+        """Add what judges and people answered."""
+        for question in (*needs.questions, *needs.checks):
+            self.add(
+                question.prompt, question.question, question.classes, question.images
             )
-        for encoder in encoders:
-            add([encoder.checksum("images", image) for image in hashes[prompt]])
-    for question in (*needs.questions, *needs.checks):
-        add(question.prompt, question.question, question.classes, question.images)
-        for image in hashes.get(question.prompt, []):
-            about = image, question.question, question.classes
-            found = [judge.get(*about) for judge in stores.judges.values()]
-            people = (
-                stores.labels.majority(*about) if stores.labels is not None else None
-            )
-            add([*(one.answer if one else None for one in found), people])
-    return digest.hexdigest()
+            for image in hashes.get(question.prompt, []):
+                about = (image, question.question, question.classes)
+                stored = [judge.get(*about) for judge in stores.judges.values()]
+                answers = [answer.answer if answer else None for answer in stored]
+                labels = stores.labels
+                people = None if labels is None else labels.majority(*about)
+                self.add([*answers, people])
+
+
+def _encoders(stores: Stores) -> list[EvidenceStore]:
+    return [*stores.encoders.values(), *stores.controls.values()]
+
+
+def _state_of(attempt: Attempt | None) -> tuple[str | None, ...] | None:
+    """What of an image decides scores and what results say of it."""
+    if attempt is None:
+        return None
+    return attempt.status, attempt.sha256, attempt.file, attempt.reason
 
 
 @dataclass(frozen=True, slots=True)
 class TaskScored:
-    """The scores of one task."""
+    """The scores of one task, as they are stored.
+
+    Attributes:
+        result: Its entry in results.json.
+        samples: Its images with what was measured of each; None where they are stored already.
+        paired: How each image moves its scores.
+        incomplete: Whether some evidence is missing.
+        inputs: A digest over what it was computed from.
+    """
 
     result: TaskResult
-    samples: list[dict[str, Any]] | None  # None where they are stored already
-    paired: PairedTask  # how each image moves its scores
-    lacking: bool  # some evidence is missing
-    inputs: str = ""  # what it was computed from
+    samples: list[dict[str, Any]] | None
+    paired: PairedTask
+    incomplete: bool
+    inputs: str = ""
 
 
 class ScoreCache:
@@ -143,19 +205,22 @@ class ScoreCache:
     def read(self, task: str, inputs: str) -> TaskScored | None:
         """The scores of a task, if they are those of these inputs."""
         try:
-            found = self._scores.find(task, inputs) if self._reuse and inputs else None
-            if found is None:
+            if not self._reuse or not inputs:
                 return None
-            result = TaskResult.model_validate(json.loads(found.result))
-            paired = load_paired(found.influences)[task]
-            return TaskScored(result, None, paired, lacking=False, inputs=inputs)
+            stored = self._scores.find(task, inputs)
+            if stored is None:
+                return None
+            result = TaskResult.model_validate(json.loads(stored.result))
+            paired = load_paired(stored.influences)[task]
+            return TaskScored(result, None, paired, incomplete=False, inputs=inputs)
         except (ValueError, LookupError, TypeError, RecursionError, T2IBenchError):
             return None
 
-    def write(self, task: str, one: TaskScored) -> None:
+    def write(self, task: str, scored: TaskScored) -> None:
         """Store the scores of a task, where they are new."""
-        if one.samples is not None:
-            text = json.dumps(one.result.model_dump(mode="json"), ensure_ascii=False)
-            influences = dump_paired({task: one.paired})
-            score = StoredScore(text, dump_samples(one.samples), influences)
-            self._scores.add(task, one.inputs, score)
+        if scored.samples is not None:
+            result = scored.result.model_dump(mode="json")
+            text = json.dumps(result, ensure_ascii=False)
+            influences = dump_paired({task: scored.paired})
+            score = StoredScore(text, dump_samples(scored.samples), influences)
+            self._scores.add(task, scored.inputs, score)

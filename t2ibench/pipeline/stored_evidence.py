@@ -23,9 +23,9 @@ class StoredEvidence:
     """The evidence of one encoder or judge, from the store (see methods.core.evidence.Evidence).
 
     Attributes:
-        lacking: Whether something that was asked for is not there, and a later run may add it.
-        lacks_embeddings: Whether that is an embedding of an image or a text that is there.
-        lacks_answers: Whether it is the judge's answer about an image that is there.
+        incomplete: Whether something that was asked for is missing, and a later run may add it.
+        lacks_embeddings: Whether that is an embedding of an existing image or text.
+        lacks_answers: Whether it is the judge's answer about an existing image.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class StoredEvidence:
         self._labels = labels
         self._check = check
         self._votes = votes
-        self.lacking = False
+        self.incomplete = False
         self.lacks_embeddings = False
         self.lacks_answers = False
 
@@ -52,7 +52,7 @@ class StoredEvidence:
         attempts = self._images.first(prompt, n) if self._images else [None] * n
         for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
-                self.lacking = True
+                self.incomplete = self.lacks_embeddings = True
             if attempt is None:
                 yield index, "", "missing"
             else:
@@ -67,7 +67,7 @@ class StoredEvidence:
             if status != "ok":
                 excluded[status] += 1
             elif self._store is None or not self._store.has("images", sha256):
-                self.lacking = self.lacks_embeddings = True
+                self.incomplete = self.lacks_embeddings = True
                 excluded["missing"] += 1
             else:
                 keys.append(sha256)
@@ -94,7 +94,7 @@ class StoredEvidence:
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
-                self.lacking = self.lacks_embeddings = True
+                self.incomplete = True
                 raise MissingEvidence(f"the text '{text}'")
             keys.append(key)
         return self._store.rows("texts", keys) if keys else np.zeros(0)
@@ -114,7 +114,7 @@ class StoredEvidence:
                 excluded["not labelled"] += 1
             elif answer is None:
                 if not self._leaves_out(question, classes):
-                    self.lacking = self.lacks_answers = True
+                    self.incomplete = self.lacks_answers = True
                 excluded["missing"] += 1
             else:
                 answers.append(answer.answer)
@@ -163,7 +163,7 @@ class StoredEvidence:
         """People's answers about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
-        found = {}
+        answers = {}
         for index, sha256, status in self._image_records(prompt, n):
             answer = (
                 self._labels.majority(sha256, question, classes)
@@ -171,5 +171,5 @@ class StoredEvidence:
                 else None
             )
             if answer is not None:
-                found[index] = answer
-        return found
+                answers[index] = answer
+        return answers

@@ -12,10 +12,11 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.judges import check_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.pipeline.feasibility import cut, exclusions, feasible
-from t2ibench.pipeline.plan import Plan, make_plan
-from t2ibench.pipeline.preparation import Objects, Prepared, with_default_observers
+from t2ibench.pipeline.feasibility import feasible, feasible_plan
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.preparation import with_default_observers
 from t2ibench.pipeline.rescoring import stored_plan
+from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.store.answers import AnswerStore
@@ -103,13 +104,18 @@ def _not_answered(folder: RunFolder, plan: Plan, there: Sequence[Attempt]) -> bo
     )
 
 
-def prepare_stored(path: Path, *, allow_missing: bool, call: str) -> Prepared:
+def prepare_stored(
+    path: Path, *, allow_missing: bool, call: str
+) -> tuple[RunContext, Models]:
     """Plan to embed, judge and score the images that a run has.
 
     Args:
         path: The run folder.
         allow_missing: Score tasks without their prompts that have no image.
         call: The command that asked.
+
+    Returns:
+        What the run is to do, and its models.
 
     Raises:
         T2IBenchError: none of its tasks can be scored with them.
@@ -120,44 +126,43 @@ def prepare_stored(path: Path, *, allow_missing: bool, call: str) -> Prepared:
         raise T2IBenchError(
             f"{folder.path} holds no images.", "Give a run of an image model."
         )
-    update: dict[str, object] = {
-        "generate_only": False,
-        "no_score": False,
-        "shard": None,
-    }
-    update["allow_missing"] = allow_missing or record.settings.allow_missing
-    settings = with_default_observers(record.settings.model_copy(update=update))
+    settings = record.settings.model_copy(
+        update={
+            "generate_only": False,
+            "no_score": False,
+            "shard": None,
+            "allow_missing": allow_missing or record.settings.allow_missing,
+        }
+    )
+    settings = with_default_observers(settings)
     images = ImageStore(folder.database, record.generator.fingerprint)
     generator = StoredImages(record.generator, images)
     plan = stored_plan(folder)
-    tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
-    if not tasks:
-        raise _nothing_to_score(folder, lacking)
-    plan = cut(make_plan(tasks, plan.settings, plan.needs), lacking)
+    feasibility = feasible(plan, generator, settings.allow_missing)
+    if not feasibility.tasks:
+        raise _nothing_to_score(folder, feasibility.short_of_images)
+    plan = feasible_plan(plan, feasibility)
     if plan.questions:
         check_judges(settings.judge, settings.judge_args)
-    return Prepared(
-        settings,
-        plan,
-        generator,
-        folder,
-        images,
-        skipped,
-        lacking,
-        exclusions(plan, skipped),
-        Objects(),
-        call,
+    context = RunContext(
+        settings=settings,
+        folder=folder,
+        plan=plan,
+        images=images,
+        feasibility=feasibility,
+        call=call,
         judge_checks=record.judge_checks,
-        only_stored=True,
+        stored_images_only=True,
     )
+    return context, Models(generator)
 
 
 def _nothing_to_score(
-    folder: RunFolder, lacking: Mapping[str, tuple[int, int]]
+    folder: RunFolder, short_of_images: Mapping[str, tuple[int, int]]
 ) -> T2IBenchError:
     """Why no task can be scored with the images that are there."""
     absent = sorted(
-        prompt for prompt, (available, _) in lacking.items() if not available
+        prompt for prompt, (available, _) in short_of_images.items() if not available
     )
     plural = "" if len(absent) == 1 else "s"
     return T2IBenchError(

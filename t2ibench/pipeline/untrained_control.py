@@ -20,64 +20,83 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control, Headline, contradiction
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.results.builder import headline_record
+from t2ibench.results.builder import ScoredTask, headline_record
 from t2ibench.results.display import displayed
 from t2ibench.settings import Settings
 
 NAME = "random_encoder"
 _DRAWS = 2000  # a control reads a headline, which needs no more
-Scores = tuple[MethodResult, dict[str, MethodResult]]
 
 
 def with_untrained_control(
-    task: BaseTask, scores: Scores, blind: Mapping[str, Evidence], settings: Settings
-) -> Scores:
-    """The scores of a task, with those of random weights as a control."""
-    combined, by_encoder = scores
-    if not blind or combined.reason:
-        return scores
-    few = settings.model_copy(
+    task: BaseTask,
+    scored: ScoredTask,
+    untrained: Mapping[str, Evidence],
+    settings: Settings,
+) -> ScoredTask:
+    """The scores of a task, with those of random weights as a control.
+
+    Args:
+        task: The task.
+        scored: Its scores by trained encoders.
+        untrained: What encoders of random weights see, by the trained encoder.
+        settings: How the task is measured.
+    """
+    if not untrained or scored.combined.reason:
+        return scored
+    few_draws = settings.model_copy(
         update={
             "n_bootstrap": min(_DRAWS, settings.n_bootstrap),
             "n_permutations": min(_DRAWS, settings.n_permutations),
         }
     )
-    easy = task.control == "positive"
-    read: dict[str, MethodResult] = {}
+    positive = task.control == "positive"
+    results: dict[str, MethodResult] = {}
     controls: dict[str, Control] = {}
-    for name, evidence in blind.items():
+    for name, evidence in untrained.items():
+        trained = scored.by_encoder[name]
         try:
-            seeing, found = by_encoder[name], score(task, evidence, few)
-            if found.excluded.get("missing", 0) > seeing.excluded.get("missing", 0):
-                found = MethodResult.undefined("it has not embedded all of the images")
-            single = combine(task, [found], few)
-            read[name], controls[name] = (
-                found,
-                control_of(seeing.headline, single.headline, easy),
-            )
+            result = _untrained_result(task, evidence, trained, few_draws)
+            single = combine(task, [result], few_draws)
+            controls[name] = control_of(trained.headline, single.headline, positive)
+            results[name] = result
         except Exception as error:  # the scores stand without this control
             controls[name] = Control(
                 f"An untrained network of the same architecture could not be scored: "
                 f"{first_line(error)}"
             )
-    new = {
+    by_encoder = {
         name: _with(result, controls[name]) if name in controls else result
-        for name, result in by_encoder.items()
+        for name, result in scored.by_encoder.items()
     }
-    if len(by_encoder) == 1 or not read:
-        return _with(combined, next(iter(controls.values()))), new
-    both = combine(task, list(read.values()), few)
-    return _with(combined, control_of(combined.headline, both.headline, easy)), new
+    if len(by_encoder) == 1 or not results:
+        control = next(iter(controls.values()))
+    else:
+        several = combine(task, list(results.values()), few_draws)
+        control = control_of(scored.combined.headline, several.headline, positive)
+    return ScoredTask(_with(scored.combined, control), by_encoder)
+
+
+def _untrained_result(
+    task: BaseTask, evidence: Evidence, trained: MethodResult, settings: Settings
+) -> MethodResult:
+    """The scores by random weights; undefined where they have not embedded all of the images."""
+    result = score(task, evidence, settings)
+    if result.excluded.get("missing", 0) > trained.excluded.get("missing", 0):
+        return MethodResult.undefined("it has not embedded all of the images")
+    return result
 
 
 def _with(result: MethodResult, control: Control) -> MethodResult:
     controls = {**result.controls, NAME: control}
     reasons = [result.inconclusive, contradiction({NAME: control})]
-    said = "; ".join(reason for reason in reasons if reason)
-    return replace(result, controls=controls, inconclusive=said or None)
+    inconclusive = "; ".join(reason for reason in reasons if reason)
+    return replace(result, controls=controls, inconclusive=inconclusive or None)
 
 
-def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Control:
+def control_of(
+    trained: Headline, untrained: Headline, positive: bool = False
+) -> Control:
     """What the headline of random weights says about that of the trained encoder.
 
     Examples:
@@ -99,31 +118,32 @@ def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Con
         'An untrained network of the same architecture reads rms lean 0.200 [0.000, 0.300].'
     """
     network = "An untrained network of the same architecture"
-    if blind.value is None:
-        reason = (blind.reason or "there is not enough evidence").rstrip(".")
+    if untrained.value is None:
+        reason = (untrained.reason or "there is not enough evidence").rstrip(".")
         return Control(f"{network} reads nothing: {reason}.")
-    found = blind.chosen
-    said = f"{network} reads {_shown(blind)}"
+    inference = untrained.chosen
+    reading = f"{network} reads {_shown(untrained)}"
     values: dict[str, Any] = {
-        "value": blind.value,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "p": found.p,
+        "value": untrained.value,
+        "ci_low": inference.ci_low,
+        "ci_high": inference.ci_high,
+        "p": inference.p,
     }
-    if not beyond_chance(blind):
-        return Control(f"{said}.", **values)
-    reached = seeing.chosen.interval if beyond_chance(seeing) else None
-    if seeing.value is None or reached is None:
-        return Control(f"{said}.", **values)
-    if seeing.value * blind.value < 0:
+    if not beyond_chance(untrained):
+        return Control(f"{reading}.", **values)
+    reached = trained.chosen.interval if beyond_chance(trained) else None
+    if trained.value is None or reached is None:
+        return Control(f"{reading}.", **values)
+    if trained.value * untrained.value < 0:
         opposite = (
-            f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(blind)}"
+            f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(untrained)}"
         )
-        return Control(f"{said}, the opposite.", **values, contradicts=opposite)
-    if abs(blind.value) < min(map(abs, reached)):
-        return Control(f"{said}, which is less.", **values)
-    too = f"it is not told from brightness and colour: {said[0].lower()}{said[1:]} too"
-    says = f"Warning: {said[0].lower()}{said[1:]} too, so brightness or colour may explain this."
+        return Control(f"{reading}, the opposite.", **values, contradicts=opposite)
+    if abs(untrained.value) < min(map(abs, reached)):
+        return Control(f"{reading}, which is less.", **values)
+    clause = f"{reading[0].lower()}{reading[1:]} too"
+    too = f"it is not told from brightness and colour: {clause}"
+    says = f"Warning: {clause}, so brightness or colour may explain this."
     return Control(says, **values, contradicts=None if positive else too)
 
 

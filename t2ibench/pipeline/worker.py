@@ -1,4 +1,4 @@
-"""A worker: models, and the pieces of work that they do. It stores nothing."""
+"""A worker: models, and the work items of work that they do. It stores nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
@@ -25,24 +25,27 @@ from t2ibench.models.protocols import (
     ReportsSettings,
     ReportsUnread,
     ReportsWaits,
+    TowerReading,
 )
 from t2ibench.models.resolution import checked
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
-from t2ibench.pipeline.generation import generated, never
+from t2ibench.pipeline.generation import GeneratedFile, generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.people_tables import judge_arguments
-from t2ibench.pipeline.pieces import (
-    ImageFiles,
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.preparation import create_model
+from t2ibench.pipeline.run_context import PythonAdapters
+from t2ibench.pipeline.work_items import (
+    GeneratedBatch,
     ImagesToEmbed,
     ImagesToGenerate,
-    Part,
-    Piece,
     QuestionsToAsk,
     TextsToEmbed,
+    WorkItem,
+    WorkResult,
 )
-from t2ibench.pipeline.preparation import Objects, Prepared, create_model
 from t2ibench.results.run import versions
 from t2ibench.settings import RunSettings
 
@@ -66,7 +69,7 @@ class Observers:
 
 @dataclass(slots=True)
 class Worker:
-    """Does pieces of work with its own models."""
+    """Does work items of work with its own models."""
 
     generator: Generator | None
     observers: Observers
@@ -75,69 +78,84 @@ class Worker:
     stopping: Callable[[], bool] = never
     _generated: bool = False
 
-    def do(self, piece: Piece) -> Iterator[Part]:
-        """Do a piece; each part of it comes as soon as it is there.
+    def do(self, item: WorkItem) -> Iterator[WorkResult]:
+        """Do a work item; each result comes as soon as it is there.
 
         Where the run is asked to stop while a server is waited for, the rest does not come.
         """
         with suppress(StopHeard):
-            yield from self._do(piece)
+            yield from self._do(item)
 
-    def _do(self, piece: Piece) -> Iterator[Part]:
-        if isinstance(piece, ImagesToGenerate):
+    def _do(self, item: WorkItem) -> Iterator[WorkResult]:
+        if isinstance(item, ImagesToGenerate):
             self._generated = True
             generator = self.generator
             assert generator is not None
-            if piece.rewritings is not None and isinstance(generator, Rewritten):
-                generator.rewritings = piece.rewritings
-            # Those that decide its pixels.
-            libraries = (
-                versions(libraries_of(self.model)) if self.model is not None else {}
-            )
+            if item.rewritings is not None and isinstance(generator, Rewritten):
+                generator.rewritings = item.rewritings
+            libraries = self._libraries()
             for files in generated(
-                piece.requests,
+                item.requests,
                 generator,
                 batch_size=self.batch_size,
                 stopping=self.stopping,
             ):
-                used = {}
-                if isinstance(generator, ReportsSettings):
-                    used = dict(generator.effective_settings())
-                unread = {}
-                if isinstance(generator, ReportsUnread):
-                    unread = dict(generator.unread_prompts())
-                yield ImageFiles(files, used, libraries, unread)
+                yield _batch_of(generator, files, libraries)
             return
         if self._generated and isinstance(self.generator, Releasable):
             self.generator.release()  # its memory is for encoders
         self._generated = False
-        if isinstance(piece, ImagesToEmbed):
-            needed = {name for _, names in piece.images for name in names}
-            encoders = {
-                name: one for name, one in self._encoders().items() if name in needed
-            }
-            yield from embedded_images(
-                piece.images, encoders, piece.widths, self.stopping, piece.worked
-            )
-        elif isinstance(piece, TextsToEmbed):
-            encoder = self._encoders()[piece.encoder]
-            yield from embedded_texts(piece.texts, encoder, piece.width, self.stopping)
-        elif isinstance(piece, QuestionsToAsk):
-            judge = next(
-                one for one in self.observers.judges if one.name == piece.judge
-            )
-            asked = answered(
-                piece.questions, judge, streak=piece.streak, stopping=self.stopping
-            )
-            for report in asked:
-                report.judge = piece.judge
-                if isinstance(judge, ReportsSettings):
-                    report.settings = dict(judge.effective_settings())
-                yield report
+        if isinstance(item, ImagesToEmbed):
+            yield from self._embed_images(item)
+        elif isinstance(item, TextsToEmbed):
+            encoder = self._encoders()[item.encoder]
+            yield from embedded_texts(item.texts, encoder, item.width, self.stopping)
+        elif isinstance(item, QuestionsToAsk):
+            yield from self._ask(item)
+
+    def _libraries(self) -> dict[str, str]:
+        """The libraries that decide the pixels, with their versions."""
+        return {} if self.model is None else versions(libraries_of(self.model))
+
+    def _embed_images(self, item: ImagesToEmbed) -> Iterator[WorkResult]:
+        needed = {name for _, names in item.images for name in names}
+        encoders = {
+            name: encoder
+            for name, encoder in self._encoders().items()
+            if name in needed
+        }
+        yield from embedded_images(
+            item.images, encoders, item.widths, self.stopping, item.worked
+        )
+
+    def _ask(self, item: QuestionsToAsk) -> Iterator[WorkResult]:
+        judge = next(
+            judge for judge in self.observers.judges if judge.name == item.judge
+        )
+        for report in answered(
+            item.questions, judge, streak=item.streak, stopping=self.stopping
+        ):
+            report.judge = item.judge
+            if isinstance(judge, ReportsSettings):
+                report.settings = dict(judge.effective_settings())
+            yield report
 
     def _encoders(self) -> dict[str, Encoder]:
-        known = (*self.observers.encoders, *self.observers.controls.values())
-        return {encoder.name: encoder for encoder in known}
+        encoders = (*self.observers.encoders, *self.observers.controls.values())
+        return {encoder.name: encoder for encoder in encoders}
+
+
+def _batch_of(
+    generator: Generator, files: list[GeneratedFile], libraries: Mapping[str, str]
+) -> GeneratedBatch:
+    """Generated files with what the generator says of how it made them."""
+    settings: Mapping[str, Any] = {}
+    if isinstance(generator, ReportsSettings):
+        settings = dict(generator.effective_settings())
+    unread: Mapping[str, Sequence[TowerReading]] = {}
+    if isinstance(generator, ReportsUnread):
+        unread = dict(generator.unread_prompts())
+    return GeneratedBatch(files, settings, libraries, unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,35 +168,50 @@ class UserLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """All that a worker has to know of a run; encoders and judges where there is work for them."""
+class WorkerSpec:
+    """All that a worker has to know of a run.
+
+    Attributes:
+        settings: The settings of the run.
+        embeds: Whether there is something to embed; else no encoder is loaded.
+        asks: Whether there are questions; else no judge is loaded.
+        rewriter: What stands before the generator.
+        cwd: The folder that relative paths of models are read from.
+        path: `sys.path`, for models of the user's own.
+    """
 
     settings: RunSettings
     embeds: bool
     asks: bool
     rewriter: RewriterInfo | None
-    cwd: str  # that relative paths of models are read from
-    path: tuple[str, ...]  # sys.path, for models of the user's own
+    cwd: str
+    path: tuple[str, ...]
 
     @classmethod
-    def of(cls, prepared: Prepared, observing: bool) -> Order:
-        """What a prepared run is to its workers."""
-        here, generator = "", prepared.generator
+    def for_run(
+        cls,
+        settings: RunSettings,
+        plan: Plan,
+        generator: Generator | None,
+        observing: bool,
+    ) -> WorkerSpec:
+        """What workers have to know of a run; without `observing` they only generate."""
+        here = ""
         with suppress(FileNotFoundError):  # deleted; absolute paths still work
             here = os.getcwd()  # noqa: PTH109
         return cls(
-            prepared.settings,
-            observing and prepared.plan.needs_encoder,
-            observing and bool(prepared.plan.questions),
-            generator.info if isinstance(generator, Rewritten) else None,
-            here,
-            tuple(item or here for item in sys.path),
+            settings=settings,
+            embeds=observing and plan.needs_encoder,
+            asks=observing and bool(plan.questions),
+            rewriter=generator.info if isinstance(generator, Rewritten) else None,
+            cwd=here,
+            path=tuple(item or here for item in sys.path),
         )
 
     def worker(
         self,
         generator: Generator | None,
-        objects: Objects,
+        adapters: PythonAdapters,
         tell: Callable[[UserLine], None],
         stopping: Callable[[], bool],
     ) -> Worker:
@@ -186,12 +219,12 @@ class Order:
         settings = self.settings
         heed(stopping)
         judges = (
-            _here(partial(_judges, settings, objects), _JUDGES) if self.asks else []
+            _here(partial(_judges, settings, adapters), _JUDGES) if self.asks else []
         )
         create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
         names = settings.encoder if self.embeds else ()
         encoders = _here(
-            lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS
+            lambda: [adapters.encoders.get(n) or create(n) for n in names], _ENCODERS
         )
         for judge in judges:
             if isinstance(judge, ReportsWaits):
@@ -200,7 +233,7 @@ class Order:
             {} if settings.control_encoder == "none" else _controls(encoders, tell)
         )
         observers = Observers(encoders, controls, judges)
-        model = settings.model if objects.generator is None else None
+        model = settings.model if adapters.generator is None else None
         return Worker(generator, observers, model, settings.batch_size, stopping)
 
     def worker_elsewhere(
@@ -211,10 +244,10 @@ class Order:
         with suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]
-        generator = create_model(self.settings, Objects())
+        generator = create_model(self.settings, PythonAdapters())
         if generator is not None and self.rewriter is not None:
             generator = rewritten(generator, self.rewriter)
-        return self.worker(generator, Objects(), tell, stopping)
+        return self.worker(generator, PythonAdapters(), tell, stopping)
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
@@ -247,14 +280,14 @@ def _controls(
     return controls
 
 
-def _judges(settings: RunSettings, objects: Objects) -> list[Judge]:
-    named = [name for name in settings.judge if name not in objects.judges]
+def _judges(settings: RunSettings, adapters: PythonAdapters) -> list[Judge]:
+    named = [name for name in settings.judge if name not in adapters.judges]
     created = create_judges(
         named,
         judge_arguments(settings, named),
         device=settings.device,
         dtype=settings.dtype,
-        encoders=[name for name in settings.encoder if name not in objects.encoders],
+        encoders=[name for name in settings.encoder if name not in adapters.encoders],
     )
-    by_name = dict(zip(named, created, strict=True)) | dict(objects.judges)
+    by_name = dict(zip(named, created, strict=True)) | dict(adapters.judges)
     return [by_name[name] for name in settings.judge]

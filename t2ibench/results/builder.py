@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -14,8 +14,17 @@ from t2ibench.methods import method_of
 from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.results.display import text_only
-from t2ibench.results.rates import adjust_agreements, rounded
+from t2ibench.results.people import AskedQuestion, PeopleAgreement
+from t2ibench.results.rates import (
+    Diversity,
+    PromptOutcomes,
+    RepeatedPrompt,
+    TextImageAlignment,
+    adjust_agreements,
+    rounded,
+)
 from t2ibench.results.schema import (
     EncoderScores,
     Headline,
@@ -24,6 +33,7 @@ from t2ibench.results.schema import (
     TaskResult,
     TaskSettings,
 )
+from t2ibench.results.unread import UnreadPrompt
 from t2ibench.stats import holm
 from t2ibench.stats.bootstrap import percentile_interval
 from t2ibench.stats.permutation import benjamini_hochberg
@@ -31,6 +41,24 @@ from t2ibench.tasks.loader import LoadedTask
 
 PartT = TypeVar("PartT", TaskResult, EncoderScores)
 RecordT = TypeVar("RecordT", core.Inference, Control)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTask:
+    """What a method finds for one task.
+
+    Attributes:
+        combined: Its result over all encoders or judges.
+        by_encoder: Its result by each encoder or judge.
+    """
+
+    combined: MethodResult
+    by_encoder: Mapping[str, MethodResult] = field(default_factory=dict)
+
+    @classmethod
+    def undefined(cls, reason: str) -> ScoredTask:
+        """A task without a score, and why."""
+        return cls(MethodResult.undefined(reason))
 
 
 def _plain(value: Any) -> Any:
@@ -45,53 +73,64 @@ def _plain(value: Any) -> Any:
 
 def rounded_record(record: RecordT) -> RecordT:
     """A record with its numbers rounded."""
-    found = {field.name: getattr(record, field.name) for field in fields(record)}
-    numbers: dict[str, Any] = {
-        name: rounded(x)
-        for name, x in found.items()
-        if x is not None and not isinstance(x, str)
-    }
+    numbers: dict[str, Any] = {}
+    for attribute in fields(record):
+        value = getattr(record, attribute.name)
+        if value is not None and not isinstance(value, str):
+            numbers[attribute.name] = rounded(value)
     return replace(record, **numbers)
 
 
 def score_record(estimate: Estimate, level: float) -> Score:
     """One score with its interval."""
-    low, high = estimate.interval or (None, None)
-    if (
-        estimate.value is not None
-        and estimate.interval is None
-        and estimate.boot is not None
-    ):
-        low, high = percentile_interval(estimate.boot, level)
+    low, high = _interval(estimate, level)
     tested = estimate.p is not None
+    n_draws = None
+    if tested and estimate.null is not None:
+        n_draws = len(estimate.null)
     return Score(
         value=rounded(estimate.value),
         ci_low=rounded(low),
         ci_high=rounded(high),
         p=rounded(estimate.p),
         test=estimate.test if tested else None,
-        n_draws=len(estimate.null) if estimate.null is not None and tested else None,
+        n_draws=n_draws,
         as_published=estimate.as_published,
         reason=estimate.reason if estimate.value is None else None,
     )
 
 
-def headline_record(headline: core.Headline) -> Headline:
-    """The headline with its intervals."""
-    chosen, fair = headline.chosen, headline.fair or (None, None)
+def _interval(
+    estimate: Estimate, level: float
+) -> tuple[float, float] | tuple[None, None]:
+    """The interval of an estimate: its own, or one from its bootstrap draws."""
+    if estimate.interval is not None:
+        return estimate.interval
+    if estimate.value is not None and estimate.boot is not None:
+        return percentile_interval(estimate.boot, level)
+    return None, None
+
+
+def headline_record(headline: core.Headline, direction: str | None = None) -> Headline:
+    """The headline with its intervals, and the method's sentence about its direction."""
+    chosen = headline.chosen
+    fair_low, fair_high = headline.fair or (None, None)
     inference = {
-        asked: rounded_record(found) for asked, found in headline.inference.items()
+        question: rounded_record(answer)
+        for question, answer in headline.inference.items()
     }
+    tested = chosen.p is not None
     return Headline(
         value=rounded(headline.value),
         ci_low=rounded(chosen.ci_low),
         ci_high=rounded(chosen.ci_high),
         p=rounded(chosen.p),
-        test=headline.test if chosen.p is not None else None,
+        test=headline.test if tested else None,
+        direction=direction,
         scale=headline.scale,
         square=rounded(headline.square),
-        fair_low=rounded(fair[0]),
-        fair_high=rounded(fair[1]),
+        fair_low=rounded(fair_low),
+        fair_high=rounded(fair_high),
         question=headline.question,
         fixed_prompts=inference.get("fixed_prompts"),
         prompt_population=inference.get("prompt_population"),
@@ -99,8 +138,8 @@ def headline_record(headline: core.Headline) -> Headline:
     )
 
 
-def _scores(found: Mapping[str, Estimate], level: float) -> dict[str, Score]:
-    return {name: score_record(one, level) for name, one in found.items()}
+def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]:
+    return {name: score_record(estimate, level) for name, estimate in estimates.items()}
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
@@ -184,71 +223,144 @@ def _lacks(task: TaskResult) -> bool:
     return bool(lost) or any(question.incomplete for question in task.questions)
 
 
+class ImageFindings(TypedDict, total=False):
+    """What a task's images say besides its scores: fields of `TaskResult`; see there."""
+
+    missing_prompts: list[str]
+    excluded_because: dict[str, dict[str, int]]
+    prompt_outcomes: list[PromptOutcomes]
+    repeated_prompts: list[RepeatedPrompt]
+    questions: list[AskedQuestion]
+    people: list[PeopleAgreement]
+    unread_prompts: list[UnreadPrompt]
+    text_image_alignment: dict[str, list[TextImageAlignment]]
+    diversity: dict[str, list[Diversity]]
+
+
+class _TaskFields(TypedDict):
+    """The fields of `TaskResult` that come from the task file."""
+
+    version: int
+    method: str
+    task_hash: str
+    family: str
+    title: str
+    notes: list[str]
+    positive_control: bool
+    published: list[dict[str, Any]]
+    pool: CaptionPool | None
+
+
+class _MethodFields(TypedDict):
+    """The fields that `TaskResult` and `EncoderScores` share: what a method finds."""
+
+    headline: Headline
+    scores: dict[str, Score]
+    by: list[Row]
+    controls: dict[str, Control]
+    inconclusive: str | None
+    reason: str | None
+
+
 def task_record(
     task: LoadedTask,
-    combined: MethodResult,
-    per_encoder: Mapping[str, MethodResult],
+    scored: ScoredTask,
     settings: TaskSettings,
+    images: ImageFindings | None = None,
+    warnings: Sequence[str] = (),
 ) -> TaskResult:
-    """The entry of one task in results.json."""
+    """The entry of one task in results.json, whole.
+
+    Args:
+        task: The task.
+        scored: What its method finds.
+        settings: How it was measured.
+        images: What its images say besides; None where only texts are scored.
+        warnings: What a reader must know besides the method's own warnings.
+
+    Returns:
+        The record; its p-values are adjusted later, over the run.
+    """
+    combined, by_encoder = scored.combined, scored.by_encoder
     level = settings.level
-    warnings = list(combined.warnings)
-    try:
-        direction: str | None = method_of(task.spec).describe(task.spec, combined)
-    except Exception as error:  # the numbers stand without their sentence
-        direction = None
-        warnings.append(
-            f"describe() of the method failed with {type(error).__name__}: {first_line(error)}"
-        )
-    by_encoder = {
-        name: EncoderScores(
-            headline=headline_record(result.headline),
-            scores=_scores(result.scores, level),
-            by=_rows(result.by, level),
-            reason=result.reason,
-            controls={
-                key: rounded_record(control) for key, control in result.controls.items()
-            },
-            inconclusive=result.inconclusive,
-        )
-        for name, result in per_encoder.items()
-    }
-    signs = {
-        np.sign(result.headline.value)
-        for result in per_encoder.values()
-        if result.headline.scale == "lean" and result.headline.value is not None
-    }
-    excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
-    excluded |= {
-        key: count for key, count in sorted(combined.excluded.items()) if count
+    several = len(by_encoder) > 1
+    direction, defects = _direction(task, combined)
+    encoder_scores = {
+        name: EncoderScores(**_method_fields(result, level))
+        for name, result in by_encoder.items()
     }
     return TaskResult(
-        version=task.spec.version,
-        method=task.spec.method,
-        task_hash=task.hash,
-        family=task.spec.method,
-        title=task.spec.title,
-        headline=headline_record(combined.headline).model_copy(
-            update={"direction": direction}
-        ),
-        scores=_scores(combined.scores, level),
-        by=_rows(combined.by, level),
-        by_encoder=by_encoder if len(per_encoder) > 1 else {},
-        encoder_agreement=len(signs) == 1 if len(per_encoder) > 1 and signs else None,
+        **_task_fields(task),
+        **_method_fields(combined, level, direction),
+        **(images or {}),
+        by_encoder=encoder_scores if several else {},
+        encoder_agreement=_encoders_agree(by_encoder) if several else None,
         n_images=combined.n_images,
         n_prompts=combined.n_prompts,
-        excluded=excluded,
+        excluded=_excluded(combined),
         settings=settings,
         conventions=_plain(combined.conventions),
-        warnings=warnings,
-        notes=list(task.spec.notes),
-        positive_control=task.spec.control == "positive",
-        published=[value.model_dump(mode="json") for value in task.spec.published],
+        warnings=[*combined.warnings, *defects, *warnings],
         details=_plain(combined.details),
-        controls={
-            key: rounded_record(control) for key, control in combined.controls.items()
-        },
-        inconclusive=combined.inconclusive,
-        reason=combined.reason,
-        pool=task.spec.drawn_from,
     )
+
+
+def _task_fields(task: LoadedTask) -> _TaskFields:
+    spec = task.spec
+    return {
+        "version": spec.version,
+        "method": spec.method,
+        "task_hash": task.hash,
+        "family": spec.method,
+        "title": spec.title,
+        "notes": list(spec.notes),
+        "positive_control": spec.control == "positive",
+        "published": [value.model_dump(mode="json") for value in spec.published],
+        "pool": spec.drawn_from,
+    }
+
+
+def _method_fields(
+    result: MethodResult, level: float, direction: str | None = None
+) -> _MethodFields:
+    controls = {
+        name: rounded_record(control) for name, control in result.controls.items()
+    }
+    return {
+        "headline": headline_record(result.headline, direction),
+        "scores": _scores(result.scores, level),
+        "by": _rows(result.by, level),
+        "controls": controls,
+        "inconclusive": result.inconclusive,
+        "reason": result.reason,
+    }
+
+
+def _direction(task: LoadedTask, result: MethodResult) -> tuple[str | None, list[str]]:
+    """The method's sentence about a result; or none, and a warning where it fails."""
+    try:
+        return method_of(task.spec).describe(task.spec, result), []
+    except Exception as error:  # the numbers stand without their sentence
+        kind = type(error).__name__
+        warning = f"describe() of the method failed with {kind}: {first_line(error)}"
+        return None, [warning]
+
+
+def _encoders_agree(by_encoder: Mapping[str, MethodResult]) -> bool | None:
+    """Whether all encoders give the lean one sign; None where none measures a lean."""
+    headlines = [result.headline for result in by_encoder.values()]
+    signs = {
+        np.sign(headline.value)
+        for headline in headlines
+        if headline.scale == "lean" and headline.value is not None
+    }
+    return len(signs) == 1 if signs else None
+
+
+def _excluded(result: MethodResult) -> dict[str, int]:
+    """The number of images excluded by status; the usual ones are named even where none is."""
+    excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
+    for status, count in sorted(result.excluded.items()):
+        if count:
+            excluded[status] = count
+    return excluded

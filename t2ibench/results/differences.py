@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from t2ibench.errors import shown
@@ -67,24 +67,30 @@ def record_differences(
             return _clause("model", _model(first), _model(second), sides)
         return generator_differences(first.generator, second.generator, sides)
     clauses: list[str] = []
-    missing, further = (
-        set(first.tasks) - set(second.tasks),
-        set(second.tasks) - set(first.tasks),
-    )
-    for side, tasks in ((sides[0], missing), (sides[1], further)):
-        if tasks:
-            names = ", ".join(shown(task, _WIDTH) for task in sorted(tasks)[:_SHOWN])
-            clauses.append(f"tasks: {names} {side} alone")
-    before, after = first.measurement.model_dump(), second.measurement.model_dump()
+    clauses += _only_on_one_side(first.tasks, second.tasks, sides[0])
+    clauses += _only_on_one_side(second.tasks, first.tasks, sides[1])
+    before = first.measurement.model_dump()
+    after = second.measurement.model_dump()
     for name, value in before.items():
         clauses += _clause(name, value, after[name], sides)
-    for name, values in (
-        ("encoder", (_names(first.encoders), _names(second.encoders))),
-        ("control_encoder", (_names(first.controls), _names(second.controls))),
-        ("judge", (_names(first.judges), _names(second.judges))),
-    ):
-        clauses += _clause(name, *values, sides)
+    observers: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+        ("encoder", first.encoders, second.encoders),
+        ("control_encoder", first.controls, second.controls),
+        ("judge", first.judges, second.judges),
+    ]
+    for name, here, there in observers:
+        clauses += _clause(name, _names(here), _names(there), sides)
     return clauses or _contents_of_observers(first, second)
+
+
+def _only_on_one_side(
+    tasks: Iterable[str], others: Iterable[str], side: str
+) -> Iterator[str]:
+    """A clause about tasks that only one of two runs has."""
+    alone = sorted(set(tasks) - set(others))
+    if alone:
+        names = ", ".join(shown(task, _WIDTH) for task in alone[:_SHOWN])
+        yield f"tasks: {names} {side} alone"
 
 
 def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -106,32 +106,36 @@ def assemble(
     """
     encoders = {} if record is None else record.encoders
     merged = None if record is None else record.merged
-    missing_parts = [] if merged is None else merged.missing_names()
-    command: list[str] = []
-    if settings is not None:  # what repeats the tasks, in an order that decides nothing
-        used = {task.pool.name for task in tasks.values() if task.pool is not None}
-        captions = {
-            k: v for k, v in settings.captions.items() if k.partition(".")[0] in used
-        }
-        update = {"tasks": tuple(sorted(set(settings.tasks))), "captions": captions}
-        command = settings.model_copy(update=update).command()
+    networks = {
+        encoder_name: encoder.network
+        for encoder_name, encoder in sorted(encoders.items())
+        if encoder.network
+    }
     return Results(
         t2ibench=__version__,
         model=generator,
         name=name,
-        command=command,
+        command=[] if settings is None else _command(settings, tasks),
         environment=environment(),
         limited=any(task.settings.limit is not None for task in tasks.values()),
-        missing_parts=missing_parts,
+        missing_parts=[] if merged is None else merged.missing_names(),
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
-        networks={
-            name: encoder.network
-            for name, encoder in sorted(encoders.items())
-            if encoder.network
-        },
+        networks=networks,
         library_warnings=[] if record is None else record.library_warnings,
     )
+
+
+def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
+    """The command that repeats the tasks, in an order that decides nothing."""
+    pools = {task.pool.name for task in tasks.values() if task.pool is not None}
+    captions = {
+        pool: source
+        for pool, source in settings.captions.items()
+        if pool.partition(".")[0] in pools
+    }
+    update = {"tasks": tuple(sorted(set(settings.tasks))), "captions": captions}
+    return settings.model_copy(update=update).command()
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
@@ -143,12 +147,10 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
             "Move the folder away.",
         )
     with suppress(BrokenResultsError):
-        return read_results(folder.results) if folder.results.is_file() else None, []
+        return _read_if_there(folder), []
     with locked(folder.path):
         try:  # another process may have mended it
-            return read_results(
-                folder.results
-            ) if folder.results.is_file() else None, []
+            return _read_if_there(folder), []
         except BrokenResultsError as error:
             moved = set_aside(folder.results)
             return None, [
@@ -156,8 +158,8 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
             ]
 
 
-def _measured_alike(new: TaskResult, old: TaskResult) -> bool:
-    return new.task_hash == old.task_hash and new.settings == old.settings
+def _read_if_there(folder: RunFolder) -> Results | None:
+    return read_results(folder.results) if folder.results.is_file() else None
 
 
 def write_results(
@@ -165,37 +167,83 @@ def write_results(
     settings: RunSettings | None,
     new: Mapping[str, TaskResult],
     inputs: Mapping[str, str],
-    lacking: Collection[str] = (),
-    together: Collection[str] = (),
+    incomplete: Collection[str] = (),
+    tasks_of_this_command: Collection[str] = (),
 ) -> tuple[Results, str | None]:
     """Write results.json, and note which scores of run.db it has; the caller holds the lock.
 
     Of a task that two calls scored, what is written last stays, unless evidence is missing now
     that a result measured alike had; all other tasks are kept, as those of earlier commands.
-    `inputs` names the scores of the new tasks. Returns what results.json holds now, and what to say
-    of earlier results that stay.
+
+    Args:
+        folder: The run folder.
+        settings: The settings of a command that repeats the run; None where no command can.
+        new: The tasks that were scored now.
+        inputs: What their scores were computed from, which names them in run.db.
+        incomplete: Those of them that lack evidence.
+        tasks_of_this_command: Tasks that the same command has scored before, in other rounds.
+
+    Returns:
+        What results.json holds now, and a line about earlier results that stay.
     """
-    old, _ = stored_results(folder)
     generator = generator_info(folder.record.generator)
-    if old and old.model.fingerprint != generator.fingerprint:
-        old = None
-    before = {**old.earlier, **old.tasks} if old else {}
-    whole = {name for name, result in before.items() if is_complete([result])}
-    known = [name for name in new if name in lacking and name in whole]
-    kept = [name for name in known if _measured_alike(new[name], before[name])]
-    new = {name: result for name, result in new.items() if name not in kept}
-    mine = {name: before[name] for name in before if name in {*kept, *together}} | new
-    earlier = {name: result for name, result in before.items() if name not in mine}
+    stored = _stored_tasks(folder, generator)
+    staying = _better_before(new, stored, incomplete)
+    written = {name: result for name, result in new.items() if name not in staying}
+    current = {
+        name: result
+        for name, result in stored.items()
+        if name in staying or name in tasks_of_this_command
+    }
+    current |= written
+    earlier = {name: result for name, result in stored.items() if name not in current}
     record = folder.record
-    results = assemble(generator, mine, settings, record.settings.name, earlier, record)
+    results = assemble(
+        generator, current, settings, record.settings.name, earlier, record
+    )
     write_text(folder.results, results.to_json(checked=True))
-    written = {name: inputs[name] for name in new if name in inputs}
-    ScoreStore(folder.database).publish(written, {*mine, *earlier})
-    if not kept:
-        return results, None
-    shown = ", ".join(kept[:3]) + (", …" if len(kept) > 3 else "")
-    words = ("results", "are", "their") if len(kept) > 1 else ("result", "is", "its")
-    return results, (
-        f"The earlier {words[0]} of {shown} {words[1]} kept: some of {words[2]} evidence is "
+    written_inputs = {name: inputs[name] for name in written if name in inputs}
+    ScoreStore(folder.database).publish(written_inputs, {*current, *earlier})
+    return results, _staying_line(staying)
+
+
+def _stored_tasks(folder: RunFolder, generator: GeneratorInfo) -> dict[str, TaskResult]:
+    """The tasks of results.json, those of earlier commands too; none of another generator."""
+    results, _ = stored_results(folder)
+    if results is None or results.model.fingerprint != generator.fingerprint:
+        return {}
+    return {**results.earlier, **results.tasks}
+
+
+def _better_before(
+    new: Mapping[str, TaskResult],
+    stored: Mapping[str, TaskResult],
+    incomplete: Collection[str],
+) -> list[str]:
+    """The tasks that lack evidence now, but had a whole result that was measured alike."""
+    return [
+        name
+        for name, result in new.items()
+        if name in incomplete
+        and name in stored
+        and is_complete([stored[name]])
+        and _measured_alike(result, stored[name])
+    ]
+
+
+def _measured_alike(new: TaskResult, old: TaskResult) -> bool:
+    return new.task_hash == old.task_hash and new.settings == old.settings
+
+
+def _staying_line(names: Sequence[str]) -> str | None:
+    """A line about earlier results that stay; None where none does."""
+    if not names:
+        return None
+    listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    subject, verb, pronoun = "result", "is", "its"
+    if len(names) > 1:
+        subject, verb, pronoun = "results", "are", "their"
+    return (
+        f"The earlier {subject} of {listed} {verb} kept: some of {pronoun} evidence is "
         "missing now. Run the original command again to make it anew."
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.judge_check import CHECKED
@@ -123,27 +124,29 @@ def people_checked(task: TaskResult) -> str:
         for row in task.by
         if "n_labels" in row.scores
     ]
-    if sum(labels):
-        count = sum(labels)
-        return f"checked by people on these images: {count:.0f} label{'s' if count != 1 else ''}"
-    found = task.details.get(CHECKED, [])
-    if not found:
-        each = "their" if len(task.settings.judges) > 1 else "its"
-        return f"unchecked by people: {each} mistakes are in every count"
-    told = dict.fromkeys(
-        f"do not use ({one['reason']})"
-        if one["verdict"] == "do not use"
-        else "corrected by its errors there"
-        if one["verdict"] == "use corrected"
-        else "use"
-        for one in found
+    count = sum(labels)
+    if count:
+        plural = "s" if count != 1 else ""
+        return f"checked by people on these images: {count:.0f} label{plural}"
+    checks = task.details.get(CHECKED, [])
+    if not checks:
+        whose = "their" if len(task.settings.judges) > 1 else "its"
+        return f"unchecked by people: {whose} mistakes are in every count"
+    verdicts = dict.fromkeys(_verdict(check) for check in checks)
+    images = max(check["images"] for check in checks)
+    checked = {check["bias"] for check in checks}
+    biases = [bias["bias"] for bias in task.details.get("biases", [])]
+    unchecked = [bias for bias in biases if bias not in checked]
+    clause = f"; unchecked about {listed(unchecked)}" if unchecked else ""
+    return (
+        f"checked by people on {images} labelled images: {'; '.join(verdicts)}{clause}"
     )
-    images = max(one["images"] for one in found)
-    checked = {one["bias"] for one in found}
-    others = [
-        one["bias"]
-        for one in task.details.get("biases", [])
-        if one["bias"] not in checked
-    ]
-    rest = f"; unchecked about {listed(others)}" if others else ""
-    return f"checked by people on {images} labelled images: {'; '.join(told)}{rest}"
+
+
+def _verdict(check: Mapping[str, Any]) -> str:
+    """What a check says of the use of a judge."""
+    if check["verdict"] == "do not use":
+        return f"do not use ({check['reason']})"
+    if check["verdict"] == "use corrected":
+        return "corrected by its errors there"
+    return "use"

@@ -6,7 +6,7 @@ Conventions, which are for people to read, stay as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from t2ibench.results.schema import SCHEMA_VERSION
@@ -25,72 +25,82 @@ _SETS = {
     "cell_YB": "cosine_of_y_and_b",
 }
 
+_WEAT = {
+    **_SETS,
+    "sc_weat_d": "single_category_effect_size",
+}
+_T2IAT = {
+    **_SETS,
+    "d_prompt": "effect_size_over_prompts",
+    "lean_X": "lean_of_x",
+    "lean_Y": "lean_of_y",
+    "p": "p_value",
+}
+_OCCUPATIONS = {
+    "asc": "association",
+    "asc_text": "association_text",
+    "mean_asc": "association_mean",
+    "q25": "lower_quartile",
+    "q75": "upper_quartile",
+    "two_p_minus_one": "nearer_share_difference",
+    "mean_abs_two_p_minus_one": "mean_absolute_nearer_share_difference",
+    "apart": "group_distance",
+    "apart_halves": "group_distance_of_halves",
+    "lean_these_wordings": "lean_fixed_wordings",
+    "lean_mean_like_these": "lean_mean_prompt_population",
+    "slope_like_these": "slope_prompt_population",
+}
+_MCAS = {
+    "ii": "image_to_image_association",
+    "itp": "text_to_image_association",
+    "it": "image_to_text_association",
+    "tt": "text_to_text_association",
+    "ii_d": "image_to_image_association_effect_size",
+    "itp_d": "text_to_image_association_effect_size",
+    "it_d": "image_to_text_association_effect_size",
+    "tt_d": "text_to_text_association_effect_size",
+    "mcas": "composite_association_score",
+    "ii_minus_tt": "image_to_image_minus_text_to_text",
+    "delta": "diffusion_bias",
+    "signed_delta": "signed_diffusion_bias",
+    "alpha": "bias_amplification",
+    "signed_alpha": "signed_bias_amplification",
+    "alpha_slope": "bias_amplification_slope",
+}
+_OPENBIAS = {
+    "h": "squared_lean",
+    "h_free": "squared_lean_of_means",
+    "h_corrected": "squared_lean_corrected",
+    "delta": "relative_deviation",
+}
+_TIBET = {
+    "cas": "concept_association_score",
+    "cas_share": "concept_association_share",
+    "cas_share_female": "concept_association_share_female",
+    "cas_share_male": "concept_association_share_male",
+    "cas_clip": "clip_association_score",
+    "mad": "mean_absolute_deviation",
+    "mad_before_root": "mean_absolute_deviation_before_root",
+    "mad_clip": "mean_absolute_deviation_clip",
+    "mad_bipartite": "mean_absolute_deviation_bipartite",
+    "mad_societal": "mean_absolute_deviation_societal",
+    "mad_incidental": "mean_absolute_deviation_incidental",
+}
+_VIBEX = {
+    "m": "similarity_difference",
+    "D": "kolmogorov_smirnov_distance",
+    "D_mean": "kolmogorov_smirnov_distance_mean",
+    "delta": "cliffs_delta",
+    "x": "anchor_similarity_difference",
+}
 SCORES: Mapping[str, Mapping[str, str]] = {
-    "weat": {**_SETS, "sc_weat_d": "single_category_effect_size"},
-    "t2iat": {
-        **_SETS,
-        "d_prompt": "effect_size_over_prompts",
-        "lean_X": "lean_of_x",
-        "lean_Y": "lean_of_y",
-        "p": "p_value",
-    },
-    "occupations": {
-        "asc": "association",
-        "asc_text": "association_text",
-        "mean_asc": "association_mean",
-        "q25": "lower_quartile",
-        "q75": "upper_quartile",
-        "two_p_minus_one": "nearer_share_difference",
-        "mean_abs_two_p_minus_one": "mean_absolute_nearer_share_difference",
-        "apart": "group_distance",
-        "apart_halves": "group_distance_of_halves",
-        "lean_these_wordings": "lean_fixed_wordings",
-        "lean_mean_like_these": "lean_mean_prompt_population",
-        "slope_like_these": "slope_prompt_population",
-    },
-    "mcas": {
-        "ii": "image_to_image_association",
-        "itp": "text_to_image_association",
-        "it": "image_to_text_association",
-        "tt": "text_to_text_association",
-        "ii_d": "image_to_image_association_effect_size",
-        "itp_d": "text_to_image_association_effect_size",
-        "it_d": "image_to_text_association_effect_size",
-        "tt_d": "text_to_text_association_effect_size",
-        "mcas": "composite_association_score",
-        "ii_minus_tt": "image_to_image_minus_text_to_text",
-        "delta": "diffusion_bias",
-        "signed_delta": "signed_diffusion_bias",
-        "alpha": "bias_amplification",
-        "signed_alpha": "signed_bias_amplification",
-        "alpha_slope": "bias_amplification_slope",
-    },
-    "openbias": {
-        "h": "squared_lean",
-        "h_free": "squared_lean_of_means",
-        "h_corrected": "squared_lean_corrected",
-        "delta": "relative_deviation",
-    },
-    "tibet": {
-        "cas": "concept_association_score",
-        "cas_share": "concept_association_share",
-        "cas_share_female": "concept_association_share_female",
-        "cas_share_male": "concept_association_share_male",
-        "cas_clip": "clip_association_score",
-        "mad": "mean_absolute_deviation",
-        "mad_before_root": "mean_absolute_deviation_before_root",
-        "mad_clip": "mean_absolute_deviation_clip",
-        "mad_bipartite": "mean_absolute_deviation_bipartite",
-        "mad_societal": "mean_absolute_deviation_societal",
-        "mad_incidental": "mean_absolute_deviation_incidental",
-    },
-    "vibex": {
-        "m": "similarity_difference",
-        "D": "kolmogorov_smirnov_distance",
-        "D_mean": "kolmogorov_smirnov_distance_mean",
-        "delta": "cliffs_delta",
-        "x": "anchor_similarity_difference",
-    },
+    "weat": _WEAT,
+    "t2iat": _T2IAT,
+    "occupations": _OCCUPATIONS,
+    "mcas": _MCAS,
+    "openbias": _OPENBIAS,
+    "tibet": _TIBET,
+    "vibex": _VIBEX,
 }
 
 FIELDS: Mapping[str, str] = {
@@ -127,13 +137,14 @@ def score_name(method: str, name: str) -> str:
         'd'
     """
     names = SCORES.get(method, {})
-    base, colon, rest = name.partition(":")
+    base, colon, qualifier = name.partition(":")
     new = names.get(base, base)
     if new == base and method in {"mcas", "tibet"}:
-        for end, now in _ENDS.items():
-            if base.endswith(end) and base.removesuffix(end) in names:
-                new = names[base.removesuffix(end)] + now
-    return f"{new}{colon}{rest}"
+        for old_end, new_end in _ENDS.items():
+            stem = base.removesuffix(old_end)
+            if stem != base and stem in names:
+                new = names[stem] + new_end
+    return f"{new}{colon}{qualifier}"
 
 
 def migrate(data: dict[str, Any]) -> None:
@@ -157,8 +168,8 @@ def _migrate_task(task: dict[str, Any]) -> None:
             _rename_scores(row, method)
     for block in _mappings(task.get("published")):
         _rename_scores(block, method)
-    for found in _mappings(task.get("text_image_alignment"), lists=True):
-        _rename_question(found)
+    for alignment in _mappings(task.get("text_image_alignment"), lists=True):
+        _rename_question(alignment)
     details = task.get("details")
     if isinstance(details, dict) and method in SCORES:
         _rename(details, _DETAILS)
@@ -189,14 +200,13 @@ def _rename(part: Any, names: Mapping[str, str]) -> None:
 
 def _mappings(part: Any, lists: bool = False) -> Iterator[dict[str, Any]]:
     """The mappings in a list, or among a mapping's values; of lists in it, with `lists`."""
-    for one in (
-        part.values()
-        if isinstance(part, dict)
-        else part
-        if isinstance(part, list)
-        else ()
-    ):
-        if isinstance(one, dict):
-            yield one
-        elif lists and isinstance(one, list):
-            yield from _mappings(one)
+    members: Iterable[Any] = ()
+    if isinstance(part, dict):
+        members = part.values()
+    elif isinstance(part, list):
+        members = part
+    for member in members:
+        if isinstance(member, dict):
+            yield member
+        elif lists and isinstance(member, list):
+            yield from _mappings(member)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,24 @@ from t2ibench.stats.squares import SquareNoise
 from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore
 
-_TABLE = "table"  # the JSON that says what the arrays are, as bytes
+# The JSON that says what the arrays are, as bytes.
+_TABLE = "table"
 _ARRAYS: dict[str, Any] = {"stratum": np.int32, "unit": np.int32, "value": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
 class PairedTask:
-    """What is needed to compare one task of two runs; `rows` is by (row, score).
+    """What is needed to compare one task of two runs.
 
-    `items` are what a mean square with a single part is made of, `noise` what it owes to noise,
-    where its parts do not say so. `agreement` has by encoder the cosines of images and prompts,
-    `readers` each encoder's or judge's own rows; both are empty in older runs.
+    Attributes:
+        scale: What the headline is: a lean, a mean square or an excess.
+        question: What the headline's interval is about.
+        headline: The parts of the headline, with their influences.
+        rows: The scores of rows with their influences, by (row, score).
+        items: What a mean square with a single part is made of.
+        noise: What a mean square owes to noise, where its parts do not say so.
+        agreement: By encoder, the cosines of images and prompts; empty in older runs.
+        readers: By encoder or judge, its own rows; empty in older runs.
     """
 
     scale: str
@@ -43,23 +50,29 @@ class PairedTask:
 
 
 def paired_task(
-    result: MethodResult, by_reader: Mapping[str, MethodResult] | None = None
+    result: MethodResult,
+    by_reader: Mapping[str, MethodResult] | None = None,
+    agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
 ) -> PairedTask:
-    """The influences of a result, and of what each of several encoders or judges found."""
-    headline, several = result.headline, by_reader or {}
-    found = PairedTask(
-        headline.scale,
-        headline.question,
-        (),
-        _rows(result),
-        readers={name: _rows(one) for name, one in several.items()}
-        if len(several) > 1
-        else {},
-    )
-    if headline.value is None:
-        return found
-    return replace(
-        found, headline=headline.parts, items=headline.items, noise=headline.noise
+    """The influences of a task's result.
+
+    Args:
+        result: The result over all encoders or judges.
+        by_reader: What each encoder or judge finds; it counts where there are several.
+        agreement: By encoder, how well images agree with their prompts.
+    """
+    headline = result.headline
+    several = by_reader if by_reader is not None and len(by_reader) > 1 else {}
+    defined = headline.value is not None
+    return PairedTask(
+        scale=headline.scale,
+        question=headline.question,
+        headline=headline.parts if defined else (),
+        rows=_rows(result),
+        items=headline.items if defined else (),
+        noise=headline.noise if defined else None,
+        agreement=agreement or {},
+        readers={name: _rows(reader) for name, reader in several.items()},
     )
 
 
@@ -73,57 +86,143 @@ def _rows(result: MethodResult) -> dict[tuple[str, str], Part]:
 
 
 def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
-    """The influences of tasks, as safetensors."""
+    """The influences of tasks, as safetensors.
+
+    A table in JSON has a row for every influence; the numbers of all rows lie one after the other
+    in three arrays: stratum, unit and value.
+    """
     from safetensors.numpy import save
 
-    strata: dict[str, int] = {}
-    arrays: list[tuple[Any, Any, Any]] = []
-    table: dict[str, Any] = {}
+    writer = _Writer()
+    table = {name: writer.task(task) for name, task in sorted(tasks.items())}
+    content = {"strata": list(writer.strata), "tasks": table}
+    text = json.dumps(content, ensure_ascii=False)
+    tensors: dict[str, Any] = {_TABLE: np.frombuffer(text.encode(), dtype=np.uint8)}
+    return save(tensors | writer.arrays())
 
-    def entry(name: str, score: str, part: Part) -> list[Any]:
-        moved = part.influence
-        numbers = [strata.setdefault(stratum, len(strata)) for stratum in moved.strata]
-        stratum = (
-            np.array(numbers, np.int64)[moved.stratum] if numbers else moved.stratum
-        )
-        arrays.append((stratum, moved.unit, moved.value))
-        return [name, score, float(part.value), len(moved.value)]
 
-    def cosines(one: PromptCosines) -> list[Any]:
-        number = strata.setdefault(one.prompt, len(strata))
-        arrays.append((np.full(len(one.indices), number), one.indices, one.cosines))
-        entry = [one.prompt, one.group, one.unit, len(one.indices)]
-        return [*entry, one.word] if one.word else entry
+@dataclass(frozen=True, slots=True)
+class _InfluenceRow:
+    """A row of the table: how images move a score.
 
-    for task_id, task in sorted(tasks.items()):
-        table[task_id] = {
+    Attributes:
+        name: Of the row of the task, or of the part of its headline.
+        score: The name of the score; empty for a headline.
+        value: The score.
+        length: How many numbers of the arrays are its influence.
+    """
+
+    name: str
+    score: str
+    value: float
+    length: int
+
+    def as_json(self) -> list[Any]:
+        return [self.name, self.score, self.value, self.length]
+
+
+@dataclass(frozen=True, slots=True)
+class _CosinesRow:
+    """A row of the table: how well the images of a prompt agree with it.
+
+    Attributes:
+        prompt: The prompt.
+        group: What it stands for.
+        unit: The unit that is resampled with it.
+        length: How many numbers of the arrays are its cosines.
+        word: The word that it is about; empty where there is none.
+    """
+
+    prompt: str
+    group: str
+    unit: str
+    length: int
+    word: str = ""
+
+    def as_json(self) -> list[Any]:
+        row = [self.prompt, self.group, self.unit, self.length]
+        return [*row, self.word] if self.word else row
+
+
+class _Writer:
+    """Rows of the table, and the arrays with their numbers.
+
+    Attributes:
+        strata: Each stratum with its number, in the order of their first occurrence.
+    """
+
+    def __init__(self) -> None:
+        self.strata: dict[str, int] = {}
+        self._columns: dict[str, list[Any]] = {name: [] for name in _ARRAYS}
+
+    def task(self, task: PairedTask) -> dict[str, Any]:
+        """One task's rows, as JSON."""
+        table: dict[str, Any] = {
             "scale": task.scale,
             "question": task.question,
-            "headline": [entry(part.name, "", part) for part in task.headline],
-            "rows": [
-                entry(row, score, part) for (row, score), part in task.rows.items()
-            ],
-            "items": [entry(part.name, "", part) for part in task.items],
+            "headline": self._parts(task.headline),
+            "rows": self._rows(task.rows),
+            "items": self._parts(task.items),
         }
-        if task.noise:
-            one = task.noise
-            table[task_id]["noise"] = [one.noise, *one.slopes, one.df, one.top]
+        noise = task.noise
+        if noise:
+            table["noise"] = [noise.noise, *noise.slopes, noise.df, noise.top]
         if task.agreement:
-            table[task_id]["agreement"] = {
-                encoder: [cosines(one) for one in found]
-                for encoder, found in task.agreement.items()
+            table["agreement"] = {
+                encoder: [self._cosines(prompt).as_json() for prompt in prompts]
+                for encoder, prompts in task.agreement.items()
             }
         if task.readers:
-            table[task_id]["readers"] = {
-                reader: [entry(row, score, part) for (row, score), part in rows.items()]
-                for reader, rows in task.readers.items()
+            table["readers"] = {
+                reader: self._rows(rows) for reader, rows in task.readers.items()
             }
-    text = json.dumps({"strata": list(strata), "tasks": table}, ensure_ascii=False)
-    tensors: dict[str, Any] = {_TABLE: np.frombuffer(text.encode(), dtype=np.uint8)}
-    for k, (name, kind) in enumerate(_ARRAYS.items()):
-        parts = [array[k].astype(kind) for array in arrays]
-        tensors[name] = np.concatenate([np.zeros(0, kind), *parts])
-    return save(tensors)
+        return table
+
+    def arrays(self) -> dict[str, Any]:
+        """The numbers of all rows."""
+        return {
+            name: np.concatenate(
+                [
+                    np.zeros(0, kind),
+                    *(part.astype(kind) for part in self._columns[name]),
+                ]
+            )
+            for name, kind in _ARRAYS.items()
+        }
+
+    def _parts(self, parts: Iterable[Part]) -> list[list[Any]]:
+        return [self._influence(part.name, "", part).as_json() for part in parts]
+
+    def _rows(self, rows: Mapping[tuple[str, str], Part]) -> list[list[Any]]:
+        return [
+            self._influence(row, score, part).as_json()
+            for (row, score), part in rows.items()
+        ]
+
+    def _influence(self, name: str, score: str, part: Part) -> _InfluenceRow:
+        influence = part.influence
+        stratum = influence.stratum
+        if influence.strata:
+            numbers = [self._number_of(stratum) for stratum in influence.strata]
+            stratum = np.array(numbers, np.int64)[influence.stratum]
+        self._add(stratum, influence.unit, influence.value)
+        return _InfluenceRow(name, score, float(part.value), len(influence.value))
+
+    def _cosines(self, prompt: PromptCosines) -> _CosinesRow:
+        length = len(prompt.indices)
+        stratum = np.full(length, self._number_of(prompt.prompt))
+        self._add(stratum, prompt.indices, prompt.cosines)
+        return _CosinesRow(
+            prompt.prompt, prompt.group, prompt.unit, length, prompt.word
+        )
+
+    def _number_of(self, stratum: str) -> int:
+        return self.strata.setdefault(stratum, len(self.strata))
+
+    def _add(self, stratum: Any, unit: Any, value: Any) -> None:
+        self._columns["stratum"].append(stratum)
+        self._columns["unit"].append(unit)
+        self._columns["value"].append(value)
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
@@ -152,61 +251,88 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
 def read_paired(path: Path) -> dict[str, PairedTask]:
     """The influences of the results in a run folder; none where there is no run.db."""
     database = Database(path if path.is_dir() else path.parent)
-    found: dict[str, PairedTask] = {}
+    tasks: dict[str, PairedTask] = {}
     for task, score in ScoreStore(database).current().items():
         try:
-            found[task] = load_paired(score.influences)[task]
+            tasks[task] = load_paired(score.influences)[task]
         except (ValueError, KeyError) as error:
             raise T2IBenchError(
                 f"{database.path}: the influences of {task} cannot be read: {error}.",
                 "`t2ibench score RUN` writes them again from the stored evidence.",
             ) from None
-    return found
+    return tasks
 
 
 class _Reader:
+    """Tasks from a table and its arrays, read one row after the other.
+
+    Attributes:
+        at: How many numbers of the arrays have been read.
+    """
+
     def __init__(self, arrays: Sequence[Any], strata: list[str]) -> None:
-        self._arrays, self._strata = arrays, np.array(strata, dtype=object)
-        self.at = 0  # what has been read
+        self._arrays = arrays
+        self._strata = np.array(strata, dtype=object)
+        self.at = 0
 
     def task(self, table: Mapping[str, Any]) -> PairedTask:
-        noise = [float(number) for number in table.get("noise") or ()]
+        """One task; its rows are read in the order in which they were written."""
+        headline = self._parts(table["headline"])
+        rows = self._rows(table["rows"])
+        items = self._parts(table.get("items", []))
+        agreement = {
+            encoder: tuple(self._cosines(_CosinesRow(*row)) for row in prompts)
+            for encoder, prompts in table.get("agreement", {}).items()
+        }
+        readers = {
+            reader: self._rows(reader_rows)
+            for reader, reader_rows in table.get("readers", {}).items()
+        }
         return PairedTask(
-            table["scale"],
-            table["question"],
-            tuple(part for _, part in self._parts(table["headline"])),
-            dict(self._parts(table["rows"])),
-            tuple(part for _, part in self._parts(table.get("items", []))),
-            SquareNoise(noise[0], (noise[1], noise[2]), *noise[3:]) if noise else None,
-            {
-                encoder: tuple(self._cosines(*entry) for entry in found)
-                for encoder, found in table.get("agreement", {}).items()
-            },
-            {
-                reader: dict(self._parts(rows))
-                for reader, rows in table.get("readers", {}).items()
-            },
+            scale=table["scale"],
+            question=table["question"],
+            headline=headline,
+            rows=rows,
+            items=items,
+            noise=_noise(table.get("noise")),
+            agreement=agreement,
+            readers=readers,
         )
 
-    def _parts(self, entries: Iterable[Any]) -> Iterator[tuple[tuple[str, str], Part]]:
-        for name, score, value, length in entries:
-            stratum, unit, moved = self._next(length)
-            numbers, inverse = np.unique(stratum, return_inverse=True)
-            strata = tuple(str(stratum) for stratum in self._strata[numbers])
-            influence = Influence(
-                strata, inverse.astype(np.int64), unit, moved.astype(np.float64)
-            )
-            yield (name, score), Part(name, float(value), influence)
+    def _parts(self, rows: Iterable[Any]) -> tuple[Part, ...]:
+        return tuple(self._part(_InfluenceRow(*row)) for row in rows)
 
-    def _cosines(
-        self, prompt: str, group: str, unit: str, length: int, word: str = ""
-    ) -> PromptCosines:
-        _, indices, cosines = self._next(length)
-        return PromptCosines(prompt, group, unit, indices, cosines, word)
+    def _rows(self, rows: Iterable[Any]) -> dict[tuple[str, str], Part]:
+        parts: dict[tuple[str, str], Part] = {}
+        for row in rows:
+            entry = _InfluenceRow(*row)
+            parts[entry.name, entry.score] = self._part(entry)
+        return parts
+
+    def _part(self, row: _InfluenceRow) -> Part:
+        stratum, unit, value = self._next(row.length)
+        numbers, inverse = np.unique(stratum, return_inverse=True)
+        strata = tuple(str(name) for name in self._strata[numbers])
+        influence = Influence(
+            strata, inverse.astype(np.int64), unit, value.astype(np.float64)
+        )
+        return Part(row.name, float(row.value), influence)
+
+    def _cosines(self, row: _CosinesRow) -> PromptCosines:
+        _, indices, cosines = self._next(row.length)
+        return PromptCosines(
+            row.prompt, row.group, row.unit, indices, cosines, row.word
+        )
 
     def _next(self, length: int) -> tuple[Any, Any, Any]:
-        stratum, unit, value = (
-            array[self.at : self.at + length] for array in self._arrays
-        )
-        self.at += length
+        end = self.at + length
+        stratum, unit, value = (array[self.at : end] for array in self._arrays)
+        self.at = end
         return stratum, unit.astype(np.int64), value
+
+
+def _noise(numbers: Sequence[Any] | None) -> SquareNoise | None:
+    if not numbers:
+        return None
+    noise, first_slope, second_slope, *others = [float(number) for number in numbers]
+    return SquareNoise(noise, (first_slope, second_slope), *others)

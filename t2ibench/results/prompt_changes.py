@@ -115,18 +115,18 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
 
     Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """
-    found: list[AttributeChange] = []
+    changes: list[AttributeChange] = []
     asked = request_of(second) is not None and request_of(first) is None
     for name, task in first.tasks.items():
         other = second.tasks.get(name)
         if other is None or other.task_hash != task.task_hash:
             continue
-        theirs = {one.counted.attribute: one for one in shown_rows(other)}
-        for one in shown_rows(task):
-            match = theirs.get(one.counted.attribute)
-            if match is not None and not one.counted.estimated:
-                found += _compared(name, (task, other), (one, match), asked)
-    return found
+        in_other = {shown.counted.attribute: shown for shown in shown_rows(other)}
+        for shown in shown_rows(task):
+            match = in_other.get(shown.counted.attribute)
+            if match is not None and not shown.counted.estimated:
+                changes += _compared(name, (task, other), (shown, match), asked)
+    return changes
 
 
 def request_of(results: Results) -> str | None:
@@ -146,46 +146,58 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    rows = [{row.counted.name: row for row in one.rows if row.most} for one in both]
-    order = [
-        row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]
-    ]
-    shared = [prompt for prompt in order if prompt in rows[0]]
+    """How one attribute changes between two results of a task; nothing without shared prompts."""
+    first = _rows_by_prompt(both[0])
+    second = _rows_by_prompt(both[1])
+    ordered = [row.counted.name for row in sorted_rows(both[0])]
+    shared = [prompt for prompt in ordered if prompt in first and prompt in second]
     if not shared:
         return
-    classes = [c for c in both[0].counted.classes if c in both[1].counted.classes]
+    in_second = both[1].counted.classes
+    classes = [group for group in both[0].counted.classes if group in in_second]
     level = tasks[0].settings.level
-    prompts = [
-        _prompt(short, rows[0][prompt], rows[1][prompt], classes, level)
+    changes = [
+        _prompt(short, first[prompt], second[prompt], classes, level)
         for short, prompt in zip(short_names(shared), shared, strict=True)
     ]
-    adjusted = holm([one.p_holm for one in prompts])
+    p_values = holm([change.p_holm for change in changes])
     corrected = [
-        replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)
+        replace(change, p_holm=p_value or 0.0)
+        for change, p_value in zip(changes, p_values, strict=True)
     ]
-    who = dict.fromkeys(
-        " and ".join(who_judged(task.settings.judges)) for task in tasks
-    )
-    alone = len(rows[0].keys() ^ rows[1].keys())
-    attribute = both[0].counted.attribute
-    ends = [
-        {(end.prompt, end.unread) for end in task.unread_prompts if end.unread}
-        for task in tasks
-    ]
-    cut = any(
-        task.n_prompts and len({prompt for prompt, _ in unread}) >= task.n_prompts
-        for task, unread in zip(tasks, ends, strict=True)
-    )
+    judges = [" and ".join(who_judged(task.settings.judges)) for task in tasks]
     yield AttributeChange(
         name,
-        attribute,
+        both[0].counted.attribute,
         tuple(classes),
         tuple(corrected),
-        alone,
-        tuple(who),
+        len(first.keys() ^ second.keys()),
+        tuple(dict.fromkeys(judges)),
         asked,
-        unread=cut and ends[0] != ends[1],
+        unread=_other_ends_are_unread(*tasks),
     )
+
+
+def _rows_by_prompt(attribute: ShownAttribute) -> dict[str, ShownRow]:
+    """The prompts of an attribute of which a class is known, with what each shows."""
+    return {row.counted.name: row for row in attribute.rows if row.most}
+
+
+def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
+    """Whether a model did not read the end of any prompt, and not the same ends in both results."""
+    first_ends = _unread_ends(first)
+    second_ends = _unread_ends(second)
+    if first_ends == second_ends:
+        return False
+    return any(
+        task.n_prompts and len({prompt for prompt, _ in ends}) >= task.n_prompts
+        for task, ends in ((first, first_ends), (second, second_ends))
+    )
+
+
+def _unread_ends(task: TaskResult) -> set[tuple[str, str]]:
+    """Each prompt whose end some text encoder did not read, with that end."""
+    return {(end.prompt, end.unread) for end in task.unread_prompts if end.unread}
 
 
 def _prompt(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field
@@ -15,7 +17,17 @@ from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY
 from t2ibench.version import __version__
 
-_ENOUGH_IMAGES = 50  # of one call, to tell its speed
+# Images of one call that are enough to tell its speed.
+_ENOUGH_IMAGES = 50
+# Settings that a call which only generates leaves as they were.
+_OBSERVER_SETTINGS = (
+    "encoder",
+    "judge",
+    "judge_args",
+    "judge_check",
+    "control_encoder",
+    "columns",
+)
 Status = Literal["running", "complete", "incomplete"]
 
 
@@ -35,6 +47,23 @@ class GeneratorRecord(GeneratorInfo):
     model: str
     model_args: dict[str, str] = Field(default_factory=dict)
     cost: float | None = None
+
+    def updated_by(self, call: GeneratorRecord) -> GeneratorRecord:
+        """The record with what a later call says of the same generator.
+
+        What its images were really made with, and what they have cost, stays.
+        """
+        return self.model_copy(
+            update={
+                "name": call.name,
+                "model": call.model,
+                "model_args": call.model_args,
+                "revision": call.revision,
+                "fingerprint": call.fingerprint,
+                "settings": call.settings,
+                "rewriter": call.rewriter,
+            }
+        )
 
 
 class EncoderRecord(Record):
@@ -102,6 +131,51 @@ class MergedParts(Record):
         return [f"{number} of {self.count}" for number in self.missing]
 
 
+@dataclass(frozen=True, slots=True)
+class ObserverRecords:
+    """Who looks at the images of a call.
+
+    Attributes:
+        encoders: Encoders by name.
+        controls: Encoders of random weights, by the name of the encoder that they are held
+            against.
+        judges: Fingerprints of judges, by name.
+        judge_checks: What checks by people say of the judges.
+    """
+
+    encoders: Mapping[str, EncoderRecord]
+    controls: Mapping[str, ControlRecord]
+    judges: Mapping[str, str]
+    judge_checks: Sequence[JudgeCheck]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """What one call is about to do with a run.
+
+    Attributes:
+        settings: What it asks for.
+        measurement: How it measures, defaults of the generator filled in.
+        tasks: Ids of its tasks.
+        pools: Task id to the captions that it was given.
+        include_path: Absolute folders of further tasks.
+        generator: The generator; None where only texts are scored.
+        observers: Its encoders and judges; None where it only generates.
+        from_objects: Whether Python objects take part.
+        stored_images_only: Whether it generates nothing.
+    """
+
+    settings: RunSettings
+    measurement: Measurement
+    tasks: Sequence[str]
+    pools: Mapping[str, CaptionPool]
+    include_path: Sequence[str]
+    generator: GeneratorRecord | None
+    observers: ObserverRecords | None
+    from_objects: bool
+    stored_images_only: bool
+
+
 class RunRecord(Record):
     """What a run was made with, and how far it came.
 
@@ -154,6 +228,63 @@ class RunRecord(Record):
             return None
         number, _, count = self.settings.shard.partition("/")
         return int(number), int(count)
+
+    def updated_by(self, call: CallRecord) -> RunRecord:
+        """The record of a run that a call is about to work on.
+
+        What the call does not say stays: captions of other pools, folders of further tasks that
+        still exist, and, where it only generates, who looks at the images.
+        """
+        settings = self._joined_settings(call)
+        generator = call.generator
+        if generator is not None and self.generator is not None:
+            generator = self.generator.updated_by(generator)
+        existing = [path for path in self.include_path if Path(path).is_dir()]
+        merged = self.merged
+        if merged is not None and not call.stored_images_only:
+            # The call makes the images that the parts lacked.
+            merged = merged.model_copy(update={"missing": []})
+        changes: dict[str, object] = {
+            "status": "running",
+            "from_objects": self._joined_from_objects(call),
+            "merged": merged,
+            "generator": generator,
+            "settings": settings,
+            "measurement": call.measurement,
+            "tasks": list(call.tasks),
+            "pools": {**self.pools, **call.pools},
+            "include_path": list(dict.fromkeys([*call.include_path, *existing])),
+        }
+        observers = call.observers
+        if observers is not None:
+            changes["encoders"] = dict(observers.encoders)
+            changes["controls"] = dict(observers.controls)
+            changes["judges"] = dict(observers.judges)
+            changes["judge_checks"] = list(observers.judge_checks)
+        return self.model_copy(update=changes)
+
+    def _joined_settings(self, call: CallRecord) -> RunSettings:
+        """A call's settings, completed by those of the run that it does not replace."""
+        settings = call.settings
+        if call.observers is None and self._was_observed:
+            update = {name: getattr(self.settings, name) for name in _OBSERVER_SETTINGS}
+            settings = settings.model_copy(update=update)
+        # A run keeps its captions, so that later calls need not name them; the command that
+        # repeats the run has to.
+        captions = {**self.settings.captions, **settings.captions}
+        return settings.model_copy(update={"captions": dict(sorted(captions.items()))})
+
+    def _joined_from_objects(self, call: CallRecord) -> bool:
+        """Whether Python objects took part, in this call or in what it leaves as it is."""
+        if call.stored_images_only:
+            return self.from_objects
+        if call.observers is None and self._was_observed:
+            return call.from_objects or self.from_objects
+        return call.from_objects
+
+    @property
+    def _was_observed(self) -> bool:
+        return bool(self.encoders or self.judges)
 
     def speed(self) -> float | None:
         """Images a second of the latest call that generated enough to tell, scoring included."""

@@ -16,10 +16,11 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.results.differences import differences_in_words, generator_differences
 from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import GeneratorInfo
-from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
+from t2ibench.store.database import NAME, BrokenDatabaseError, Database
 from t2ibench.store.evidence import slug
 from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import locked
+from t2ibench.store.repair import repair
 from t2ibench.store.schema import of_text, to_text
 
 
@@ -211,7 +212,12 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
 
 
 _LIBRARIES = (
-    *("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip_torch"),
+    "numpy",
+    "scipy",
+    "torch",
+    "diffusers",
+    "transformers",
+    "open_clip_torch",
     "pillow",
 )
 

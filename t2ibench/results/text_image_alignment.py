@@ -17,7 +17,7 @@ from t2ibench.methods.core.text_image_alignment import (
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import PromptDifference, TextImageAlignment, rounded
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.stats import holm
 
 CHANGED = "prompts with other images"
@@ -30,15 +30,15 @@ def agreement_records(
     if not prompts:
         return []
     groups = _by_group(prompts)
-    whole = [_record(None, mean_cosine(prompts, level), None)]
-    for number, (name, own) in enumerate(groups.items()):
+    records = [_record(None, mean_cosine(prompts, level), None)]
+    for number, (name, of_group) in enumerate(groups.items()):
         difference = None
         # of two groups, the second mirrors the first
         if number == 0 or len(groups) > 2:
-            others = [one for one in prompts if one.group != name]
-            difference = difference_from_others(own, others, level)
-        whole.append(_record(name, mean_cosine(own, level), difference))
-    return whole
+            others = [prompt for prompt in prompts if prompt.group != name]
+            difference = difference_from_others(of_group, others, level)
+        records.append(_record(name, mean_cosine(of_group, level), difference))
+    return records
 
 
 def _record(
@@ -52,14 +52,16 @@ def _record(
         question=mean.question,
         n_prompts=mean.n_prompts,
         n_images=mean.n_images,
-        difference=None
-        if difference is None
-        else PromptDifference(
-            value=rounded(difference.value),
-            ci_low=rounded(difference.low),
-            ci_high=rounded(difference.high),
-            p=rounded(difference.p),
-        ),
+        difference=None if difference is None else _difference_record(difference),
+    )
+
+
+def _difference_record(difference: MeanCosine) -> PromptDifference:
+    return PromptDifference(
+        value=rounded(difference.value),
+        ci_low=rounded(difference.low),
+        ci_high=rounded(difference.high),
+        p=rounded(difference.p),
     )
 
 
@@ -88,13 +90,13 @@ def every_prompt(
     paired: Mapping[str, PairedTask], encoder: str, tasks: Sequence[str]
 ) -> list[PromptCosines]:
     """The prompts of several tasks, each once, with the most images that one of them has."""
-    found: dict[str, PromptCosines] = {}
+    most: dict[str, PromptCosines] = {}
     for name in tasks:
-        for one in paired[name].agreement.get(encoder, ()):
-            known = found.get(one.prompt)
-            if known is None or len(one.indices) > len(known.indices):
-                found[one.prompt] = one
-    return list(found.values())
+        for cosines in paired[name].agreement.get(encoder, ()):
+            before = most.get(cosines.prompt)
+            if before is None or len(cosines.indices) > len(before.indices):
+                most[cosines.prompt] = cosines
+    return list(most.values())
 
 
 def compare_agreement(
@@ -104,7 +106,6 @@ def compare_agreement(
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
     """How much better the first run's images agree with their prompts, prompt by prompt."""
-    found: list[AgreementChange] = []
     shared = [
         name
         for name, task in first.tasks.items()
@@ -113,54 +114,78 @@ def compare_agreement(
         and name in first_paired
         and name in second_paired
     ]
-    for encoder in dict.fromkeys(
-        key for name in shared for key in first_paired[name].agreement
-    ):
-        tasks = []
-        # one and the same encoder has to have read them in both runs
-        for name in shared:
-            one, other = (
-                run.tasks[name].settings.encoders.get(encoder)
-                for run in (first, second)
+    encoders = dict.fromkeys(
+        encoder for name in shared for encoder in first_paired[name].agreement
+    )
+    changes: list[AgreementChange] = []
+    for encoder in encoders:
+        tasks = [
+            name
+            for name in shared
+            if _is_same_encoder(encoder, first.tasks[name], second.tasks[name])
+        ]
+        if tasks:
+            level = first.tasks[tasks[0]].settings.level
+            changes += _overall_changes(
+                encoder, tasks, first_paired, second_paired, level
             )
-            if one is not None and one == other:
-                tasks.append(name)
-        if not tasks:
-            continue
-        level = first.tasks[tasks[0]].settings.level
-        here, there = (
-            every_prompt(run, encoder, tasks) for run in (first_paired, second_paired)
-        )
-        whole = _change((encoder, "", ""), here, there, level)
-        found += whole
-        # All prompts with other images, where a method leaves some prompts as they are.
-        others = {one.prompt: one for one in there}
-        changed = [
-            one
-            for one in here
-            if one.prompt in others and not _same(one, others[one.prompt])
-        ]
-        if whole and 0 < len(changed) < whole[0].n_prompts:
-            found += _change((encoder, "", CHANGED), changed, there, level)
-        each = [
-            change
-            for name in tasks
-            for change in _change(
-                (encoder, name, ""),
-                first_paired[name].agreement.get(encoder, ()),
-                second_paired[name].agreement.get(encoder, ()),
-                level,
-            )
-        ]
-        # Where all images are the same there is nothing to test.
-        tested = holm([None if one.low == one.high == 0 else one.p for one in each])
-        found += [
-            replace(one, p_holm=rounded(p)) for one, p in zip(each, tested, strict=True)
-        ]
-    p_values = iter(holm([one.p for one in found if one.overall]))
+            changes += _task_changes(encoder, tasks, first_paired, second_paired, level)
+    p_values = iter(holm([change.p for change in changes if change.overall]))
     return [
-        replace(one, p_holm=rounded(next(p_values))) if one.overall else one
-        for one in found
+        replace(change, p_holm=rounded(next(p_values))) if change.overall else change
+        for change in changes
+    ]
+
+
+def _is_same_encoder(encoder: str, first: TaskResult, second: TaskResult) -> bool:
+    """Whether one and the same encoder has read a task's images in both runs."""
+    fingerprint = first.settings.encoders.get(encoder)
+    return fingerprint is not None and fingerprint == second.settings.encoders.get(
+        encoder
+    )
+
+
+def _overall_changes(
+    encoder: str,
+    tasks: Sequence[str],
+    first_paired: Mapping[str, PairedTask],
+    second_paired: Mapping[str, PairedTask],
+    level: float,
+) -> list[AgreementChange]:
+    """The change over all prompts; and over those with other images, where some have the same."""
+    first = every_prompt(first_paired, encoder, tasks)
+    second = every_prompt(second_paired, encoder, tasks)
+    changes = _change((encoder, "", ""), first, second, level)
+    in_second = {cosines.prompt: cosines for cosines in second}
+    changed = [
+        cosines
+        for cosines in first
+        if cosines.prompt in in_second and not _same(cosines, in_second[cosines.prompt])
+    ]
+    if changes and 0 < len(changed) < changes[0].n_prompts:
+        changes += _change((encoder, "", CHANGED), changed, second, level)
+    return changes
+
+
+def _task_changes(
+    encoder: str,
+    tasks: Sequence[str],
+    first_paired: Mapping[str, PairedTask],
+    second_paired: Mapping[str, PairedTask],
+    level: float,
+) -> list[AgreementChange]:
+    """The change of each task; where all images are the same there is nothing to test."""
+    changes: list[AgreementChange] = []
+    for name in tasks:
+        first = first_paired[name].agreement.get(encoder, ())
+        second = second_paired[name].agreement.get(encoder, ())
+        changes += _change((encoder, name, ""), first, second, level)
+    p_values = holm(
+        [None if change.low == change.high == 0 else change.p for change in changes]
+    )
+    return [
+        replace(change, p_holm=rounded(p_value))
+        for change, p_value in zip(changes, p_values, strict=True)
     ]
 
 
@@ -172,8 +197,8 @@ def _same(one: PromptCosines, other: PromptCosines) -> bool:
 
 def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
     groups: dict[str, list[PromptCosines]] = {}
-    for one in prompts:
-        groups.setdefault(one.group, []).append(one)
+    for prompt in prompts:
+        groups.setdefault(prompt.group, []).append(prompt)
     return groups if len(groups) > 1 else {}
 
 
@@ -183,19 +208,22 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    found = paired_difference(first, second, level)
-    if found is None:
+    """The change of an encoder, a task and a group; none where no prompt is in both."""
+    difference = paired_difference(first, second, level)
+    if difference is None:
         return []
     encoder, task, group = of
     return [
         AgreementChange(
-            *(rounded(found.value) or 0.0, rounded(found.low), rounded(found.high)),
-            rounded(found.p),
+            rounded(difference.value) or 0.0,
+            rounded(difference.low),
+            rounded(difference.high),
+            rounded(difference.p),
             encoder=encoder,
             task=task,
             group=group,
-            n_prompts=found.n_prompts,
-            n_images=found.n_images,
+            n_prompts=difference.n_prompts,
+            n_images=difference.n_images,
         )
     ]
 
@@ -203,39 +231,41 @@ def _change(
 def agreement_sentence(
     changes: Sequence[AgreementChange], names: Sequence[str]
 ) -> list[str]:
-    """The comparison in words."""
+    """The comparison in words, a line an encoder."""
+    overall = [change for change in changes if change.overall]
     lines = []
-    wholes = [one for one in changes if one.overall]
-    for whole in wholes:
-        by = f" ({whole.encoder})" if len(wholes) > 1 else ""
-        count = f"{whole.n_prompts} prompts, {whole.n_images} images of each"
-        told = f"the images of {names[1]} and {names[0]} do not differ beyond chance"
-        if whole.differs:
-            word = "less" if whole.value > 0 else "more"
-            told = f"the images of {names[1]} agree {word} with their prompts than those of "
-            told += names[0]
-        # The prompts whose images a method changed, where it left the others as they were.
-        alone = next(
-            (
-                one
-                for one in changes
-                if (one.encoder, one.group) == (whole.encoder, CHANGED)
-            ),
-            None,
-        )
-        rest = ""
-        if alone is not None:
-            rest = (
-                f"; of the {alone.n_prompts} prompts with other images {_amount(alone)}"
-            )
+    for change in overall:
+        by = f" ({change.encoder})" if len(overall) > 1 else ""
+        count = f"{change.n_prompts} prompts, {change.n_images} images of each"
         lines.append(
-            f"Agreement with the prompts{by}: {told} ({_amount(whole)}; {count}){rest}."
+            f"Agreement with the prompts{by}: {_direction(change, names)} "
+            f"({_amount(change)}; {count}){_changed_clause(change.encoder, changes)}."
         )
     return lines
 
 
-def _amount(one: AgreementChange) -> str:
-    change = one.turned
-    if change.low is None or change.high is None:
-        return f"{change.value:+.4f}"
-    return f"{change.value:+.4f}, {change.low:+.4f} to {change.high:+.4f}"
+def _direction(change: AgreementChange, names: Sequence[str]) -> str:
+    """Which run's images agree more with their prompts."""
+    first, second = names[0], names[1]
+    if not change.differs:
+        return f"the images of {second} and {first} do not differ beyond chance"
+    word = "less" if change.value > 0 else "more"
+    return (
+        f"the images of {second} agree {word} with their prompts than those of {first}"
+    )
+
+
+def _changed_clause(encoder: str, changes: Sequence[AgreementChange]) -> str:
+    """About prompts whose images a method changed, where it left the others as they were."""
+    for change in changes:
+        if (change.encoder, change.group) == (encoder, CHANGED):
+            prompts = f"{change.n_prompts} prompts with other images"
+            return f"; of the {prompts} {_amount(change)}"
+    return ""
+
+
+def _amount(change: AgreementChange) -> str:
+    turned = change.turned
+    if turned.low is None or turned.high is None:
+        return f"{turned.value:+.4f}"
+    return f"{turned.value:+.4f}, {turned.low:+.4f} to {turned.high:+.4f}"

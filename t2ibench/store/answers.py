@@ -88,17 +88,17 @@ def add_questions(
 
 def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Questions by their identifiers."""
-    found = {}
+    questions = {}
     for number, question, text in database.read_checked("questions"):
         try:
             asked = of_text(question), tuple(json.loads(text))
             if question_id(*asked) == number:
-                found[number] = asked
+                questions[number] = asked
         except (ValueError, TypeError, RecursionError):  # somebody else wrote it
             continue
     # what is answered is looked up without them
     database.damaged.pop("questions", None)
-    return found
+    return questions
 
 
 class AnswerStore:
@@ -131,31 +131,34 @@ class AnswerStore:
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
         """Look up one answer."""
-        found = self._rows.get((question_id(question, classes), image))
+        stored = self._rows.get((question_id(question, classes), image))
         return (
             None
-            if found is None
-            else StoredAnswer(image, question, tuple(classes), *found)
+            if stored is None
+            else StoredAnswer(image, question, tuple(classes), *stored)
         )
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
         """Store answers; those stored already are skipped."""
         new: dict[tuple[int, str], StoredAnswer] = {}
-        for one in answers:
-            place = question_id(one.question, one.classes), one.image
+        for answer in answers:
+            place = question_id(answer.question, answer.classes), answer.image
             if place not in self._rows:
-                new.setdefault(place, one)
+                new.setdefault(place, answer)
         if not new:
             return
         rows = [
-            (self._judge, *place, to_text(one.answer), to_text(one.raw))
-            for place, one in new.items()
+            (self._judge, *place, to_text(answer.answer), to_text(answer.raw))
+            for place, answer in new.items()
         ]
         with self.database.writing():
             self.database.add_model(*self._model)
             add_questions(
-                self.database, [(one.question, one.classes) for one in new.values()]
+                self.database,
+                [(answer.question, answer.classes) for answer in new.values()],
             )
             self.database.write("answers", rows)
-        self._rows |= {place: (one.answer, one.raw) for place, one in new.items()}
+        self._rows |= {
+            place: (answer.answer, answer.raw) for place, answer in new.items()
+        }
         self._questions |= {question for question, _ in new}

@@ -56,8 +56,8 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def unsealed(content: dict[str, Any]) -> bool:
     """Take the checksum out of the content of a JSON file."""
-    found = content.pop(KEY, None)
+    checksum = content.pop(KEY, None)
     try:
-        return found is None or found == _sum_of(content)
+        return checksum is None or checksum == _sum_of(content)
     except RecursionError:
         return False

@@ -20,7 +20,7 @@ class _Prompt:
     attempts: list[Attempt | None] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
     # by their brightness
-    looks: dict[int, list[Float32Array]] = field(default_factory=dict)
+    perceptual_hashes: dict[int, list[Float32Array]] = field(default_factory=dict)
 
 
 class DistinctImages:
@@ -44,30 +44,38 @@ class DistinctImages:
         return self._known(prompt, n)[:n]
 
     def _known(self, prompt: str, n: int) -> list[Attempt | None]:
-        known = self._prompts.setdefault(prompt, _Prompt())
-        while len(known.attempts) < n:
-            attempt = self._images.get(prompt, len(known.attempts))
+        observed = self._prompts.setdefault(prompt, _Prompt())
+        while len(observed.attempts) < n:
+            attempt = self._images.get(prompt, len(observed.attempts))
             if (
                 attempt is not None
                 and attempt.status == "ok"
-                and self._repeats(attempt, known)
+                and self._repeats(attempt, observed)
             ):
                 attempt = replace(attempt, status=REPEATED, reason=_REASON)
-            known.attempts.append(attempt)
-        return known.attempts
+            observed.attempts.append(attempt)
+        return observed.attempts
 
-    def _repeats(self, attempt: Attempt, known: _Prompt) -> bool:
+    def _repeats(self, attempt: Attempt, observed: _Prompt) -> bool:
         """Whether an image repeats one of those before it; else it is one of them."""
         sha256 = attempt.sha256 or ""
-        if sha256 in known.files:
+        if sha256 in observed.files:
             return True
-        looks = self._images.looks
-        row = looks.get("images", sha256) if looks.has("images", sha256) else None
+        perceptual_hashes = self._images.perceptual_hashes
+        row = (
+            perceptual_hashes.get("images", sha256)
+            if perceptual_hashes.has("images", sha256)
+            else None
+        )
         if row is not None:
             step = brightness(row)
-            alike = [one for k in (-1, 0, 1) for one in known.looks.get(step + k, ())]
+            alike = [
+                other
+                for k in (-1, 0, 1)
+                for other in observed.perceptual_hashes.get(step + k, ())
+            ]
             if alike and looks_like_one(row, np.stack(alike)):
                 return True
-            known.looks.setdefault(step, []).append(row)
-        known.files.add(sha256)
+            observed.perceptual_hashes.setdefault(step, []).append(row)
+        observed.files.add(sha256)
         return False

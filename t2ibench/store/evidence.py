@@ -96,15 +96,15 @@ class EvidenceStore:
 
     def _index(self, part: int) -> None:
         """Make a part known, or note that it is damaged."""
-        found = self.database.read(
+        stored = self.database.read(
             "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
             part,
         )
-        if not found:
+        if not stored:
             raise BrokenDatabaseError(
                 self.database.path, "an index names a row that is not there"
             )
-        ((kind, width, dtype, keys, data, sums, crc),) = found
+        ((kind, width, dtype, keys, data, sums, crc),) = stored
         types = (type(keys), type(data), type(sums), type(width))
         n = len(keys) // _KEY if types == (bytes, bytes, bytes, int) else 0
         size = _TYPES[dtype].itemsize if dtype in _TYPES else 0
@@ -158,14 +158,14 @@ class EvidenceStore:
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
         """Read several embeddings."""
-        found = np.empty((len(keys), self._width or 1))
+        rows = np.empty((len(keys), self._width or 1))
         places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
         at = 0
         for part, group in groupby(places, key=itemgetter(0)):
             chosen = [row for _, row in group]
-            found[at : at + len(chosen)] = self._part(part)[chosen]
+            rows[at : at + len(chosen)] = self._part(part)[chosen]
             at += len(chosen)
-        return found
+        return rows
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_held": {}}  # another process reads them itself
@@ -179,21 +179,21 @@ class EvidenceStore:
     def _part(self, part: int) -> _Rows:
         rows = self._held.pop(part, None)
         if rows is None:
-            found = self.database.read(
+            blobs = self.database.read(
                 "SELECT width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
                 part,
             )
             stored = self._sums[part].tobytes()
             if (
-                not found
-                or found[0][4] != stored
-                or found[0][5] != blob_checksum(*found[0][2:5])
+                not blobs
+                or blobs[0][4] != stored
+                or blobs[0][5] != blob_checksum(*blobs[0][2:5])
             ):
                 raise T2IBenchError(
                     f"{self.database.path} was changed while it was in use.",
                     "Run the command again.",
                 )
-            width, dtype, _, data, _, _ = found[0]
+            width, dtype, _, data, _, _ = blobs[0]
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(-1, width)
         self._hold(part, rows)
         return rows

@@ -16,8 +16,14 @@ _WIDTH = 400  # characters of a path that a message shows
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 # What files of users make readers raise.
 _UNREADABLE = (
-    *(OSError, ValueError, OverflowError, EOFError, csv.Error, zlib.error),
-    *(RecursionError, MemoryError),
+    OSError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    csv.Error,
+    zlib.error,
+    RecursionError,
+    MemoryError,
 )
 
 

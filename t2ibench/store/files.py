@@ -123,13 +123,13 @@ def remove_abandoned(folder: Path) -> int:
         return removed
     names = ((root, name) for root, _, names in os.walk(folder) for name in names)
     for root, name in names:
-        found = _TEMPORARY.fullmatch(name) if name.endswith(".tmp") else None
-        if found is None:
+        match = _TEMPORARY.fullmatch(name) if name.endswith(".tmp") else None
+        if match is None:
             continue
         path = Path(root, name)
         # its writer has finished it, or somebody else removed it
         with suppress(OSError):
-            dead = found[1] == _HOST and not is_running(int(found[2]))
+            dead = match[1] == _HOST and not is_running(int(match[2]))
             if dead or time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
                 removed += 1

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +53,7 @@ class Attempt:
         return Attempt, _values(self)
 
 
-_values = attrgetter(*(one.name for one in fields(Attempt)))
+_values = attrgetter(*(attribute.name for attribute in fields(Attempt)))
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
@@ -72,8 +71,8 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
     """
     if status not in RANK or (status == "ok" and not sha256):
         return False
-    found = _NAME.fullmatch(file) if isinstance(file, str) else None
-    return file is None or (found is not None and found[2] in SUFFIXES)
+    match = _NAME.fullmatch(file) if isinstance(file, str) else None
+    return file is None or (match is not None and match[2] in SUFFIXES)
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:
@@ -145,8 +144,8 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-# what `pixels.look` gives of images is stored like embeddings by it
-LOOKS = ("look", "1")
+# The name and fingerprint of the "encoder" whose embeddings are the perceptual hashes.
+PERCEPTUAL_HASH = ("look", "1")
 
 
 class ImageStore:
@@ -170,7 +169,7 @@ class ImageStore:
     def refresh(self) -> None:
         """Read what is stored; an image outranks a failed attempt at it."""
         self._absent = None
-        self.__dict__.pop("looks", None)
+        self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         prompts = self.database.texts(texts, self._generator)
         self._named |= prompts.keys()
@@ -178,9 +177,9 @@ class ImageStore:
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
-            known = self._rows.get((text, index))
+            before = self._rows.get((text, index))
             if not is_sound(status, sha256, file) or (
-                known and RANK[status] < RANK[known.status]
+                before and RANK[status] < RANK[before.status]
             ):
                 continue
             reason = None if reason is None else of_text(reason)
@@ -190,10 +189,16 @@ class ImageStore:
                 prompt, index, seed, status, file, sha256, reason, tries, revised
             )
 
-    @cached_property
-    def looks(self) -> EvidenceStore:
-        """What images look like from afar (`pixels.look`), by the SHA-256 of their files."""
-        return EvidenceStore(self.database, *LOOKS)
+    @property
+    def perceptual_hashes(self) -> EvidenceStore:
+        """The perceptual hash of each image (`store.pixels`), by the SHA-256 of its file."""
+        return self.open_perceptual_hashes()
+
+    def open_perceptual_hashes(self) -> EvidenceStore:
+        """Read the perceptual hashes, if nobody has; the database notes damaged rows."""
+        if self._perceptual_hashes is None:
+            self._perceptual_hashes = EvidenceStore(self.database, *PERCEPTUAL_HASH)
+        return self._perceptual_hashes
 
     def __len__(self) -> int:
         """Images that were attempted."""
@@ -205,10 +210,10 @@ class ImageStore:
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
         """
-        found = self._rows.get((content_id(prompt), index))
+        attempt = self._rows.get((content_id(prompt), index))
         # The row of its prompt may be damaged.
-        return found and (
-            found if found.prompt == prompt else replace(found, prompt=prompt)
+        return attempt and (
+            attempt if attempt.prompt == prompt else replace(attempt, prompt=prompt)
         )
 
     def has_file(self, attempt: Attempt) -> bool:
@@ -216,7 +221,7 @@ class ImageStore:
         if attempt.file is None:
             return attempt.status != "ok"
         if self._absent is None:
-            files = (one.file for one in self._rows.values() if one.file is not None)
+            files = (row.file for row in self._rows.values() if row.file is not None)
             self._absent = absent_files(self.root, files)
         return attempt.file not in self._absent
 
@@ -228,13 +233,19 @@ class ImageStore:
 
     def all_attempts(self) -> Iterator[Attempt]:
         """What is known of every image of a known prompt, whether or not its file is there."""
-        known = list(self._rows.items())
-        return (one for (text, _), one in known if content_id(one.prompt) == text)
+        rows = list(self._rows.items())
+        return (
+            attempt for (text, _), attempt in rows if content_id(attempt.prompt) == text
+        )
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
-        found = self._rows.get((content_id(prompt), index))
-        return found is not None and found.status != "failed" and self.has_file(found)
+        attempt = self._rows.get((content_id(prompt), index))
+        return (
+            attempt is not None
+            and attempt.status != "failed"
+            and self.has_file(attempt)
+        )
 
     def path(self, attempt: Attempt) -> Path:
         """The file of an image."""
@@ -272,16 +283,16 @@ class ImageStore:
     def record(
         self,
         attempts: Iterable[Attempt],
-        looks: Mapping[str, Float32Array] | None = None,
+        perceptual_hashes: Mapping[str, Float32Array] | None = None,
     ) -> None:
         """Store attempts; an earlier one at the same image is kept."""
         new: dict[tuple[int, int], Attempt] = {}
         rows = []
         for attempt in attempts:
             place = content_id(attempt.prompt), attempt.index
-            known = new.get(place) or self.get(attempt.prompt, attempt.index)
-            made = replace(attempt, tries=known.tries + 1) if known else attempt
-            if known is None or RANK[made.status] >= RANK[known.status]:
+            before = new.get(place) or self.get(attempt.prompt, attempt.index)
+            made = replace(attempt, tries=before.tries + 1) if before else attempt
+            if before is None or RANK[made.status] >= RANK[before.status]:
                 new[place] = made
             rows.append(
                 (
@@ -300,10 +311,14 @@ class ImageStore:
             self.database.add_model(*self._model)
             self.name([attempt.prompt for attempt in new.values()])
             self.database.write("attempts", rows)
-            unseen = self.looks.missing("images", looks) if looks else []
-            if looks and unseen:
-                seen = np.stack([looks[key] for key in unseen])
-                self.looks.add("images", unseen, seen, dtype="float16")
+            unseen = (
+                self.perceptual_hashes.missing("images", perceptual_hashes)
+                if perceptual_hashes
+                else []
+            )
+            if perceptual_hashes and unseen:
+                seen = np.stack([perceptual_hashes[key] for key in unseen])
+                self.perceptual_hashes.add("images", unseen, seen, dtype="float16")
         self._rows |= new
         if self._absent is not None:
             self._absent -= {

@@ -111,8 +111,8 @@ def is_black(image: Image) -> bool:
     return image.convert("RGB").getbbox() is None
 
 
-def look(image: Image) -> Float32Array:
-    """What an image looks like from afar, so that its re-encoding looks the same.
+def perceptual_hash(image: Image) -> Float32Array:
+    """A perceptual hash: what an image looks like from afar, the same after re-encoding.
 
     Shape (265,), of unit length: brightness in 16 by 16 cells, each colour in 2 by 2, and what
     makes the length 1 whatever the image shows.
@@ -133,12 +133,12 @@ def look(image: Image) -> Float32Array:
 
 
 def brightness(row: Float32Array) -> int:
-    """Mean brightness of a row of `look`, in steps: what looks like one is a step apart at most."""
+    """Mean brightness of a perceptual hash, in steps; equal pictures are one step apart at most."""
     return int(row[: _FINE**2].mean() * math.sqrt(_CELLS) * 255 // _STEP)
 
 
 def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
-    """Whether a row of `look` is that of one of others, shape (n, 265), but for re-encoding."""
+    """Whether a perceptual hash equals one of others, shape (n, 265), but for re-encoding."""
     apart = (
         abs(others - row)[:, :_CELLS].max(axis=1, initial=0.0) * math.sqrt(_CELLS) * 255
     )

@@ -34,52 +34,60 @@ class RewriteStore:
         self._rows: dict[tuple[int, int], StoredRewriting] = {}
         rows = database.read_checked("rewrites", "WHERE rewriter = ?", self._rewriter)
         for _, text, number, status, *texts in rows:
-            rewritten, reason = (None if one is None else of_text(one) for one in texts)
+            rewritten, reason = (
+                None if value is None else of_text(value) for value in texts
+            )
             if status in _STATUSES and (status != "ok" or rewritten is not None):
                 index = None if number == _ALL else number
-                found = StoredRewriting(
+                rewriting = StoredRewriting(
                     prompts.get(text, ""), index, status, rewritten, reason
                 )
-                self._rows[text, number] = found
+                self._rows[text, number] = rewriting
 
     def __iter__(self) -> Iterator[StoredRewriting]:
         """The rewritings of prompts that are known, by prompt and number."""
-        known = [(one.prompt, place) for place, one in self._rows.items()]
+        by_prompt = [
+            (rewriting.prompt, place) for place, rewriting in self._rows.items()
+        ]
         places = [
-            place for prompt, place in sorted(known) if content_id(prompt) == place[0]
+            place
+            for prompt, place in sorted(by_prompt)
+            if content_id(prompt) == place[0]
         ]
         return (self._rows[place] for place in places)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
         text = content_id(prompt)
-        found = self._rows.get((text, index)) or self._rows.get((text, _ALL))
-        return found and replace(found, prompt=prompt)
+        rewriting = self._rows.get((text, index)) or self._rows.get((text, _ALL))
+        return rewriting and replace(rewriting, prompt=prompt)
 
     def is_done(self, prompt: str, index: int | None) -> bool:
         """Whether a prompt need not be rewritten any more. After a failure it has to be."""
-        found = self._rows.get((content_id(prompt), _ALL if index is None else index))
-        return found is not None and found.status != "failed"
+        rewriting = self._rows.get(
+            (content_id(prompt), _ALL if index is None else index)
+        )
+        return rewriting is not None and rewriting.status != "failed"
 
     def add(self, rewritings: Iterable[StoredRewriting]) -> None:
         """Store rewritings of prompts that need them."""
-        new = {
-            (content_id(one.prompt), _ALL if one.index is None else one.index): one
-            for one in rewritings
-            if not self.is_done(one.prompt, one.index)
-        }
+        new: dict[tuple[int, int], StoredRewriting] = {}
+        for rewriting in rewritings:
+            if not self.is_done(rewriting.prompt, rewriting.index):
+                number = _ALL if rewriting.index is None else rewriting.index
+                new[content_id(rewriting.prompt), number] = rewriting
         rows = [
             (
                 self._rewriter,
                 *place,
-                one.status,
-                to_text(one.rewritten),
-                to_text(one.reason),
+                rewriting.status,
+                to_text(rewriting.rewritten),
+                to_text(rewriting.reason),
             )
-            for place, one in new.items()
+            for place, rewriting in new.items()
         ]
         with self.database.writing():
             self.database.add_model("rewriter", "", self._fingerprint)
-            self.database.add_texts(one.prompt for one in new.values())
+            self.database.add_texts(rewriting.prompt for rewriting in new.values())
             self.database.write("rewrites", rows)
         self._rows |= new

@@ -77,8 +77,8 @@ def columns(table: str) -> tuple[str, ...]:
 @cache
 def key_columns(table: str) -> tuple[str, ...]:
     """The names of the columns that name a row."""
-    found = [(place, name) for name, _, _, place in declared(table) if place]
-    return tuple(name for _, name in sorted(found))
+    numbered = [(place, name) for name, _, _, place in declared(table) if place]
+    return tuple(name for _, name in sorted(numbered))
 
 
 @cache
@@ -114,10 +114,10 @@ def row_checksum(values: Iterable[Any]) -> int:
 
 def blob_checksum(*blobs: bytes) -> int:
     """CRC-32 of blobs, one after another."""
-    found = 0
+    checksum = 0
     for blob in blobs:
-        found = zlib.crc32(blob, found)
-    return found
+        checksum = zlib.crc32(blob, checksum)
+    return checksum
 
 
 def to_text(value: str | None) -> str | bytes | None:

@@ -38,17 +38,17 @@ class ScoreStore:
             f"SELECT task, inputs, result, samples, influences, crc FROM scores WHERE {where}",
             *values,
         )
-        found = {}
+        scores = {}
         for task, inputs, result, samples, influences, crc in rows:
             try:
                 score = StoredScore(
                     of_text(result), of_text(samples), bytes(influences)
                 )
                 if crc == _checksum(task, inputs, score):
-                    found[task] = score
+                    scores[task] = score
             except (TypeError, AttributeError):  # somebody else wrote something else
                 continue
-        return found
+        return scores
 
     def add(self, task: str, inputs: str, score: StoredScore) -> None:
         """Store the scores of a task; those in results.json are kept."""
@@ -90,5 +90,5 @@ class ScoreStore:
 
 def _checksum(task: str, inputs: str, score: StoredScore) -> int:
     texts = (task, inputs, score.result, score.samples)
-    encoded = (one.encode("utf-8", "surrogatepass") for one in texts)
+    encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
     return blob_checksum(*encoded, score.influences)

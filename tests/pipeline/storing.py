@@ -12,7 +12,7 @@ from t2ibench.pipeline.embedding import embedded_images, missing_embeddings
 from t2ibench.pipeline.generation import generated
 from t2ibench.pipeline.job import store_images
 from t2ibench.pipeline.judging import answered, unanswered
-from t2ibench.pipeline.pieces import AskReport, Embedded, ImageQuestions
+from t2ibench.pipeline.work_items import AskReport, EmbeddingBatch, ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
@@ -52,8 +52,8 @@ def generate_images(
     return attempts
 
 
-def embed(images: Iterable[StoredImage], runs: Sequence[Opened]) -> Embedded:
-    report = Embedded("images", 0)
+def embed(images: Iterable[StoredImage], runs: Sequence[Opened]) -> EmbeddingBatch:
+    report = EmbeddingBatch("images", 0)
     stores = {run.store.name: run.store for run in runs}
     encoders = {run.store.name: run.model for run in runs}
     for part in embedded_images(

@@ -19,7 +19,7 @@ from t2ibench.models.judges.answer_classes import words_of_no_class
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
 from t2ibench.models.judges.replies import class_of
 from t2ibench.models.protocols import Answer, Query
-from t2ibench.pipeline.pieces import Question
+from t2ibench.pipeline.work_items import Question
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage
 from tests import hand

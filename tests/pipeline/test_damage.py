@@ -19,7 +19,7 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import BrokenResultsError, read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.store.database import Database
-from t2ibench.store.images import LOOKS
+from t2ibench.store.images import PERCEPTUAL_HASH
 from t2ibench.store.labels import Label, LabelStore
 from t2ibench.store.schema import content_id
 from tests import hand
@@ -60,7 +60,7 @@ ROWS = {
     "samples cut short": "UPDATE scores SET samples = substr(samples, 20)",
     "scores that are gone": "DELETE FROM scores",
     "look": "UPDATE embeddings SET rows = zeroblob(length(rows)) "
-    f"WHERE model = {content_id('encoder', *LOOKS)}",
+    f"WHERE model = {content_id('encoder', *PERCEPTUAL_HASH)}",
 }
 # What is there twice, or costs nothing to make again: nothing is said.
 MENDED = {"question", "model", *(kind for kind in ROWS if " scores" in ROWS[kind])}

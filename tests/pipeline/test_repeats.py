@@ -22,7 +22,7 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import RepeatedPrompt, too_few
-from t2ibench.store.pixels import look, looks_like_one
+from t2ibench.store.pixels import looks_like_one, perceptual_hash
 
 SMALL: dict[str, Any] = {
     "tasks": "t2iat_flowers_insects", "encoder": "toyland", "limit": 4, "n_permutations": 200,
@@ -120,14 +120,14 @@ def test_what_is_encoded_again_looks_the_same(
     images = [
         one.resize((side, side), Image.Resampling.LANCZOS) for one in drawn if one
     ]
-    rows = np.stack([look(image) for image in images])
+    rows = np.stack([perceptual_hash(image) for image in images])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
     for number, image in enumerate(images):
         others = np.delete(rows, number, axis=0)
         assert not looks_like_one(rows[number], others)
         again = io.BytesIO()
         image.save(again, kind, quality=quality)
-        row = look(Image.open(again))
+        row = perceptual_hash(Image.open(again))
         assert looks_like_one(row, rows[number : number + 1])
         assert not looks_like_one(row, others)
 

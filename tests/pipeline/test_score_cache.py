@@ -15,6 +15,7 @@ from t2ibench.pipeline import scoring
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.score_cache import ScoreCache
+from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -57,9 +58,7 @@ def scored(
         folder = open_run(run)
         record, database = folder.record, folder.database
         images = ImageStore(database, record.generator.fingerprint)
-        stores = scoring.open_stores(
-            database, record.encoders, record.judges, record.controls
-        )
+        stores = open_stores(database, record.encoders, record.judges, record.controls)
         computed.clear()
         plan = stored_plan(folder)
         found = scoring.score_plan(
@@ -91,20 +90,23 @@ def test_what_has_not_changed_is_read_and_what_has_is_computed(
 ) -> None:
     _, alone = scored()
     store = ScoreCache(Database(run))
-    assert scored(kept=store) == ([], alone)
-    assert scored(kept=ScoreCache(Database(run), reuse=False)) == (sorted(TASKS), alone)
+    assert scored(cache=store) == ([], alone)
+    assert scored(cache=ScoreCache(Database(run), reuse=False)) == (
+        sorted(TASKS),
+        alone,
+    )
     # Other evidence, other code and other settings are never taken for the same.
     whole = (run / "run.db").read_bytes()
     hand.damage(
         run, "DELETE FROM embeddings WHERE part = (SELECT max(part) FROM embeddings)"
     )
-    assert scored(kept=store)[0]  # fewer embeddings
+    assert scored(cache=store)[0]  # fewer embeddings
     store = ScoreCache(Database(run))
     (run / "run.db").write_bytes(whole)
-    assert scored(kept=store) == ([], alone)  # what lacks some is not kept
+    assert scored(cache=store) == ([], alone)  # what lacks some is not kept
     monkeypatch.setattr(
         "t2ibench.pipeline.score_cache._code", lambda: "another version"
     )
-    assert scored(kept=store)[0] == sorted(TASKS)
+    assert scored(cache=store)[0] == sorted(TASKS)
     hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
-    assert scored(kept=store)[0] == sorted(TASKS)
+    assert scored(cache=store)[0] == sorted(TASKS)

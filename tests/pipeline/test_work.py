@@ -18,8 +18,8 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest, Query
-from t2ibench.pipeline.executors import Cut, InProcess
-from t2ibench.pipeline.pieces import Part
+from t2ibench.pipeline.executors import GetWorkItem, InProcess
+from t2ibench.pipeline.work_items import WorkResult
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
@@ -344,7 +344,9 @@ def test_the_order_of_pieces_decides_nothing(
     forwards = evaluate("toyland", tasks, output_dir=tmp_path / "a", **sizes)
     run = InProcess.run
 
-    def backwards(self: InProcess, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
+    def backwards(
+        self: InProcess, numbers: Iterable[int], cut: GetWorkItem
+    ) -> Iterator[WorkResult]:
         for number in reversed(list(numbers)):
             yield from run(self, [number, number], cut)  # and twice
 

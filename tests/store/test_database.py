@@ -17,12 +17,15 @@ import pytest
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.run import mending
+from t2ibench.store import connections
 from t2ibench.store import database as module
 from t2ibench.store.answers import AnswerStore, StoredAnswer
-from t2ibench.store.database import BrokenDatabaseError, Database, is_on_network, mend
+from t2ibench.store.connections import is_on_network
+from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import Label, LabelStore
+from t2ibench.store.repair import mend
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 from t2ibench.store.schema import TABLES, key_columns
 from t2ibench.store.scores import ScoreStore, StoredScore
@@ -247,15 +250,15 @@ def test_of_two_that_make_it_at_once_one_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = Database(tmp_path), Database(tmp_path)
-    whole = module._connection
+    whole = connections.connect
 
     def slowly(path: Path, how: str) -> sqlite3.Connection:
         if how == "mode=rwc":  # while this one is made, the other is there
-            monkeypatch.setattr(module, "_connection", whole)
+            monkeypatch.setattr(connections, "connect", whole)
             first.write("run", [("status", "1")])
         return whole(path, how)
 
-    monkeypatch.setattr(module, "_connection", slowly)
+    monkeypatch.setattr(connections, "connect", slowly)
     second.write("run", [("tasks", "[]")])
     assert (
         len(first.read("SELECT key FROM run"))
@@ -274,14 +277,14 @@ def test_a_read_only_database_is_read(
     with closing(sqlite3.connect(database.path)) as other:
         other.execute("PRAGMA journal_mode = WAL")
     whole = content(Database(tmp_path))
-    connection = module._connection
+    connection = module.connect
 
     def read_only(path: Path, how: str) -> sqlite3.Connection:
         if "immutable" not in how:
             raise sqlite3.OperationalError("unable to open database file")
         return connection(path, how)
 
-    monkeypatch.setattr(module, "_connection", read_only)
+    monkeypatch.setattr(module, "connect", read_only)
     assert content(Database(tmp_path)) == whole
 
 
@@ -385,13 +388,13 @@ def test_a_database_that_cannot_be_written_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(tmp_path).close()
-    whole, file = module._connection, tmp_path / "run.db"
-    monkeypatch.setattr(module, "_WAIT", 0.1)
+    whole, file = module.connect, tmp_path / "run.db"
+    monkeypatch.setattr(connections, "_WAIT", 0.1)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(T2IBenchError, match="database is locked"):
             Database(tmp_path).execute("DELETE FROM run")
-    monkeypatch.setattr(module, "_connection", lambda path, _: whole(path, "mode=ro"))
+    monkeypatch.setattr(module, "connect", lambda path, _: whole(path, "mode=ro"))
     with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):
         Database(tmp_path).execute("DELETE FROM run")
 

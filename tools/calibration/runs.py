@@ -27,7 +27,7 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Encoder, ImageRequest
 from t2ibench.pipeline.progress import ConsoleReporter
-from t2ibench.results.builder import adjusted_run, task_record
+from t2ibench.results.builder import ScoredTask, adjusted_run, task_record
 from t2ibench.results.display import row_state, side_of, state_of
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
@@ -101,10 +101,14 @@ def run(world: RunWorld, seed: int) -> tuple[int, int, int, int]:
     for task in load_tasks("core"):
         settings = _SETTINGS.model_copy(update={"seed": seed})
         evidence = _evidence(world, needs(task.spec, settings), seed)
-        found = combine(task.spec, [score(task.spec, evidence, settings)], settings)
+        measured_result = combine(
+            task.spec, [score(task.spec, evidence, settings)], settings
+        )
         measured = Measurement.of(settings).model_dump()
         results[task.id] = task_record(
-            task, found, {}, TaskSettings(encoders={world.encoder: ""}, **measured)
+            task,
+            ScoredTask(measured_result),
+            TaskSettings(encoders={world.encoder: ""}, **measured),
         )
     tests = {
         name: task

@@ -23,10 +23,11 @@ from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.embedding import embedded_images, missing_embeddings, naming
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.run import RunFolder, is_run, open_run
-from t2ibench.store.database import Database, mend
+from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
+from t2ibench.store.repair import mend
 
 _TEXTS = 64  # texts that are embedded at a time
 _KEPT = 50_000  # embeddings of texts that are kept in memory

@@ -12,7 +12,7 @@ import numpy as np
 from t2ibench.apps.labelling.sample import Item, asked_images
 from t2ibench.pipeline.people import people_agreement
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.scoring import Stores
+from t2ibench.pipeline.stores import Stores
 from t2ibench.results.people import PeopleAgreement
 from t2ibench.stats import macro_f1
 from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha

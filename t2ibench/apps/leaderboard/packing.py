@@ -20,7 +20,8 @@ from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
-from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.rates import repeated_prompts
 from t2ibench.results.record import GeneratorRecord, RunRecord
@@ -32,7 +33,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_text
-from t2ibench.store.images import LOOKS, Attempt, ImageStore
+from t2ibench.store.images import PERCEPTUAL_HASH, Attempt, ImageStore
 from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
@@ -231,8 +232,13 @@ def _pack_evidence(
         for one in repeated_prompts(plan.prompts, DistinctImages(images).first)
     }
     keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
-    seen = {key for key in keys if images.looks.has("images", key)}
-    _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), "images", seen)
+    seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
+    _pack_embeddings(
+        images.perceptual_hashes,
+        EvidenceStore(target, *PERCEPTUAL_HASH),
+        "images",
+        seen,
+    )
     for of in folder.record.judges.items():
         found = _answers(AnswerStore(folder.database, *of), plan, hashes)
         by_key = sorted(

@@ -22,7 +22,7 @@ from t2ibench.models.protocols import Encoder, HasUntrained, Judge
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import embedded_texts, encode, naming
 from t2ibench.pipeline.judging import answered
-from t2ibench.pipeline.pieces import ImageQuestions
+from t2ibench.pipeline.work_items import ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 

@@ -31,7 +31,7 @@ from t2ibench.models.resolution import find_registered
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.scoring import Stores
+from t2ibench.pipeline.stores import Stores
 from t2ibench.registry import Registry
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results

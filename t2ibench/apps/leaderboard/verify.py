@@ -25,7 +25,8 @@ from t2ibench.methods.core.describe import listed
 from t2ibench.models.generators import GENERATORS, can_regenerate
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results

@@ -17,9 +17,10 @@ from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.api_arguments import given_by, warn_of
 from t2ibench.pipeline.engines import check_engine
-from t2ibench.pipeline.preparation import Objects, Prepared, prepare
+from t2ibench.pipeline.preparation import prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
 from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 from t2ibench.pipeline.run_keywords import RunKeywords
 from t2ibench.reports.files import write_reports
 from t2ibench.results.files import read_results
@@ -46,10 +47,10 @@ def prepared_paper(
     given: Mapping[str, Any],
     chosen: Sequence[str] | None,
     call: str,
-    objects: Objects | None = None,
-) -> Prepared:
+    adapters: PythonAdapters | None = None,
+) -> tuple[RunContext, Models]:
     """Plan the run of a paper, or of some of its exhibits."""
-    named = objects is None or objects.generator is None
+    named = adapters is None or adapters.generator is None
     settings = with_preset(paper, given, chosen, names_model=named)
     check_engine(settings)
     if settings.no_score or settings.generate_only or settings.shard is not None:
@@ -58,17 +59,18 @@ def prepared_paper(
             f"`t2ibench run --preset {paper.name} …` does as you wish; `t2ibench reproduce "
             f"{paper.name} --run RUN` builds the tables from what it leaves.",
         )
-    return prepare(settings, objects, call)
+    return prepare(settings, adapters, call)
 
 
 def measured(
     paper: Paper,
-    prepared: Prepared,
+    context: RunContext,
+    models: Models,
     reporter: Reporter,
     chosen: Sequence[str] | None,
 ) -> tuple[Reproduction, Outcome]:
     """Do the run of a paper, and write its pages into the run folder."""
-    outcome = execute(prepared, reporter)
+    outcome = execute(context, models, reporter)
     if outcome.results is None:
         raise AssertionError("execute scores, unless it is told not to")
     write_reports(outcome.results, outcome.folder)
@@ -136,12 +138,15 @@ def reproduce(
     chosen = choose(source, *several)
     if scale is not None:
         settings["times"] = scale
-    given, objects = given_by(model, encoder, judge, rewriter, settings)
-    further = [*given, *(["model"] if objects.generator else [])]
+    given, adapters = given_by(model, encoder, judge, rewriter, settings)
+    further = [*given, *(["model"] if adapters.generator else [])]
     if run is not None:
         return of_run(source, chosen, run, further)
-    prepared = prepared_paper(source, given, chosen, "t2ibench.reproduce", objects)
+    context, models = prepared_paper(
+        source, given, chosen, "t2ibench.reproduce", adapters
+    )
     reporter = ConsoleReporter() if progress else SilentReporter()
-    found, outcome = measured(source, prepared, reporter, chosen)
-    warn_of(prepared, reporter, [*outcome.damaged, *outcome.problems])
+    found, outcome = measured(source, context, models, reporter, chosen)
+    further_lines = [*outcome.damaged, *outcome.problems]
+    warn_of(context, models, reporter, further_lines)
     return found

@@ -1,23 +1,25 @@
-"""Executors: who does the pieces of a run. This process alone stores what they give."""
+"""Executors: who does the work items of a run. This process alone stores what they give."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from t2ibench.pipeline.pieces import Part, Piece
+from t2ibench.pipeline.work_items import WorkItem, WorkResult
 from t2ibench.pipeline.worker import Observers, Worker
 
-Cut = Callable[[int], Piece | None]  # what is missing of a piece now
+GetWorkItem = Callable[[int], WorkItem | None]  # what is missing of a work item now
 
 
 class Executor(Protocol):
-    """Does pieces of work."""
+    """Does work items of work."""
 
     observers: Observers
 
-    def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
-        """Do pieces, in any order; their parts come as they are made."""
+    def run(
+        self, numbers: Iterable[int], get_item: GetWorkItem
+    ) -> Iterator[WorkResult]:
+        """Do work items, in any order; their results come as they are made."""
         ...
 
     def close(self) -> None:
@@ -32,12 +34,14 @@ class InProcess:
         self._worker = worker
         self.observers = worker.observers
 
-    def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
-        """Do pieces one after the other."""
+    def run(
+        self, numbers: Iterable[int], get_item: GetWorkItem
+    ) -> Iterator[WorkResult]:
+        """Do work items one after the other."""
         for number in numbers:
-            piece = cut(number)
-            if piece is not None and not self._worker.stopping():
-                yield from self._worker.do(piece)
+            item = get_item(number)
+            if item is not None and not self._worker.stopping():
+                yield from self._worker.do(item)
 
     def close(self) -> None:
         """Nothing was started."""

@@ -1,4 +1,4 @@
-"""Several workers: pieces go out, parts come back, and the death of a worker costs time alone.
+"""Several workers: work items go out, results come back, and a worker's death costs time alone.
 
 How workers are started and spoken to is the business of `Workers`: processes of this machine, or
 actors of a Ray cluster. They store nothing. What a dead one had not given yet is cut anew from what
@@ -22,23 +22,23 @@ from t2ibench.models.library_messages import JOURNAL, LibraryMessage
 from t2ibench.models.protocols import Generator
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
-from t2ibench.pipeline.executors import Cut
-from t2ibench.pipeline.pieces import (
+from t2ibench.pipeline.executors import GetWorkItem
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.work_items import (
     ImagesToEmbed,
     ImagesToGenerate,
-    Part,
-    Piece,
     QuestionsToAsk,
+    WorkItem,
+    WorkResult,
 )
-from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.worker import Observers, UserLine, Worker
 from t2ibench.store.images import StoredImage
 
-MOST_RESTARTS = 3  # of one worker, without a piece done in between
+MOST_RESTARTS = 3  # of one worker, without a work item done in between
 # seconds that workers have for their batch when the run is asked to stop
 LAST_BATCH = 60.0
 # A worker that says nothing for so long, while others wait for it, is ended: at least this many
-# seconds, and this many times the longest silence that a part came after.
+# seconds, and this many times the longest silence that a result came after.
 LEAST_PATIENCE, FIRST_PATIENCE, SILENCES = 120.0, 600.0, 10
 
 
@@ -72,14 +72,15 @@ class WorkerModels:
     @classmethod
     def of(cls, worker: Worker) -> WorkerModels:
         """What the leader has to know of a worker."""
-        known = worker.observers
+        observers = worker.observers
+        controls = observers.controls
         return cls(
-            f"process {os.getpid()} on {socket.gethostname()}",
-            worker.generator.fingerprint if worker.generator else None,
-            Observers(
-                [ModelInfo.of(one) for one in known.encoders],
-                {name: ModelInfo.of(one) for name, one in known.controls.items()},
-                [ModelInfo.of(one) for one in known.judges],
+            where=f"process {os.getpid()} on {socket.gethostname()}",
+            generator=worker.generator.fingerprint if worker.generator else None,
+            observers=Observers(
+                encoders=[ModelInfo.of(encoder) for encoder in observers.encoders],
+                controls={name: ModelInfo.of(controls[name]) for name in controls},
+                judges=[ModelInfo.of(judge) for judge in observers.judges],
             ),
         )
 
@@ -92,8 +93,8 @@ class WorkerDeath:
     restarted: bool = False  # it comes back by itself
 
 
-# An exception: the worker cannot go on, and neither can another. None: its piece is done.
-Message = WorkerModels | UserLine | Part | BaseException | WorkerDeath | None
+# An exception: the worker cannot go on, and neither can another. None: its work item is done.
+Message = WorkerModels | UserLine | WorkResult | BaseException | WorkerDeath | None
 
 
 def sendable(error: BaseException) -> Any:
@@ -118,7 +119,7 @@ class Workers(Protocol):
         """Start a worker, for the first time or again; nothing where it comes back by itself."""
         ...
 
-    def send(self, number: int, piece: Piece) -> None:
+    def send(self, number: int, item: WorkItem) -> None:
         """Give a worker something to do."""
         ...
 
@@ -145,14 +146,14 @@ class _State:
 
     started: bool = False
     ready: WorkerModels | None = None
-    piece: int | None = None  # its number
+    item: int | None = None  # its number
     heard: float = 0.0  # when
     deaths: int = 0
     lost: bool = False
 
 
 class WorkerPool:
-    """Does pieces with several workers (see `Executor`)."""
+    """Does work items with several workers (see `Executor`)."""
 
     def __init__(
         self, workers: Workers, generator: Generator | None, reporter: Reporter
@@ -171,8 +172,10 @@ class WorkerPool:
                 pass
         self.observers = self._models.observers
 
-    def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
-        """Do pieces, in any order; on a request to stop, what workers have in hand still comes."""
+    def run(
+        self, numbers: Iterable[int], get_item: GetWorkItem
+    ) -> Iterator[WorkResult]:
+        """Do work items, in any order; after a request to stop, unfinished ones still come."""
         self._todo = deque(numbers)
         self._longest = 0.0
         self._start(len(self._todo))
@@ -183,9 +186,9 @@ class WorkerPool:
                 self._todo.clear()
                 self._workers.stop()
                 end = time.monotonic() + LAST_BATCH
-            self._hand_out(cut)
+            self._hand_out(get_item)
             self._end_silent()
-            busy = any(state.piece is not None for state in self._states)
+            busy = any(state.item is not None for state in self._states)
             if not (busy or self._todo) or (end is not None and time.monotonic() > end):
                 return
             yield from self._hear(stopped=end is not None)
@@ -194,41 +197,45 @@ class WorkerPool:
         """End the workers."""
         self._workers.close()
 
-    def _start(self, pieces: int) -> None:
+    def _start(self, count: int) -> None:
         """Start as many workers as there is work for; those that wait for nothing cost memory."""
-        for number, state in enumerate(self._states[:pieces]):
+        for number, state in enumerate(self._states[:count]):
             if not state.started:
                 state.started = True
                 self._workers.start(number)
 
-    def _hand_out(self, cut: Cut) -> None:
+    def _hand_out(self, get_item: GetWorkItem) -> None:
         for number, state in enumerate(self._states):
-            while self._todo and state.ready is not None and state.piece is None:
+            while self._todo and state.ready is not None and state.item is None:
                 which = self._todo.popleft()
-                piece = cut(which)
-                if piece is not None:
-                    state.piece, state.heard = which, time.monotonic()
-                    self._workers.send(number, self._complete(piece))
+                item = get_item(which)
+                if item is not None:
+                    state.item, state.heard = which, time.monotonic()
+                    self._workers.send(number, self._complete(item))
 
-    def _complete(self, piece: Piece) -> Piece:
-        """A piece with what its worker cannot look up: rewritings, and images from elsewhere."""
+    def _complete(self, item: WorkItem) -> WorkItem:
+        """A work item with what its worker cannot look up: rewritings, and image files."""
         generator = self._generator
-        if isinstance(piece, ImagesToGenerate) and isinstance(generator, Rewritten):
-            places = [(one.prompt, one.index) for one in piece.requests]
-            found = {
-                place: row for place in places if (row := generator.rewriting(*place))
-            }
-            return replace(piece, rewritings=FoundRewritings(found))
-        if self._workers.elsewhere and isinstance(piece, ImagesToEmbed):
+        if isinstance(item, ImagesToGenerate) and isinstance(generator, Rewritten):
+            rewritings = {}
+            for request in item.requests:
+                place = (request.prompt, request.index)
+                rewriting = generator.rewriting(*place)
+                if rewriting:
+                    rewritings[place] = rewriting
+            return replace(item, rewritings=FoundRewritings(rewritings))
+        if self._workers.elsewhere and isinstance(item, ImagesToEmbed):
             return replace(
-                piece, images=tuple((_read(one), who) for one, who in piece.images)
+                item, images=tuple((_read(image), who) for image, who in item.images)
             )
-        if self._workers.elsewhere and isinstance(piece, QuestionsToAsk):
-            asked = tuple((_read(one), questions) for one, questions in piece.questions)
-            return replace(piece, questions=asked)
-        return piece
+        if self._workers.elsewhere and isinstance(item, QuestionsToAsk):
+            asked = tuple(
+                (_read(image), questions) for image, questions in item.questions
+            )
+            return replace(item, questions=asked)
+        return item
 
-    def _hear(self, *, stopped: bool = False) -> Iterator[Part]:
+    def _hear(self, *, stopped: bool = False) -> Iterator[WorkResult]:
         try:
             messages = self._workers.wait(0.5)
         except KeyboardInterrupt:
@@ -252,7 +259,7 @@ class WorkerPool:
                     self._agree(message)
                     state.ready = message
                 case None:
-                    state.piece, state.deaths = None, 0
+                    state.item, state.deaths = None, 0
                 case BaseException():
                     raise message
                 case WorkerDeath():
@@ -265,7 +272,7 @@ class WorkerPool:
     def _end_silent(self) -> None:
         """End workers that say nothing while others have nothing left to do."""
         if self._todo or not any(
-            state.ready and state.piece is None for state in self._states
+            state.ready and state.item is None for state in self._states
         ):
             return
         patience = (
@@ -274,7 +281,7 @@ class WorkerPool:
         now = time.monotonic()
         for number, state in enumerate(self._states):
             silent = now - state.heard
-            if state.piece is not None and silent > (patience or FIRST_PATIENCE):
+            if state.item is not None and silent > (patience or FIRST_PATIENCE):
                 self._reporter.warn(
                     f"Worker {number + 1} has said nothing for {silent:.0f} s: it is ended."
                 )
@@ -298,11 +305,11 @@ class WorkerPool:
     def _bury(
         self, number: int, state: _State, message: WorkerDeath, stopped: bool
     ) -> None:
-        """Give a dead worker's piece to others, and start it again if that has not failed often."""
+        """Give a dead worker's work item to others, and restart it if that has not failed often."""
         where = state.ready.where if state.ready else "while it started"
-        if state.piece is not None and not stopped:
-            self._todo.append(state.piece)
-        state.piece, state.ready = None, None
+        if state.item is not None and not stopped:
+            self._todo.append(state.item)
+        state.item, state.ready = None, None
         if stopped:
             return
         state.deaths += 1

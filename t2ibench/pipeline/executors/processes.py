@@ -25,8 +25,8 @@ from t2ibench.pipeline.executors.pool import (
     WorkerModels,
     sendable,
 )
-from t2ibench.pipeline.pieces import Piece
-from t2ibench.pipeline.worker import Order
+from t2ibench.pipeline.work_items import WorkItem
+from t2ibench.pipeline.worker import WorkerSpec
 from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
@@ -52,11 +52,13 @@ class Processes:
 
     elsewhere = False
 
-    def __init__(self, order: Order, count: int, gpus: list[str], threads: int) -> None:
+    def __init__(
+        self, spec: WorkerSpec, count: int, gpus: list[str], threads: int
+    ) -> None:
         self.count = count
         self._gpus = gpus
         self._threads = threads
-        self._order = pickle.dumps(order)
+        self._spec = pickle.dumps(spec)
         self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
         self._lines: dict[int, Connection] = {}
         self._processes: dict[int, Any] = {}
@@ -65,7 +67,7 @@ class Processes:
         """Start a worker."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_main, args=(theirs, self._order))
+        process = context.Process(target=_main, args=(theirs, self._spec))
         with new_processes(self._environment(number)):
             process.start()
         theirs.close()
@@ -76,43 +78,43 @@ class Processes:
     def _environment(self, number: int) -> dict[str, str]:
         # Semaphores of libraries die with a worker that is ended; Python would warn of each.
         quiet = os.environ.get("PYTHONWARNINGS", "ignore")
-        found = {"TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": quiet}
+        variables = {"TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": quiet}
         for name in THREADS:
             # A smaller number is the user's own.
             given = os.environ.get(name, "")
-            known = int(given) if given.isdecimal() and int(given) else self._threads
-            found[name] = str(min(known, self._threads))
+            threads = int(given) if given.isdecimal() and int(given) else self._threads
+            variables[name] = str(min(threads, self._threads))
         if self._gpus:
-            found["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
-        return found
+            variables["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
+        return variables
 
     def _listen(self, number: int, line: Connection, process: Any) -> None:
-        """In a thread: hear what a worker says until it ends, perhaps in the middle of a part."""
+        """In a thread: hear what a worker says until it ends, perhaps within a message."""
         while True:
             try:
                 message: Message = line.recv()
-            except Exception:  # whatever half a part reads as
+            except Exception:  # whatever half a message reads as
                 break
             self._heard.put((number, line, message))
         process.join()
         self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0))))
 
-    def send(self, number: int, piece: Piece) -> None:
+    def send(self, number: int, item: WorkItem) -> None:
         """Give a worker something to do."""
         with contextlib.suppress(OSError):  # it has just died, which is heard
-            self._lines[number].send(piece)
+            self._lines[number].send(item)
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
         """What workers have said (see `Workers`)."""
-        found = []
+        messages = []
         with contextlib.suppress(queue.Empty):
-            found.append(self._heard.get(timeout=seconds))
+            messages.append(self._heard.get(timeout=seconds))
             while True:
-                found.append(self._heard.get_nowait())
+                messages.append(self._heard.get_nowait())
         # What was said by one that has been started again since belongs to nobody.
         return [
             (number, message)
-            for number, line, message in found
+            for number, line, message in messages
             if self._lines[number] is line
         ]
 
@@ -146,7 +148,7 @@ def _ending(status: int) -> str:
     return f"was ended by {name}{memory}"
 
 
-def _main(line: Connection, order: bytes) -> None:
+def _main(line: Connection, spec: bytes) -> None:
     """In the process: work until the leader says or goes."""
     # The terminal sends Ctrl-C to every process, and Slurm SIGTERM; the leader decides on both.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -163,11 +165,11 @@ def _main(line: Connection, order: bytes) -> None:
             line.send(message)
 
     try:
-        worker = pickle.loads(order).worker_elsewhere(tell, line.poll)
+        worker = pickle.loads(spec).worker_elsewhere(tell, line.poll)
         tell(WorkerModels.of(worker))
-        while (piece := line.recv()) is not None:
-            for part in worker.do(piece):
-                tell(part)
+        while (item := line.recv()) is not None:
+            for result in worker.do(item):
+                tell(result)
             tell(None)
     except (EOFError, BrokenPipeError):
         pass

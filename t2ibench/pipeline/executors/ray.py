@@ -1,11 +1,12 @@
 """Workers that are actors of a Ray cluster (`--engine ray`).
 
 Core actors, not Ray Data: what is missing is known from the run's own store, so a dataset would
-only wrap a list of numbers, and `map_batches` hides which actor died with which piece. An actor
-keeps its models for the whole run and streams its parts. Ray restarts one that dies
-(`max_restarts`), on another node where its own is gone; its piece goes to whoever is free at once,
-because the restarted actor has to load models first: so only `ready` is tried again
-(`max_task_retries`). Image files come and go with the pieces, so that no folder needs to be shared.
+only wrap a list of numbers, and `map_batches` hides which actor died with which work item. An actor
+keeps its models for the whole run and streams its results. Ray restarts one that dies
+(`max_restarts`), on another node where its own is gone; its work item goes to whoever is free at
+once, because the restarted actor has to load models first: so only `ready` is tried again
+(`max_task_retries`). Image files come and go with the work items, so that no folder needs to be
+shared.
 All actors are asked for at the start; those that do not fit wait in Ray, which is what an
 autoscaler adds nodes for.
 """
@@ -27,10 +28,10 @@ from t2ibench.pipeline.executors.pool import (
     WorkerModels,
     sendable,
 )
-from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import heard_again
-from t2ibench.pipeline.worker import Order, UserLine
+from t2ibench.pipeline.work_items import WorkItem
+from t2ibench.pipeline.worker import UserLine, WorkerSpec
 from t2ibench.settings import RunSettings
 
 _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
@@ -45,14 +46,14 @@ class Args(Arguments):
     num_cpus: PositiveInt | None = None  # 1 beside a GPU, else its share of the cores
 
 
-def actors(order: Order, settings: RunSettings, reporter: Reporter) -> Actors:
+def actors(spec: WorkerSpec, settings: RunSettings, reporter: Reporter) -> Actors:
     """Connect to Ray, and size its workers."""
     args = read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
     ours = _connect(args.address)
     count, resources = _sizes(args, settings.workers, settings.device)
     gpus = f", {resources['num_gpus']:g} GPU" if resources["num_gpus"] else ""
     reporter.say(f"{count} workers on Ray, each {resources['num_cpus']} CPU{gpus}.")
-    return Actors(order, count, resources, ours)
+    return Actors(spec, count, resources, ours)
 
 
 def _ray() -> Any:
@@ -112,10 +113,10 @@ class _Actor:
         self._stopping = False
         self._lines: list[UserLine] = []
 
-    def ready(self, order: Order) -> Iterator[Message]:
+    def ready(self, spec: WorkerSpec) -> Iterator[Message]:
         try:
             if self._worker is None:
-                self._worker = order.worker_elsewhere(
+                self._worker = spec.worker_elsewhere(
                     self._lines.append, lambda: self._stopping
                 )
             yield from self._said()
@@ -123,14 +124,14 @@ class _Actor:
         except Exception as error:
             yield sendable(error)
 
-    def do(self, piece: Piece) -> Iterator[Message]:
+    def do(self, item: WorkItem) -> Iterator[Message]:
         if self._worker is None:
             yield WorkerDeath("was started again", restarted=True)
             return
         try:
-            for part in self._worker.do(piece):
+            for result in self._worker.do(item):
                 yield from self._said()
-                yield part
+                yield result
             yield None
         except Exception as error:
             yield sendable(error)
@@ -149,19 +150,19 @@ class Actors:
     elsewhere = True
 
     def __init__(
-        self, order: Order, count: int, resources: Mapping[str, Any], ours: bool
+        self, spec: WorkerSpec, count: int, resources: Mapping[str, Any], ours: bool
     ) -> None:
         ray = _ray()
         self.count = count
         self._ray, self._ours, self._resources = ray, ours, dict(resources)
-        self._order = ray.put(order)
+        self._spec = ray.put(spec)
         self._actors: dict[int, Any] = {}
         self._streams: dict[Any, int] = {}
 
     def start(self, number: int) -> None:
         """Ask for a worker."""
         actor = self._ray.remote(_Actor)
-        # Two calls at once: `stop` comes in the middle of a piece.
+        # Two calls at once: `stop` comes in the middle of a work item.
         self._actors[number] = actor.options(
             max_restarts=MOST_RESTARTS, max_concurrency=2, **self._resources
         ).remote()
@@ -170,12 +171,12 @@ class Actors:
     def _load(self, number: int) -> None:
         ready = self._actors[number].ready
         ready = ready.options(num_returns="streaming", max_task_retries=_READY_TRIES)
-        self._streams[ready.remote(self._order)] = number
+        self._streams[ready.remote(self._spec)] = number
 
-    def send(self, number: int, piece: Piece) -> None:
+    def send(self, number: int, item: WorkItem) -> None:
         """Give a worker something to do."""
         do = self._actors[number].do.options(num_returns="streaming")
-        self._streams[do.remote(piece)] = number
+        self._streams[do.remote(item)] = number
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
         """What workers have said (see `Workers`)."""
@@ -185,7 +186,7 @@ class Actors:
             done, _ = self._ray.wait(streams, num_returns=1, timeout=seconds)
         else:
             time.sleep(seconds)
-        found: list[tuple[int, Message]] = []
+        messages: list[tuple[int, Message]] = []
         for stream in done:
             number = self._streams[stream]
             try:
@@ -201,8 +202,8 @@ class Actors:
             # Ray has started it again
             if isinstance(message, WorkerDeath) and message.restarted:
                 self._load(number)
-            found.append((number, message))
-        return found
+            messages.append((number, message))
+        return messages
 
     def end(self, number: int) -> None:
         """End a worker; Ray starts it again."""

@@ -11,7 +11,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest, TowerReading
 from t2ibench.models.rewritten_generator import FoundRewritings
-from t2ibench.pipeline.generation import ImageFile
+from t2ibench.pipeline.generation import GeneratedFile
 from t2ibench.store.answers import StoredAnswer
 from t2ibench.store.evidence import Kind
 from t2ibench.store.images import StoredImage
@@ -25,7 +25,7 @@ ImageToEmbed = tuple[StoredImage, Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class ImagesToGenerate:
-    """Images that are missing."""
+    """Images to generate: those that are missing."""
 
     requests: tuple[ImageRequest, ...]
     rewritings: FoundRewritings | None = None
@@ -58,21 +58,21 @@ class QuestionsToAsk:
     streak: int = 0
 
 
-Piece = ImagesToGenerate | ImagesToEmbed | TextsToEmbed | QuestionsToAsk
+WorkItem = ImagesToGenerate | ImagesToEmbed | TextsToEmbed | QuestionsToAsk
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFiles:
-    """A batch of images."""
+class GeneratedBatch:
+    """Images that were generated together, with what they were made with."""
 
-    files: list[ImageFile]
+    files: list[GeneratedFile]
     settings: Mapping[str, Any] = field(default_factory=dict)
     libraries: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, Sequence[TowerReading]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class UnreadableFile:
     """An image file that cannot be used."""
 
     image: StoredImage
@@ -83,13 +83,13 @@ class Damaged:
 
 
 @dataclass(slots=True)
-class Embedded:
-    """A part of images or texts, embedded."""
+class EmbeddingBatch:
+    """Images or texts that were embedded, and those that could not be."""
 
     kind: Kind
     tried: int
     rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
-    damaged: list[Damaged] = field(default_factory=list)
+    damaged: list[UnreadableFile] = field(default_factory=list)
     # encoder to why it cannot go on
     failures: dict[str, str] = field(default_factory=dict)
     # encoder to why some images have no embedding, each reason with the number of images
@@ -108,14 +108,14 @@ class Embedded:
 
 @dataclass(slots=True)
 class AskReport:
-    """The outcome of asking a judge, or of a part of it."""
+    """The outcome of asking a judge questions."""
 
     judge: str = ""
     answers: list[StoredAnswer] = field(default_factory=list)
     questions: int = 0
     answered: int = 0
     reasons: dict[str, int] = field(default_factory=dict)  # why there is no answer
-    damaged: list[Damaged] = field(default_factory=list)
+    damaged: list[UnreadableFile] = field(default_factory=list)
     streak: int = 0  # questions without an answer at the end, one after another
     stopped: str | None = None  # why it is no longer asked
     settings: Mapping[str, Any] = field(default_factory=dict)  # that it really used
@@ -140,4 +140,4 @@ class AskReport:
         self.settings = other.settings or self.settings
 
 
-Part = ImageFiles | Embedded | AskReport
+WorkResult = GeneratedBatch | EmbeddingBatch | AskReport

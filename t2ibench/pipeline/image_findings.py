@@ -1,0 +1,219 @@
+"""What a task's images say besides its scores: which are missing, refused, repeated, alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
+from t2ibench.methods.core.evidence import UNKNOWN, Needs
+from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
+from t2ibench.pipeline.people import asked_questions, people_agreement
+from t2ibench.pipeline.stored_evidence import StoredEvidence
+from t2ibench.pipeline.stores import Stores
+from t2ibench.results.builder import ImageFindings, ScoredTask
+from t2ibench.results.rates import (
+    Diversity,
+    RepeatedPrompt,
+    TextImageAlignment,
+    prompt_outcomes,
+    repeats_line,
+    revised_line,
+    rounded,
+)
+from t2ibench.results.schema import TaskSettings
+from t2ibench.results.text_image_alignment import agreement_records
+from t2ibench.results.unread import unread_line, unread_prompts
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import Attempt
+
+_REASONS = 3  # of each status that results.json keeps
+_LONGEST_REASON = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedImages:
+    """What a task's images say besides its scores.
+
+    Attributes:
+        findings: The fields of the task's record about its images.
+        warnings: What a reader of the record must know of its images.
+        cosines: By encoder, how well each image agrees with its own prompt.
+    """
+
+    findings: ImageFindings
+    warnings: Sequence[str] = ()
+    cosines: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
+
+
+def observe_images(
+    needs: Needs,
+    images: DistinctImages,
+    stores: Stores,
+    settings: TaskSettings,
+    scored: ScoredTask,
+    repeated: list[RepeatedPrompt],
+) -> ObservedImages:
+    """What a task's images say besides its scores.
+
+    Args:
+        needs: The images and questions of the task.
+        images: The images of the run.
+        stores: What was observed of them.
+        settings: How the task was measured.
+        scored: What the task's method finds.
+        repeated: The prompts whose images repeat one another.
+    """
+    counts, level = needs.images_by_prompt, settings.level
+    outcomes = prompt_outcomes(counts, needs.groups, images.first, level)
+    unread = unread_prompts(counts, images.first, stores.readings)
+    excluded_because = _excluded_because(counts, images)
+    if not needs.questions:
+        excluded_because |= _unknown_to_encoders(scored)
+    findings: ImageFindings = {
+        "missing_prompts": _missing_prompts(counts, images),
+        "excluded_because": excluded_because,
+        "prompt_outcomes": outcomes,
+        "repeated_prompts": repeated,
+        "questions": asked_questions(
+            needs, images, _judges_of(settings, stores), stores.labels
+        ),
+        "unread_prompts": unread,
+    }
+    votes = stores.votes
+    if votes is not None:
+        findings["people"] = people_agreement(needs, images, votes, level)
+    cosines: dict[str, tuple[PromptCosines, ...]] = {}
+    if needs.embeds:
+        alikeness = _alikeness(needs, images, stores.encoders, level)
+        findings["text_image_alignment"] = alikeness.alignment
+        findings["diversity"] = alikeness.diversity
+        cosines = alikeness.cosines
+    lines = [
+        unread_line(unread, len(counts)),
+        revised_line(outcomes),
+        repeats_line(repeated, counts),
+    ]
+    return ObservedImages(findings, [line for line in lines if line], cosines)
+
+
+def _judges_of(settings: TaskSettings, stores: Stores) -> dict[str, AnswerStore]:
+    """The judges and people that a task was measured by."""
+    judges = {**stores.judges, **stores.people}
+    return {name: judges[name] for name in settings.judges if name in judges}
+
+
+def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[str]:
+    """The prompts of a task without any image, sorted.
+
+    A prompt whose images the model refused, or a filter took, is not missing: that is what the
+    model does with it.
+    """
+    return sorted(
+        prompt
+        for prompt, count in counts.items()
+        if all(
+            attempt is None or attempt.status == "failed"
+            for attempt in images.first(prompt, count)
+        )
+    )
+
+
+def _excluded_because(
+    counts: Mapping[str, int], images: DistinctImages
+) -> dict[str, dict[str, int]]:
+    """Why images were excluded, by status: the most frequent reasons and their counts."""
+    reasons: dict[str, Counter[str]] = {}
+    for prompt, count in counts.items():
+        for attempt in images.first(prompt, count):
+            if attempt is not None and attempt.status != "ok":
+                by_reason = reasons.setdefault(attempt.status, Counter())
+                by_reason[_reason_line(attempt)] += 1
+    return {status: _most_frequent(reasons[status]) for status in sorted(reasons)}
+
+
+def _reason_line(attempt: Attempt) -> str:
+    """Why an image was excluded, on one short line; it may come from a server."""
+    line = " ".join((attempt.reason or "unknown").split())
+    if len(line) <= _LONGEST_REASON:
+        return line
+    return f"{line[: _LONGEST_REASON - 1]}…"
+
+
+def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return dict(ordered[:_REASONS])
+
+
+def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
+    """How many images each encoder has no embedding for, under 'unknown'."""
+    counts = {
+        f"{name} cannot embed it": result.excluded[UNKNOWN]
+        for name, result in scored.by_encoder.items()
+        if result.excluded[UNKNOWN]
+    }
+    return {UNKNOWN: counts} if counts else {}
+
+
+@dataclass(slots=True)
+class _Alikeness:
+    """How like a task's images are to their own prompts and to one another, by encoder."""
+
+    alignment: dict[str, list[TextImageAlignment]] = field(default_factory=dict)
+    diversity: dict[str, list[Diversity]] = field(default_factory=dict)
+    cosines: dict[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
+
+
+def _alikeness(
+    needs: Needs,
+    images: DistinctImages,
+    encoders: Mapping[str, EvidenceStore],
+    level: float,
+) -> _Alikeness:
+    """How like images are to their prompts and to one another, over the task and by group."""
+    alikeness = _Alikeness()
+    for name, encoder in encoders.items():
+        if not encoder.embeds_images:
+            continue
+        evidence = StoredEvidence(images, encoder)
+        cosines, diversities = measure_prompts(needs, evidence)
+        if cosines:
+            alikeness.alignment[name] = agreement_records(cosines, level)
+            alikeness.cosines[name] = tuple(cosines)
+        if diversities:
+            alikeness.diversity[name] = _diversity_records(diversities, level)
+    return alikeness
+
+
+def _diversity_records(
+    prompts: Sequence[PromptDiversity], level: float
+) -> list[Diversity]:
+    """How much the images of a prompt differ: over all prompts, and by group if there are two."""
+    records = [_diversity_record(None, prompts, level)]
+    groups = list(dict.fromkeys(prompt.group for prompt in prompts))
+    if len(groups) > 1:
+        for group in groups:
+            of_group = [prompt for prompt in prompts if prompt.group == group]
+            records.append(_diversity_record(group, of_group, level))
+    return records
+
+
+def _diversity_record(
+    group: str | None, prompts: Sequence[PromptDiversity], level: float
+) -> Diversity:
+    value, interval = mean_diversity(prompts, level)
+    low, high = interval or (None, None)
+    lowest = min(prompts, key=lambda prompt: (prompt.value, prompt.prompt))
+    return Diversity(
+        group=group,
+        value=rounded(value),
+        ci_low=rounded(low),
+        ci_high=rounded(high),
+        n_prompts=len(prompts),
+        n_images=sum(prompt.n_images for prompt in prompts),
+        lowest_prompt=lowest.prompt,
+        lowest=rounded(lowest.value),
+    )

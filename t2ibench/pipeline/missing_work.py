@@ -1,0 +1,275 @@
+"""What a run still lacks: images, embeddings and answers, as work items for workers.
+
+A work item is made from what is missing when it is handed out, so it may be handed out again after
+its worker has died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
+from t2ibench.pipeline.judging import unanswered
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.work_items import (
+    ImagesToEmbed,
+    ImagesToGenerate,
+    ImageToEmbed,
+    Question,
+    QuestionsToAsk,
+    TextsToEmbed,
+    WorkItem,
+)
+from t2ibench.pipeline.worker import Observers
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import ImageStore, StoredImage
+
+Stage = Literal["generate", "texts", "embed", "ask"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationStores:
+    """Where embeddings and answers are stored.
+
+    Attributes:
+        encoders: The embeddings of each encoder.
+        controls: Those of untrained controls, by the encoder that they are held against; a control
+            embeds what that encoder is scored on.
+        judges: The answers of each judge.
+    """
+
+    encoders: Sequence[EvidenceStore]
+    controls: Mapping[str, EvidenceStore]
+    judges: Sequence[AnswerStore]
+
+    @classmethod
+    def opened(cls, database: Database, observers: Observers) -> ObservationStores:
+        """The stores of a run's encoders and judges."""
+        encoders = [
+            EvidenceStore(
+                database, encoder.name, encoder.fingerprint, encoder.embeds_images
+            )
+            for encoder in observers.encoders
+        ]
+        controls = {
+            name: EvidenceStore(
+                database, control.name, control.fingerprint, control.embeds_images
+            )
+            for name, control in observers.controls.items()
+        }
+        judges = [
+            AnswerStore(database, judge.name, judge.fingerprint)
+            for judge in observers.judges
+        ]
+        return cls(encoders, controls, judges)
+
+    @property
+    def embeddings(self) -> list[EvidenceStore]:
+        """The embeddings of encoders and of controls."""
+        return [*self.encoders, *self.controls.values()]
+
+
+@dataclass(slots=True)
+class MissingWork:
+    """What is missing of a run, counted anew whenever it is asked for.
+
+    Attributes:
+        plan: Everything that the tasks need.
+        images: The images that are stored; None for a run on texts alone.
+        stores: The embeddings and answers that are stored.
+        stopped: Each encoder or judge that is no longer used, with the reason.
+        tried: Images that were generated, or failed, in this call: they are not tried twice.
+        removed: SHA-256 of image files that were removed because they are damaged.
+        streaks: Questions without an answer, one after another, by judge.
+    """
+
+    plan: Plan
+    images: ImageStore | None
+    stores: ObservationStores
+    stopped: dict[str, str] = field(default_factory=dict)
+    tried: set[tuple[str, int]] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    streaks: dict[str, int] = field(default_factory=dict)
+
+    def item(self, stage: Stage, number: int) -> WorkItem | None:
+        """What is missing of one part of a stage; None where nothing is.
+
+        Parts are shards of the plan, one for each judge where judges are asked; or encoders, where
+        texts are embedded.
+        """
+        if stage == "texts":
+            return self._texts_to_embed(number)
+        if self.images is None:
+            return None
+        if stage == "ask":
+            return self._questions_to_ask(number)
+        if stage == "embed":
+            return self._images_to_embed(number)
+        return self._images_to_generate(number)
+
+    def left(self, stage: Stage) -> dict[int, int]:
+        """The parts that lack something: number to count of images, texts or questions."""
+        if stage == "texts":
+            count = len(self._texts_by_store())
+        elif stage == "ask":
+            count = self.plan.n_shards * max(len(self.stores.judges), 1)
+        else:
+            count = self.plan.n_shards
+        sizes = {number: _size(self.item(stage, number)) for number in range(count)}
+        return {number: size for number, size in sizes.items() if size}
+
+    def pending(self, stage: Stage) -> int:
+        """How many images, texts or questions a stage has left."""
+        return sum(self.left(stage).values())
+
+    def questions(self, shard: int) -> Iterator[tuple[StoredImage, list[Question]]]:
+        """What judges are asked about the images of a shard."""
+        for image in self._stored_images(shard):
+            counts = self.plan.questions.get(image.prompt, {})
+            wanted = [
+                question for question, count in counts.items() if image.index < count
+            ]
+            if wanted:
+                yield image, wanted
+
+    def all_questions(self) -> Iterator[tuple[StoredImage, list[Question]]]:
+        """What judges are asked about all images."""
+        for shard in range(self.plan.n_shards):
+            yield from self.questions(shard)
+
+    def _texts_to_embed(self, number: int) -> TextsToEmbed | None:
+        store, texts = self._texts_by_store()[number]
+        if store.name in self.stopped:
+            return None
+        missing = missing_texts(texts, store)
+        return (
+            TextsToEmbed(store.name, tuple(missing), store.width) if missing else None
+        )
+
+    def _texts_by_store(self) -> list[tuple[EvidenceStore, Sequence[str]]]:
+        """The texts of the plan that each encoder and each control embeds."""
+        texts: list[tuple[EvidenceStore, Sequence[str]]] = []
+        for store in self.stores.encoders:
+            texts.append((store, self.plan.texts_for(store.embeds_images)))
+        for store in self.stores.controls.values():
+            texts.append((store, self.plan.controlled_texts))
+        return texts
+
+    def _questions_to_ask(self, number: int) -> QuestionsToAsk | None:
+        judges = self.stores.judges
+        if not judges:
+            return None
+        shard, judge_number = divmod(number, len(judges))
+        judge = judges[judge_number]
+        if judge.name in self.stopped:
+            return None
+        missing = unanswered(self.questions(shard), judge)
+        streak = self.streaks.get(judge.name, 0)
+        return QuestionsToAsk(judge.name, tuple(missing), streak) if missing else None
+
+    def _images_to_embed(self, shard: int) -> ImagesToEmbed | None:
+        images = self._not_embedded(shard)
+        if not images:
+            return None
+        embeddings = self.stores.embeddings
+        widths = {store.name: store.width for store in embeddings}
+        worked = [store.name for store in embeddings if store.has_any("images")]
+        return ImagesToEmbed(tuple(images), widths, frozenset(worked))
+
+    def _not_embedded(self, shard: int) -> list[ImageToEmbed]:
+        """A shard's images with who has not embedded them; controls embed some of them."""
+        encoders = self._working(self.stores.encoders)
+        controls = self._working(self.stores.controls.values())
+        if not encoders and not controls:
+            return []
+        for_all: list[StoredImage] = []
+        for_encoders: list[StoredImage] = []
+        for image in self._stored_images(shard):
+            if image.index >= self.plan.embedded.get(image.prompt, 0):
+                continue
+            if image.index < self.plan.controlled.get(image.prompt, 0):
+                for_all.append(image)
+            else:
+                for_encoders.append(image)
+        return [
+            *missing_embeddings(for_all, [*encoders, *controls]),
+            *missing_embeddings(for_encoders, encoders),
+        ]
+
+    def _working(self, stores: Iterable[EvidenceStore]) -> list[EvidenceStore]:
+        """The encoders that embed images and were not stopped."""
+        return [
+            store
+            for store in stores
+            if store.embeds_images and store.name not in self.stopped
+        ]
+
+    def _stored_images(self, shard: int) -> Iterator[StoredImage]:
+        """The images of a shard that can be observed.
+
+        One file may belong to several prompts: each asks its own questions.
+        """
+        assert self.images is not None
+        for request in self.plan.shard(shard):
+            attempt = self.images.get(request.prompt, request.index)
+            if attempt is None or not attempt.sha256:
+                continue
+            if attempt.sha256 not in self.removed:
+                yield self.images.image(attempt)
+
+    def _images_to_generate(self, shard: int) -> ImagesToGenerate | None:
+        requests = [
+            request
+            for request in self._not_generated(shard)
+            if place_of(request) not in self.tried
+        ]
+        return ImagesToGenerate(tuple(requests)) if requests else None
+
+    def _not_generated(self, shard: int) -> list[ImageRequest]:
+        """A shard's images without an outcome, and those whose removed file is needed.
+
+        Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
+        has not seen them yet, and by a run that only generates.
+        """
+        assert self.images is not None
+        requests = [
+            request
+            for request in self.plan.shard(shard)
+            if not self.images.is_done(*place_of(request))
+        ]
+        without_file: set[tuple[str, int]] = set()
+        for request in requests:
+            attempt = self.images.get(*place_of(request))
+            if attempt is not None and attempt.status == "ok":
+                without_file.add(place_of(request))
+        if not without_file or not (self.stores.encoders or self.stores.judges):
+            return requests
+        needed = {place_of(image) for image, _ in self._not_embedded(shard)}
+        for judge in self.stores.judges:
+            missing = unanswered(self.questions(shard), judge)
+            needed |= {place_of(image) for image, _ in missing}
+        unneeded = without_file - needed
+        return [request for request in requests if place_of(request) not in unneeded]
+
+
+def place_of(image: ImageRequest | StoredImage) -> tuple[str, int]:
+    """Prompt and index: what tells an image of a run from its others."""
+    return image.prompt, image.index
+
+
+def _size(item: WorkItem | None) -> int:
+    """How many images, texts or questions a work item has."""
+    if isinstance(item, ImagesToGenerate):
+        return len(item.requests)
+    if isinstance(item, ImagesToEmbed):
+        return len(item.images)
+    if isinstance(item, TextsToEmbed):
+        return len(item.texts)
+    if isinstance(item, QuestionsToAsk):
+        return sum(len(questions) for _, questions in item.questions)
+    return 0

@@ -1,0 +1,94 @@
+"""Everything that a run has observed: the stores that its scores are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.judge_check import JudgeCheck
+from t2ibench.results.record import ControlRecord, EncoderRecord
+from t2ibench.results.unread import PromptReading
+from t2ibench.store.answers import ANSWERS_BY, AnswerStore
+from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.labels import LabelStore
+from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Everything a run has observed, by the name of the encoder or judge.
+
+    Attributes:
+        encoders: Embeddings by encoder.
+        judges: Answers by judge.
+        controls: Embeddings of untrained controls, by the encoder that each is compared with.
+        labels: Human labels; None where nobody labelled.
+        people: The labels as a judge, for tasks that no other judge classified an image of.
+        checks: What checks by people say of the judges.
+        readings: What the model read of a text that it did not read to its end.
+        images: The images; None where only texts are scored.
+    """
+
+    encoders: Mapping[str, EvidenceStore]
+    judges: Mapping[str, AnswerStore]
+    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)
+    labels: LabelStore | None = None
+    people: Mapping[str, AnswerStore] = field(default_factory=dict)
+    checks: Sequence[JudgeCheck] = ()
+    readings: Mapping[str, Sequence[PromptReading]] = field(default_factory=dict)
+    images: DistinctImages | None = None
+
+    @property
+    def readers(self) -> dict[str, AnswerStore | PeopleStore]:
+        """The judges; several files of answers are one (see `store.people`)."""
+        people = people_among(self.judges)
+        others = {
+            name: store for name, store in self.judges.items() if name not in people
+        }
+        if not people:
+            return dict(others)
+        name = ANSWERS_BY + listed([person_of(judge) for judge in people])
+        return {name: PeopleStore(name, people), **others}
+
+    @property
+    def votes(self) -> Votes | None:
+        """What each of several people answered: in files of answers, else by labels."""
+        for reader in self.readers.values():
+            if isinstance(reader, PeopleStore):
+                return reader
+        return self.labels
+
+    def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
+        """The check of this very judge."""
+        for check in self.checks:
+            if (check.judge, check.fingerprint) == (judge.name, judge.fingerprint):
+                return check
+        return None
+
+
+def open_stores(
+    database: Database,
+    encoders: Mapping[str, EncoderRecord],
+    judges: Mapping[str, str],
+    controls: Mapping[str, ControlRecord] | None = None,
+) -> Stores:
+    """What was observed, from its database."""
+    answers = {name: AnswerStore(database, name, judges[name]) for name in judges}
+    embeddings = {
+        name: EvidenceStore(database, name, encoder.fingerprint, encoder.embeds_images)
+        for name, encoder in encoders.items()
+    }
+    control_embeddings = {
+        name: EvidenceStore(database, control.name, control.fingerprint)
+        for name, control in (controls or {}).items()
+    }
+    return Stores(
+        encoders=embeddings,
+        judges={name: store for name, store in answers.items() if not store.by_labels},
+        controls=control_embeddings,
+        labels=LabelStore(database),
+        people={name: store for name, store in answers.items() if store.by_labels},
+    )

@@ -1,0 +1,144 @@
+"""Which encoders, judges and people a task is scored by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from t2ibench.methods.core.evidence import Needs, QuestionNeed
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.stored_evidence import StoredEvidence
+from t2ibench.pipeline.stores import Stores
+from t2ibench.results.schema import TaskSettings
+from t2ibench.settings import Measurement
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.people import PeopleStore, people_among
+from t2ibench.tasks.loader import LoadedTask
+
+Judge = AnswerStore | PeopleStore
+
+
+def evidence_of(
+    plan: Plan, task: LoadedTask, stores: Stores
+) -> tuple[dict[str, StoredEvidence], TaskSettings]:
+    """What a task is scored from, by encoder or by judge; and how it was measured."""
+    needs = plan.needs[task.id]
+    encoders = {
+        name: store for name, store in stores.encoders.items() if store.embeds_images
+    }
+    judges: Mapping[str, Judge]
+    if needs.questions:
+        # Judges are compared; beside them the first encoder measures what needs embeddings.
+        encoders = dict(list(encoders.items())[:1]) if needs.embeds else {}
+        by_people = _people_are_the_judge(needs, stores)
+        judges = stores.people if by_people else stores.readers
+        encoder = next(iter(encoders.values()), None)
+        evidence = _by_judge(stores, encoder, judges, by_people)
+    else:
+        encoders = encoders if needs.prompts else dict(stores.encoders)
+        judge = first_judge(needs, stores)
+        judges = {} if judge is None else {judge.name: judge}
+        evidence = {
+            name: StoredEvidence(stores.images, store, judge)
+            for name, store in encoders.items()
+        }
+    settings = TaskSettings(
+        **Measurement.of(plan.settings).model_dump(),
+        encoders={name: store.fingerprint for name, store in encoders.items()},
+        judges=_fingerprints(judges.values(), stores),
+    )
+    return evidence, settings
+
+
+def untrained_evidence(
+    needs: Needs, stores: Stores, encoders: Iterable[str]
+) -> dict[str, StoredEvidence]:
+    """What the untrained controls of these encoders see, by the encoder."""
+    judge = first_judge(needs, stores)
+    return {
+        name: StoredEvidence(stores.images, stores.controls[name], judge)
+        for name in encoders
+        if name in stores.controls
+    }
+
+
+def first_judge(needs: Needs, stores: Stores) -> Judge | None:
+    """Who looked at the images that an encoder measures: the first judge, or people without one."""
+    if not needs.checks:
+        return None
+    for judge in (*stores.readers.values(), *stores.people.values()):
+        if _classified(needs.checks, stores.images, [judge]):
+            return judge
+    return None
+
+
+def _people_are_the_judge(needs: Needs, stores: Stores) -> bool:
+    """Whether human labels answer a task's questions, because no judge classified an image."""
+    if not stores.people:
+        return False
+    judges = stores.readers.values()
+    return not _classified(needs.questions, stores.images, judges)
+
+
+def _by_judge(
+    stores: Stores,
+    encoder: EvidenceStore | None,
+    judges: Mapping[str, Judge],
+    by_people: bool,
+) -> dict[str, StoredEvidence]:
+    """The evidence of each judge, with human labels beside it.
+
+    Where people are the judge, their labels are its answers, and the votes of each are beside it.
+    """
+    labels = None if by_people else stores.labels
+    votes = stores.labels if by_people else stores.votes
+    return {
+        name: StoredEvidence(
+            stores.images, encoder, judge, labels, stores.check_of(judge), votes
+        )
+        for name, judge in judges.items()
+    }
+
+
+def _fingerprints(judges: Iterable[Judge], stores: Stores) -> dict[str, str]:
+    """Judge to fingerprint; of several people as one judge, each of them."""
+    fingerprints: dict[str, str] = {}
+    for judge in judges:
+        people = people_among(stores.judges) if isinstance(judge, PeopleStore) else {}
+        for name, store in people.items():
+            fingerprints[name] = store.fingerprint
+        if not people:
+            fingerprints[judge.name] = judge.fingerprint
+    names = (*stores.judges, *stores.people)
+    return {name: fingerprints[name] for name in names if name in fingerprints}
+
+
+def _classified(
+    questions: Sequence[QuestionNeed],
+    images: DistinctImages | None,
+    judges: Iterable[Judge],
+) -> bool:
+    """Whether a judge answered a question with more than 'unknown'."""
+    return any(
+        _is_class(judge, question, sha256)
+        for question in questions
+        for sha256 in _files(question, images)
+        for judge in judges
+    )
+
+
+def _files(question: QuestionNeed, images: DistinctImages | None) -> Iterator[str]:
+    """The hashes of the images that a question is about."""
+    if images is not None:
+        for attempt in images.first(question.prompt, question.images):
+            if attempt is not None:
+                yield attempt.sha256 or ""
+
+
+def _is_class(judge: Judge, question: QuestionNeed, sha256: str) -> bool:
+    """Whether a judge named one of a question's classes, or answered in words of its own."""
+    stored = judge.get(sha256, question.question, question.classes)
+    if not stored:
+        return False
+    return not question.classes or stored.answer in question.classes

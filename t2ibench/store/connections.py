@@ -1,0 +1,110 @@
+"""SQLite files: how one is opened and made, and on what kind of disk it lies."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.files import temporary_beside
+from t2ibench.store.schema import APPLICATION, TABLES, VERSION
+
+_PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
+_WAIT = 60  # seconds for somebody else's short transaction
+_NETWORK = {
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "9p",
+    "virtiofs",
+    "afs",
+    "glusterfs",
+    "pvfs2",
+    "orangefs",
+}
+
+
+def connect(path: Path, parameters: str) -> sqlite3.Connection:
+    """Open a database; `parameters` are those of SQLite's URI, such as 'mode=rw'."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{parameters}",
+        uri=True,
+        timeout=_WAIT,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    for pragma in (
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+        "synchronous = NORMAL",
+        "cache_size = -65536",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def create_database(path: Path) -> None:
+    """Make an empty database at once as a whole; an existing file is kept."""
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = temporary_beside(path)
+        try:
+            with closing(connect(temporary, "mode=rwc")) as connection:
+                connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
+                connection.execute(f"PRAGMA page_size = {_PAGE}")
+                connection.execute("BEGIN")
+                for sql in TABLES.values():
+                    connection.execute(sql)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute("COMMIT")
+            try:
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                if path.is_symlink():  # that leads nowhere
+                    temporary.replace(path)
+            except OSError:  # a disk without such links
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one at the same path; None where there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  # it is asked for with every query
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def is_on_network(folder: Path) -> bool:
+    """Whether a folder lies on a disk that several machines share, as far as can be told."""
+    if os.name == "nt":
+        return str(folder.absolute()).startswith("\\\\")
+    kind = ""
+    with suppress(OSError, ValueError, RuntimeError):  # the last for links in a circle
+        kind = _disk_kind(f"{folder.resolve()}/")
+    return kind in _NETWORK or kind.startswith("fuse.")
+
+
+def _disk_kind(folder: str) -> str:
+    """The kind of disk that a folder lies on: that of the innermost mount point."""
+    innermost = ""
+    kind = ""
+    lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        mount = before.split()[4].replace("\\040", " ").rstrip("/") + "/"
+        if folder.startswith(mount) and len(mount) >= len(innermost):
+            innermost = mount
+            kind = after.split()[0]
+    return kind

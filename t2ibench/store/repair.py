@@ -1,0 +1,82 @@
+"""A damaged run.db: what can be read of it is saved, and damaged rows are removed."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from t2ibench.store.connections import connect, create_database
+from t2ibench.store.database import Database
+from t2ibench.store.files import remove_abandoned
+from t2ibench.store.locks import Notices
+from t2ibench.store.schema import TABLES, key_columns
+
+
+def repair(path: Path, aside: Path) -> dict[str, int]:
+    """Copy what can be read of a database into a new one.
+
+    Args:
+        path: The database; the new one takes its place.
+        aside: Where the damaged one is kept.
+
+    Returns:
+        Table to the number of rows that could be read.
+    """
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    _pad(path)
+    copied: dict[str, int] = {}
+    create_database(new)
+    with closing(connect(new, "mode=rw")) as target:
+        for table in TABLES:
+            target.execute("BEGIN")
+            # From both ends: a page that cannot be read ends each.
+            first = _copy(path, target, table, "ASC")
+            copied[table] = first + _copy(path, target, table, "DESC")
+            target.execute("COMMIT")
+    with suppress(sqlite3.Error), closing(connect(path, "mode=rw")) as old:
+        old.execute("PRAGMA journal_mode = DELETE").fetchall()
+    shutil.copyfile(path, aside)
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    new.replace(path)
+    return copied
+
+
+def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int:
+    """Copy rows from one end on until a page cannot be read."""
+    names = ", ".join(f"{name} {order}" for name in key_columns(table))
+    copied = 0
+    damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+    with suppress(*damaged), closing(connect(path, "mode=rw")) as source:
+        for row in source.execute(f"SELECT * FROM {table} ORDER BY {names}"):
+            insert = (
+                f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})"
+            )
+            copied += target.execute(insert, row).rowcount
+    return copied
+
+
+def _pad(path: Path) -> None:
+    """Give a file that was cut off the size that its first page names; SQLite refuses it else."""
+    with suppress(OSError), path.open("r+b") as file:
+        header = file.read(100)
+        if len(header) == 100:
+            page = int.from_bytes(header[16:18], "big")
+            size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+            if path.stat().st_size < size <= path.stat().st_size * 1000:
+                file.truncate(size)
+
+
+def mend(database: Database, notices: Notices) -> None:
+    """Begin to work on a run: report damaged rows, remove them, and what killed writers left."""
+    remove_abandoned(database.folder)
+    line = database.damage()
+    if not line:
+        return
+    notices.warn(line)
+    for table, keys in database.damaged.items():
+        database.remove(table, keys)
+    database.damaged.clear()
