@@ -96,7 +96,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
         value = getattr(what, axis)
         if value is not None:
             return axis, value
-    return ("kind", what.kind) if what.known else None
+    return ("kind", what.kind) if what.understood else None
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
