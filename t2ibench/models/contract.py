@@ -112,10 +112,10 @@ def check_generator(
         if isinstance(generator, Releasable):
             trial.attempt("release()", generator.release)
             again["after release()"] = generator
-        for where, one in again.items():
-            if one is not None:
-                found = trial.images_of(one, requests[:1], where)
-                trial.compare(images[:1], found, where, "images")
+        for where, model in again.items():
+            if model is not None:
+                repeated = trial.images_of(model, requests[:1], where)
+                trial.compare(images[:1], repeated, where, "images")
     return trial.lines
 
 
@@ -167,27 +167,29 @@ def check_judge(
 
         def texts(part: list[Query], how: str) -> list[str | None]:
             answers = trial.results("answer", judge.answer, part, how, Answer)
-            for query, one in zip(part, answers, strict=True):
-                if one.answer is None:
+            for query, answer in zip(part, answers, strict=True):
+                if answer.answer is None:
                     trial.require(
-                        bool(one.reason), "there is neither an answer nor a reason"
+                        bool(answer.reason), "there is neither an answer nor a reason"
                     )
                 elif query.classes:
                     trial.require(
-                        one.answer in (*query.classes, UNKNOWN),
-                        f"the answer {one.answer!r} is none of the classes "
+                        answer.answer in (*query.classes, UNKNOWN),
+                        f"the answer {answer.answer!r} is none of the classes "
                         f"{', '.join(query.classes)} and not '{UNKNOWN}'",
                     )
                 else:
                     fits = (
-                        free_text and isinstance(one.answer, str) and bool(one.answer)
+                        free_text
+                        and isinstance(answer.answer, str)
+                        and bool(answer.answer)
                     )
                     trial.require(
                         fits,
-                        f"the answer {one.answer!r} in free text is no text, or its adapter "
+                        f"the answer {answer.answer!r} in free text is no text, or its adapter "
                         "says free_text=False",
                     )
-            return [one.answer for one in answers]
+            return [answer.answer for answer in answers]
 
         trial.in_batches(queries, texts, "answers")
     return trial.lines
@@ -199,15 +201,15 @@ class _Trial:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def require(self, kept: bool, line: str) -> None:
+    def require(self, fulfilled: bool, line: str) -> None:
         """Note a line, once, unless the promise is kept."""
-        if not kept and line not in self.lines:
+        if not fulfilled and line not in self.lines:
             self.lines.append(line)
 
-    def insist(self, kept: bool, line: str) -> None:
+    def insist(self, fulfilled: bool, line: str) -> None:
         """The same, of what all that follows needs."""
-        self.require(kept, line)
-        if not kept:
+        self.require(fulfilled, line)
+        if not fulfilled:
             raise _BrokenError
 
     def attempt(self, what: str, call: Callable[[], Any]) -> Any:
@@ -273,14 +275,16 @@ class _Trial:
         kind: type,
     ) -> list[Any]:
         """What a method gives: one thing of the right type for each item."""
-        found = self.attempt(
+        results = self.attempt(
             f"{name}() of {len(items)} requests {how}", lambda: call(items)
         )
-        typed = isinstance(found, list) and all(isinstance(one, kind) for one in found)
+        typed = isinstance(results, list) and all(
+            isinstance(result, kind) for result in results
+        )
         self.insist(typed, f"{name}() must return a list of {kind.__name__}")
-        count = f"{name}() returns {len(found)} results for {len(items)} requests"
-        self.insist(len(found) == len(items), count)
-        return list(found)
+        count = f"{name}() returns {len(results)} results for {len(items)} requests"
+        self.insist(len(results) == len(items), count)
+        return list(results)
 
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
@@ -289,7 +293,7 @@ class _Trial:
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
-            return [one for part in parts for one in call(part, how)]
+            return [result for part in parts for result in call(part, how)]
 
         alone = divided(1, "alone")
         with suppress(_BrokenError):
@@ -301,13 +305,15 @@ class _Trial:
     def compare(
         self,
         alone: list[Any],
-        found: list[Any],
+        together: list[Any],
         where: str,
         given: str,
         tolerance: float = 0,
     ) -> None:
         """Note where things are not those that their items gave alone."""
-        worst = max(_apart(one, other) for one, other in zip(alone, found, strict=True))
+        worst = max(
+            _apart(single, other) for single, other in zip(alone, together, strict=True)
+        )
         if worst <= tolerance:
             return
         levels = " of 255 levels" if given == "images" else ""
@@ -335,12 +341,15 @@ class _Trial:
         results = self.results(
             "generate", generator.generate, requests, how, GeneratedImage
         )
-        for one in results:
+        for result in results:
             self.require(
-                one.status == "ok" or bool(one.reason),
-                f"a result is '{one.status}' without a reason",
+                result.status == "ok" or bool(result.reason),
+                f"a result is '{result.status}' without a reason",
             )
-        return [self._pixels(one) if one.status == "ok" else None for one in results]
+        return [
+            self._pixels(result) if result.status == "ok" else None
+            for result in results
+        ]
 
     def _pixels(self, result: GeneratedImage) -> Any:
         from PIL import Image
@@ -362,7 +371,7 @@ class _Trial:
         """Rows of one call, where they are as promised."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
         is_array = isinstance(rows, np.ndarray)
-        said = (
+        received = (
             f"{rows.dtype} of shape {rows.shape}"
             if is_array
             else f"a {type(rows).__name__}"
@@ -372,10 +381,10 @@ class _Trial:
             and rows.dtype == np.float32
             and rows.ndim == 2
             and len(rows) == len(items),
-            f"{name}() gives {said}; expected a float32 array of shape ({len(items)}, d)",
+            f"{name}() gives {received}; expected a float32 array of shape ({len(items)}, d)",
         )
-        known = rows[~np.isnan(rows).all(axis=1)].astype(np.float64)
-        lengths = np.linalg.norm(known, axis=1)
+        embedded = rows[~np.isnan(rows).all(axis=1)].astype(np.float64)
+        lengths = np.linalg.norm(embedded, axis=1)
         self.require(
             bool((np.abs(lengths - 1) <= _UNIT).all()),
             f"{name}() gives rows that are not of unit length, or partly not finite ({how}); "
@@ -384,14 +393,14 @@ class _Trial:
         return list(rows)
 
 
-def _apart(one: Any, other: Any) -> float:
+def _apart(first: Any, second: Any) -> float:
     """The largest difference of two results; infinite where they cannot be compared."""
-    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
-        return 0.0 if type(one) is type(other) and one == other else np.inf
-    unknown = np.isnan(one).any()
-    if one.shape != other.shape or unknown != np.isnan(other).any():
+    if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
+        return 0.0 if type(first) is type(second) and first == second else np.inf
+    unknown = np.isnan(first).any()
+    if first.shape != second.shape or unknown != np.isnan(second).any():
         return np.inf
-    return 0.0 if unknown else float(np.abs(one - other).max(initial=0))
+    return 0.0 if unknown else float(np.abs(first - second).max(initial=0))
 
 
 def sample_images(count: int) -> list[Image]:

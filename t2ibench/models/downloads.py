@@ -53,9 +53,15 @@ _TOKENIZERS = (
 )
 # What a pipeline reads at the top of its repository, beside its folders.
 _AT_THE_TOP = (
-    *(INDEX, "config.json", "scheduler_config.json", "chat_template.jinja"),
-    *("generation_config.json", "preprocessor_config.json", "processor_config.json"),
-    *("tokenizer.json", "tokenizer_config.json"),
+    INDEX,
+    "config.json",
+    "scheduler_config.json",
+    "chat_template.jinja",
+    "generation_config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
 )
 _WITHOUT_WEIGHTS = (
     "tokenizer",
@@ -296,7 +302,7 @@ class PipelineFiles:
         ]
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """What diffusers asks for: see DiffusionPipeline.download."""
+        """The files that diffusers would download (see DiffusionPipeline.download)."""
         if INDEX not in listing:
             raise T2IBenchError(f"it has no {INDEX}, so it is no pipeline of diffusers")
         parts = self._parts(read(INDEX))
@@ -304,17 +310,17 @@ class PipelineFiles:
         loaded = [folder for folder in weighed if folder in parts]
         variant = self.variant
         if variant is None and not all(_plain(listing, folder) for folder in loaded):
-            variant = "fp16"  # as the run, which loads these where there are no others
-        files = (
-            [INDEX] if self.only else [name for name in _AT_THE_TOP if name in listing]
-        )
+            variant = "fp16"  # A run also loads these where there are no others.
+        files = [INDEX]
+        if not self.only:
+            files = [name for name in _AT_THE_TOP if name in listing]
         for folder in parts:
-            if folder in weighed:
-                files += [name for name in listing if name == f"{folder}/config.json"]
-            else:
+            if folder not in weighed:
                 files += _texts_of(listing, folder)
+            elif f"{folder}/config.json" in listing:
+                files.append(f"{folder}/config.json")
+        # Without `only`, diffusers also loads weights of folders that the index does not name.
         for folder in loaded if self.only else weighed:
-            # diffusers also takes weights of folders that the index does not name.
             if folder not in self.without:
                 files += _weights(listing, folder, variant, required=folder in loaded)
         return list(dict.fromkeys(files))
@@ -415,18 +421,18 @@ def _weights(
 
 @dataclass(slots=True)
 class DownloadState:
-    """What is known of a download.
+    """The state of a download: what it needs and which files are missing.
 
     Attributes:
-        download: Which one.
-        role: What for: model, encoder, judge or rewriter.
-        name: As the user or a default named it.
-        commit: Of the repository; empty where it is not known.
-        files: How many files are read; None where the hub could not be asked.
-        size: Bytes of all of them; None where it is not known.
-        to_fetch: Bytes of those that are not here.
-        missing: Names of what is not here.
-        problem: Why it cannot be had, as a clause; empty where it can.
+        download: The download.
+        role: Its purpose: model, encoder, judge or rewriter.
+        name: The model, as the user or a default named it.
+        commit: The commit of the repository; empty if unknown.
+        files: Number of files that are read; None if the hub could not be asked.
+        size: Bytes of all files; None if unknown.
+        to_fetch: Bytes of missing files.
+        missing: Names of missing files.
+        problem: Why it cannot be downloaded, as a clause; empty if it can.
     """
 
     download: Download

@@ -67,8 +67,8 @@ async def _followed(
     for _ in range(_HOPS):
         url = urljoin(base_url + "/", url)
         parts = _checked(url)
-        own = _origin(parts) == _origin(base)
-        address = None if own else await _public_address(parts, base)
+        same_origin = _origin(parts) == _origin(base)
+        address = None if same_origin else await _public_address(parts, base)
         headers = {"Accept": "image/*", "Host": parts.netloc.rpartition("@")[2]}
         extensions: dict[str, Any] = {}
         # the very one that was checked, whatever the name means by now
@@ -77,7 +77,7 @@ async def _followed(
         request = client.build_request(
             "GET",
             url,
-            headers={**headers, **(key.headers() if own else {})},
+            headers={**headers, **(key.headers() if same_origin else {})},
             extensions=extensions,
         )
         if address is not None:
@@ -114,20 +114,22 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
     """The address to ask instead of the name; None where the server is in a private network."""
     if not all(map(is_public, await _addresses(base))):
         return None
-    found = await _addresses(parts)
-    if not found or not all(map(is_public, found)):
+    addresses = await _addresses(parts)
+    if not addresses or not all(map(is_public, addresses)):
         raise BadReplyError(
             "the image's address is in a private network, and the server is not"
         )
-    return found[0]
+    return addresses[0]
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
     """What a name means now."""
     host, port = parts.hostname or "", _origin(parts)[2]
     ask = asyncio.get_running_loop().getaddrinfo
-    found = await ask(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+    results = await ask(host, port, type=socket.SOCK_STREAM)
+    return list(
+        dict.fromkeys(str(result[4][0]).partition("%")[0] for result in results)
+    )
 
 
 def is_public(address: str) -> bool:
@@ -137,11 +139,11 @@ def is_public(address: str) -> bool:
         >>> [is_public(one) for one in ("93.184.216.34", "169.254.169.254", "::ffff:10.0.0.1")]
         [True, False, False]
     """
-    found = ipaddress.ip_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if parsed in _NAT64:
+            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return found.is_global and not found.is_multicast
+    return parsed.is_global and not parsed.is_multicast

@@ -190,10 +190,10 @@ def resolve(
         registry, spec, recorded=recorded
     )
     if resolved is None:
-        kind, known = registry.kind, ", ".join(row.form for row in listed(registry))
+        kind, forms = registry.kind, ", ".join(row.form for row in listed(registry))
         raise T2IBenchError(
             f"Unknown {kind} '{shown(spec)}'.{closest(spec, registry, others)}",
-            f"{kind.capitalize()}s: {known}, package.module:factory; "
+            f"{kind.capitalize()}s: {forms}, package.module:factory; "
             f"`t2ibench ls {kind}s` says more.",
         )
     return resolved

@@ -104,33 +104,37 @@ class Rewritten:
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images of the rewritten prompts, from the seeds of the prompts as they were."""
-        found, asked = self._rewritten(requests)
+        results, asked = self._rewritten(requests)
         drawn = self.inner.generate([request for _, request in asked]) if asked else []
         if len(drawn) != len(asked):
             raise ValueError(f"{len(drawn)} images for {len(asked)} requests")
-        for (number, request), one in zip(asked, drawn, strict=True):
-            found[number] = _noted(one, request)
-        return [found[number] for number in range(len(requests))]
+        for (number, request), image in zip(asked, drawn, strict=True):
+            results[number] = _noted(image, request)
+        return [results[number] for number in range(len(requests))]
 
     def _rewritten(
         self, requests: Sequence[ImageRequest]
     ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
         """What becomes of requests without a rewriting, and the others with theirs, by number."""
-        found: dict[int, GeneratedImage] = {}
+        results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
-            one = self.rewriting(request.prompt, request.index)
-            if one is not None and one.rewritten is not None:
-                asked.append((number, replace(request, prompt=one.rewritten)))
-            elif one is not None and one.status == "refused":
-                reason = f"the rewriter refused the prompt: {one.reason}"
-                found[number] = GeneratedImage("refused", reason=reason)
+            rewriting = self.rewriting(request.prompt, request.index)
+            if rewriting is not None and rewriting.rewritten is not None:
+                asked.append((number, replace(request, prompt=rewriting.rewritten)))
+            elif rewriting is not None and rewriting.status == "refused":
+                reason = f"the rewriter refused the prompt: {rewriting.reason}"
+                results[number] = GeneratedImage("refused", reason=reason)
             else:
-                why = one.reason if one is not None else "there is no rewriting of it"
-                found[number] = GeneratedImage(
+                why = (
+                    rewriting.reason
+                    if rewriting is not None
+                    else "there is no rewriting of it"
+                )
+                results[number] = GeneratedImage(
                     "failed", reason=f"{NOT_REWRITTEN}: {why}"
                 )
-        return found, asked
+        return results, asked
 
     def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
@@ -154,9 +158,9 @@ class _InParts(Rewritten):
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """See models.protocols.GeneratesInParts."""
-        found, asked = self._rewritten(requests)
-        if found:
-            yield list(found.items())
+        results, asked = self._rewritten(requests)
+        if results:
+            yield list(results.items())
         if not asked:
             return
         for part in self.inner.generate_in_parts([request for _, request in asked]):

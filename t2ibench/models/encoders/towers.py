@@ -67,14 +67,14 @@ def untrained_twin(
     def towers() -> Any:
         import torch
 
-        own = next(trained().parameters())
+        parameter = next(trained().parameters())
         with (
             torch.random.fork_rng(devices=[]),
             collect_messages(twin.name, expected=_RANDOM),
         ):
             torch.manual_seed(_SEED)
             model = build()
-        return model.to(own.device, own.dtype).eval()
+        return model.to(parameter.device, parameter.dtype).eval()
 
     twin.name = f"random:{twin.name}"
     twin.towers = cache(towers)

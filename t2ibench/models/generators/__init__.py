@@ -100,8 +100,8 @@ def _resolve(
     spec: str, *, recorded: bool = False
 ) -> tuple[ResolvedAdapter, Alias | None]:
     """The adapter and the alias that a text names."""
-    scheme, colon, rest = spec.partition(":")
-    alias_name = rest if colon and scheme == _DIFFUSERS else spec
+    scheme, colon, name = spec.partition(":")
+    alias_name = name if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
         alias = ALIASES[alias_name]
         return ResolvedAdapter(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias

@@ -180,15 +180,15 @@ class DiffusersGenerator:
         self.load()
         if self._per_image is None or self._hook is None:
             return self._generate(requests, {})
-        found: dict[int, GeneratedImage] = {}
+        images: dict[int, GeneratedImage] = {}
         for numbers, options, together in hooks.calls(
             requests, self._per_image, self._pipeline, self._hook.target
         ):
             made = self._generate(
                 [requests[number] for number in numbers], options, together
             )
-            found |= dict(zip(numbers, made, strict=True))
-        return [found[number] for number in range(len(requests))]
+            images |= dict(zip(numbers, made, strict=True))
+        return [images[number] for number in range(len(requests))]
 
     def _generate(
         self,

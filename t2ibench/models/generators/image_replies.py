@@ -75,7 +75,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     """The image in the body of a reply."""
     try:
         parsed = json.loads(body)
-        found = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
+        entries = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
         raise BadReplyError(
@@ -87,14 +87,14 @@ def read_reply(body: bytes, prompt: str) -> Item:
         usage.get("cost") if isinstance(usage, Mapping) else None,
     )
     numbers = (
-        one
-        for one in costs
-        if isinstance(one, int | float) and not isinstance(one, bool)
+        cost
+        for cost in costs
+        if isinstance(cost, int | float) and not isinstance(cost, bool)
     )
     # a server may say anything
-    priced = (one for one in numbers if 0 <= one <= _MOST_COST)
+    priced = (cost for cost in numbers if 0 <= cost <= _MOST_COST)
     taken = _filtered(_NO_ENTRY)
-    return Item(*(found or [(taken, None)])[0], next(priced, None))
+    return Item(*(entries or [(taken, None)])[0], next(priced, None))
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
@@ -147,10 +147,10 @@ async def drawn_of(
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image
-        found = (
+        drawn = (
             await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
         )
     except BadReplyError as error:
-        found = GeneratedImage("failed", reason=str(error))
-    said = item.revised_prompt
-    return replace(found, revised_prompt=None if said is None else key.hide(said))
+        drawn = GeneratedImage("failed", reason=str(error))
+    revised = item.revised_prompt
+    return replace(drawn, revised_prompt=None if revised is None else key.hide(revised))

@@ -48,8 +48,10 @@ class _ChatRewriter:
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
         """One conversation a prompt."""
-        found = dict(pair for part in self.rewrite_in_parts(requests) for pair in part)
-        return [found[number] for number in range(len(requests))]
+        rewritings = dict(
+            pair for part in self.rewrite_in_parts(requests) for pair in part
+        )
+        return [rewritings[number] for number in range(len(requests))]
 
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]

@@ -101,7 +101,7 @@ class InstructionArguments(Arguments):
         """What a model is asked."""
         values = {"prompt": request.prompt, "number": str((request.index or 0) + 1)}
         # In one pass: a prompt may hold braces of its own.
-        text = _FIELDS.sub(lambda found: values[found.group(1)], self.template)
+        text = _FIELDS.sub(lambda field: values[field.group(1)], self.template)
         return [{"role": "user", "content": text}]
 
 
