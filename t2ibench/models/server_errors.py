@@ -20,6 +20,7 @@ from t2ibench.models.server_states import (
     is_rate_limit,
     is_unpaid,
     is_unpaid_in_words,
+    took_what_was_made,
     unpaid_code,
     without_fields,
     without_names,
@@ -131,7 +132,8 @@ class ServerMessage:
                 return None
         elif not filter_words(self.status, self.codes, self.text):
             return None
-        return "filtered" if self.stage == "output" else "refused"
+        by_words = self.stage is None and took_what_was_made(self.text)
+        return "filtered" if self.stage == "output" or by_words else "refused"
 
     @property
     def no_model(self) -> bool:

@@ -123,6 +123,14 @@ _FILTER_WORDS = re.compile(
     r"|violat\w*\b.{0,60}\b(polic|guideline|terms|rules|standards)",
     re.IGNORECASE | re.DOTALL,
 )
+# Words for what was made, as xAI's and Together's filters have them; and words for what was asked.
+_OUTPUT_WORDS = re.compile(
+    r"\b(generated|output|resulting|produced) (image|content|picture)|\bgenerations? (was|were)\b"
+    r"|nsfw (content|concepts?) (was |were )?(detected|found)|\bthe images? (was|were|is|are|has|"
+    r"have)\b|\bin (your|the) outputs?\b",
+    re.IGNORECASE,
+)
+_INPUT_WORDS = re.compile(r"\b(prompts?|inputs?|requests?)\b", re.IGNORECASE)
 _UNPAID_PHRASES = re.compile(
     r"exceeded your (current |monthly )?(included )?(quota|credits)"
     r"|(insufficient|not enough|out of|no) (credit|balance|fund|quota)|(credit|account) balance"
@@ -214,6 +222,18 @@ def filter_words(status: int, codes: Collection[str], text: str) -> bool:
     if any(pattern.search(text) for pattern in of_all_requests):
         return False
     return _FILTER_WORDS.search(text) is not None
+
+
+def took_what_was_made(text: str) -> bool:
+    """Whether a filter's words are about an image that was made, and not about its prompt.
+
+    Examples:
+        >>> took_what_was_made("Generated image rejected by content moderation.")
+        True
+        >>> took_what_was_made("The prompt or the generated image was flagged.")
+        False
+    """
+    return bool(_OUTPUT_WORDS.search(text)) and not _INPUT_WORDS.search(text)
 
 
 def is_unpaid(codes: Collection[str], text: str) -> bool:

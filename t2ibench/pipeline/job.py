@@ -393,7 +393,8 @@ class Job:
                 continue
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
             lines += [
-                f"{name}: {count} questions have no answer: {why}"
+                f"{name}: {count} {'question has' if count == 1 else 'questions have'} "
+                f"no answer: {why}"
                 for why, count in reasons
             ]
             lines += _unread_lines(name, report.unread)

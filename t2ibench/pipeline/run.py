@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import CostLimitError, T2IBenchError
+from t2ibench.methods.core.describe import listed
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.library_messages import JOURNAL
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
@@ -111,6 +112,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     ):
         started = _now()
         _check_names(executor.observers)
+        if observing and not settings.no_score:
+            _check_image_encoders(prepared, executor.observers, reporter)
         job = Job(prepared, executor.observers)
         # read, so that what is damaged is said
         _ = prepared.images and prepared.images.looks
@@ -229,6 +232,26 @@ def _check_access(job: Job) -> None:
                     raise T2IBenchError(
                         f"{judge.name}: {error.message}", error.hint
                     ) from None
+
+
+def _check_image_encoders(
+    prepared: Prepared, observers: Observers, reporter: Reporter
+) -> None:
+    """Say before the first image that no encoder embeds it; refuse where that is every task."""
+    plan = prepared.plan
+    on_images = [
+        task.id
+        for task in plan.tasks
+        if plan.needs[task.id].prompts and not plan.needs[task.id].questions
+    ]
+    if not on_images or any(encoder.embeds_images for encoder in observers.encoders):
+        return
+    named = listed([encoder.name for encoder in observers.encoders])
+    line = f"{named or 'No encoder'} embeds no images, so {listed(on_images)} cannot be scored."
+    hint = "Add an encoder of images, such as --encoder clip, or choose tasks on texts."
+    if len(on_images) == len(plan.tasks):
+        raise T2IBenchError(line, hint)
+    reporter.warn(f"{line} {hint}")
 
 
 def _check_names(observers: Observers) -> None:

@@ -17,7 +17,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
-from t2ibench.pipeline.absent_readers import Readers
+from t2ibench.pipeline.missing_readers import Readers
 from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter

@@ -11,8 +11,8 @@ from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.markdown import MarkdownTables, escape, github
 from t2ibench.reports.sentences import limits, task_ends
 from t2ibench.reports.view import RunView, TaskView, run_view
-from t2ibench.results.display import WORDS
 from t2ibench.results.schema import Results
+from t2ibench.results.states import STATES
 
 _METHOD = (
     "A lean is 0 where images are balanced and ±1 where all are on one side; rms is the root mean "
@@ -32,7 +32,13 @@ def _value(task: TaskView) -> str:
 def _tests(run: RunView) -> str:
     heads = ["Test", "Lean", level_of(run.results), "Shows", "In words"]
     rows = [
-        [task.id, _value(task), task_ends(task), WORDS[task.mark.state], task.sentence]
+        [
+            task.id,
+            _value(task),
+            task_ends(task),
+            STATES[task.mark.state].word,
+            task.sentence,
+        ]
         for task in run.tasks
     ]
     return github(heads, rows)

@@ -15,16 +15,10 @@ from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.reports.cells import number, signed
 from t2ibench.reports.sentences import too_wide, why_unsure
 from t2ibench.reports.view import RunView, TaskView
-from t2ibench.results.display import UNSURE, WORDS, IntervalMark, State
+from t2ibench.results.display import IntervalMark
+from t2ibench.results.states import STATES, State
 
 Line = tuple[str, State | None]  # a line, and what its test shows
-_SIGNS: dict[State, str] = {
-    "clear": "●",
-    "not_clear": "○",
-    "none_above": "□",
-    "cannot_tell": "◌",
-    "no_score": "◌",
-}
 _SHADES = "█▒▓░▚▞"
 # For a terminal that cannot show the others.
 ASCII = str.maketrans("░│─╌●○□◌‹›█▒▓▚▞·…’−", ":|-~@on?<>#-=*+..'-")
@@ -47,12 +41,12 @@ def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
     cells = [" "] * width
     _fill(cells, mark.fair_low, mark.fair_high, "░")
     cells[width // 2] = "│"
-    _fill(cells, mark.low, mark.high, "╌" if mark.state in UNSURE else "─")
+    _fill(cells, mark.low, mark.high, "╌" if STATES[mark.state].unsure else "─")
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
     below, above = (mark.cut and end in ends for end in (-1.0, 1.0))
     if mark.value is not None:
         place = min(max(_place(mark.value, width), below), width - 1 - above)
-        cells[place] = _SIGNS[mark.state]
+        cells[place] = STATES[mark.state].sign
     if below:
         cells[0] = "‹"
     if above:
@@ -77,12 +71,10 @@ def _fill(cells: list[str], low: float | None, high: float | None, sign: str) ->
 
 def counts(run: RunView) -> str:
     """How many tests are in each state that any is in, with the mark of each."""
-    found = run.counts()
-    shown = {**found, "cannot_tell": found["cannot_tell"] + found["no_score"]}
     return "   ".join(
-        f"{_SIGNS[state]} {shown[state]} {WORDS[state]}"
-        for state in found
-        if state != "no_score" and shown[state]
+        f"{STATES[state].sign} {count} {STATES[state].word}"
+        for state, count in run.shown_counts().items()
+        if count
     )
 
 
@@ -211,7 +203,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
 
 def untold(run: RunView, width: int = 80) -> list[str]:
     """Every test that cannot tell, and why."""
-    tasks = [task for task in run.tasks if task.mark.state in UNSURE]
+    tasks = [task for task in run.tasks if STATES[task.mark.state].unsure]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [
         _cut(f" {_cut(task.id, longest):{longest}}  {why_unsure(task)}", width)

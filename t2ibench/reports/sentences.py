@@ -10,9 +10,10 @@ from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.core.scales import SMALL
 from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.results.display import ALPHA, UNSURE, WORDS, IntervalMark
+from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.judge_checks import asked_said, judges_said
 from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.states import STATES
 from t2ibench.store.distinct import REPEATED
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
     if mark.state == "cannot_tell":
         return told
     if mark.state == "none_above":
-        told = f"{WORDS['none_above'].capitalize()}."
+        told = f"{STATES['none_above'].word.capitalize()}."
     return f"{told} {possible(mark, axis)}."
 
 
@@ -64,12 +65,12 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
 def brief(task: TaskView) -> str:
     """A task's result in a few words."""
     if task.mark.state == "clear" or task.result.inconclusive:
-        return task.finding or f"{WORDS[task.mark.state].capitalize()}."
+        return task.finding or f"{STATES[task.mark.state].word.capitalize()}."
     if task.mark.state == "cannot_tell":
         return "Cannot tell: the interval is wide."
     if task.mark.state == "no_score":
         return "No score."
-    return f"{WORDS[task.mark.state].capitalize()}. {possible(task.mark, task.shown.axis)}."
+    return f"{STATES[task.mark.state].word.capitalize()}. {possible(task.mark, task.shown.axis)}."
 
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
@@ -136,7 +137,7 @@ def controls_said(run: RunView) -> tuple[str, str]:
     passed = [
         t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"
     ]
-    unsure = [t for t in run.controls if t.mark.state in UNSURE]
+    unsure = [t for t in run.controls if STATES[t.mark.state].unsure]
     failed = [
         task for task in run.controls if task not in passed and task not in unsure
     ]
@@ -437,12 +438,12 @@ def nothing(task: TaskView) -> str:
 def spoken(task: TaskView) -> str:
     """A task's mark in one sentence, for those who do not see it."""
     if task.mark.value is None:
-        return f"{task.name}: {WORDS[task.mark.state]}. {task.sentence}"
+        return f"{task.name}: {STATES[task.mark.state].word}. {task.sentence}"
     interval = ends(task.mark)
     value = f"{signed(task.mark.value)}{task.mark.scale.unit}"
     parts = [f"{task.name}: {task.scale} {value}"]
     parts += [f"interval {interval}"] if interval else []
-    return f"{', '.join([*parts, WORDS[task.mark.state]])}. {task.sentence}"
+    return f"{', '.join([*parts, STATES[task.mark.state].word])}. {task.sentence}"
 
 
 def row_spoken(row: RowView, axis: Axis | None) -> str:
@@ -453,7 +454,11 @@ def row_spoken(row: RowView, axis: Axis | None) -> str:
         told += (
             f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
         )
-    return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
+    return (
+        f"{told}, interval {interval}, {STATES[row.mark.state].word}"
+        if interval
+        else told
+    )
 
 
 def ends(mark: IntervalMark, sized: bool = False) -> str:

@@ -16,19 +16,14 @@ from t2ibench.reports import overview, sentences
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.sentences import controls_said
 from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
-from t2ibench.results.display import UNSURE, State
 from t2ibench.results.schema import Results
+from t2ibench.results.states import STATES, State
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 LINES = 50
 _UNTOLD = 4  # tests that cannot tell, of more than fit
-_STYLES: dict[State, str] = {
-    "clear": "bold magenta",
-    "cannot_tell": "dim",
-    "no_score": "dim",
-}
 _EMPTY: overview.Line = ("", None)
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
@@ -61,7 +56,7 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
     )
     lines += [(f" and {rest} more in results.md", None)] if rest else []
     return [
-        Text(visible(line), _STYLES.get(state, "") if state else "", no_wrap=True)
+        Text(visible(line), STATES[state].terminal if state else "", no_wrap=True)
         for line, state in [*lines, *below]
     ]
 
@@ -98,7 +93,7 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
         return [(_OF_WORDS, run.texts)]
     every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
     told = [
-        (title, [one for one in of if one.mark.state not in UNSURE])
+        (title, [one for one in of if not STATES[one.mark.state].unsure])
         for title, of in every
     ]
     return [(title, tasks) for title, tasks in told if tasks]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
 
 from t2ibench.methods import METHODS, method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute
@@ -14,7 +13,6 @@ from t2ibench.methods.registry import presentation
 from t2ibench.reports.sentences import CONTROLS, task_sentence
 from t2ibench.results.display import (
     IntervalMark,
-    State,
     displayed,
     row_state,
     shown_rows,
@@ -24,9 +22,9 @@ from t2ibench.results.display import (
     within,
 )
 from t2ibench.results.schema import Results, Row, TaskResult
+from t2ibench.results.states import STATES, State, state_rank
 
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
-_ORDER: dict[State, int] = {state: k for k, state in enumerate(get_args(State))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +154,13 @@ class RunView:
     def counts(self) -> dict[State, int]:
         """How many tests on images are in each state, positive controls not counted."""
         states = [task.mark.state for task in self.tests]
-        return {state: states.count(state) for state in _ORDER}
+        return {state: states.count(state) for state in STATES}
+
+    def shown_counts(self) -> dict[State, int]:
+        """The same as pages show them: a test without a score is one that cannot tell."""
+        counts = self.counts()
+        counts["cannot_tell"] += counts.pop("no_score")
+        return counts
 
 
 def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> RunView:
@@ -195,7 +199,9 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
 def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
     """Tests by state, the clear ones first, then by distance from 0."""
     return tuple(
-        sorted(tasks, key=lambda one: (_ORDER[one.mark.state], -one.distance, one.id))
+        sorted(
+            tasks, key=lambda one: (state_rank(one.mark.state), -one.distance, one.id)
+        )
     )
 
 

@@ -74,7 +74,7 @@ def record_differences(
     for side, tasks in ((sides[0], missing), (sides[1], further)):
         if tasks:
             names = ", ".join(shown(task, _WIDTH) for task in sorted(tasks)[:_SHOWN])
-            clauses.append(f"tasks: {names} in {side} alone")
+            clauses.append(f"tasks: {names} {side} alone")
     before, after = first.measurement.model_dump(), second.measurement.model_dump()
     for name, value in before.items():
         clauses += _clause(name, value, after[name], sides)

@@ -18,11 +18,10 @@ from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.scales import LEAN, SMALL, Scale, scale_named
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
+from t2ibench.results.states import STATES, State
 
 if TYPE_CHECKING:
     import pandas as pd
-
-State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,26 @@ class IntervalMark:
     def label(self) -> str:
         """What pages call the number."""
         return self.scale.label
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends of its interval are known."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def has_band(self) -> bool:
+        """Whether a fair model's band is known."""
+        return self.fair_low is not None and self.fair_high is not None
+
+    @property
+    def cut_above(self) -> bool:
+        """Whether the value or an end was cut at 1."""
+        return self.cut and max(self.value or 0.0, self.high or 0.0) >= 1
+
+    @property
+    def cut_below(self) -> bool:
+        """Whether the value or an end was cut at -1."""
+        return self.cut and min(self.value or 0.0, self.low or 0.0) <= -1
 
     @property
     def signed(self) -> bool:
@@ -159,16 +178,7 @@ def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
     return shown_attributes(task.details, lambda *key: found.get(key))
 
 
-UNSURE: frozenset[State] = frozenset({"cannot_tell", "no_score"})
 ALPHA = 0.05
-
-WORDS: dict[State, str] = {
-    "clear": "clear",
-    "not_clear": "not clear",
-    "none_above": f"none above {SMALL:g}",
-    "cannot_tell": "cannot tell",
-    "no_score": "no score",
-}
 
 
 def state_of(task: TaskResult) -> State:
@@ -261,7 +271,7 @@ def task_rows(results: Results) -> list[list[object]]:
 def _reason(task: TaskResult) -> str | None:
     """Why a task has no score, or decides nothing although it has one; None where it decides."""
     state = state_of(task)
-    if state not in UNSURE:
+    if not STATES[state].unsure:
         return None
     why = task.inconclusive or task.reason or task.headline.reason
     if why is not None or state == "no_score":

@@ -635,3 +635,18 @@ def test_a_title_above_the_headings_is_left_out_and_said(folder: Path) -> None:
         asked(folder, written(folder, "Umfrage;", ";", "Datei;Gender", *rows))[0]
         == RIGHT
     )
+
+
+def test_a_column_about_who_answered_is_not_read_silently() -> None:
+    from t2ibench.models.judges.question_column import column_of
+
+    cells = {"my gender": ["female"], "perceived": ["male"]}
+    found = column_of(
+        "What is the gender of the person?",
+        ("male", "female"),
+        list(cells),
+        cells.__getitem__,
+        {},
+    )
+    assert found.name is None and found.by_heading
+    assert found.candidates == ("my gender", "perceived")

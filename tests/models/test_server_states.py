@@ -352,3 +352,20 @@ def test_a_filters_word_is_about_one_prompt(how: str) -> None:
         assert sorted(statuses) == ["ok"] * 5 + ["refused"]
         statuses = [rewriting.status for rewriting in rewritings(url, [])]
         assert sorted(statuses) == ["ok"] * 5 + ["refused"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("Generated image rejected by content moderation.", "filtered"),
+        ("NSFW content detected by the safety checker", "filtered"),
+        ("The prompt or the generated image violates our content policy.", "refused"),
+        ("Rejected by content moderation.", "refused"),
+    ],
+)
+def test_what_a_filter_takes_after_it_was_made_is_filtered(
+    words: str, status: str
+) -> None:
+    with speaking(lambda *_: error(400, words)) as (url, _):
+        outcomes = images("openai:m")(url, [])
+    assert {outcome.status for outcome in outcomes} == {status}

@@ -69,6 +69,10 @@ class Raises(SomeImages):
         return self._inner.encode_images(prepared)
 
 
+class Words(Plain):
+    embeds_images = False
+
+
 class Broken(Plain):
     def encode_images(self, prepared):
         raise RuntimeError("the network is broken")
@@ -223,3 +227,13 @@ def test_an_image_that_one_of_two_encoders_cannot_embed_is_excluded(
         assert task["excluded"]["unknown"] == sum(reasons.values())
         unknown += task["excluded"]["unknown"]
     assert unknown > 0
+
+
+@pytest.mark.usefixtures("others")
+def test_that_no_encoder_embeds_images_is_said_before_the_first_one(
+    tmp_path: Path, cli: Cli
+) -> None:
+    status, _, errors = cli(*command("encoders_of_others:Words", tmp_path))
+    assert status == 1 and "encoders_of_others:Words embeds no images" in errors
+    assert "Add an encoder of images" in errors
+    assert not list((tmp_path / "runs").glob("**/*.png"))

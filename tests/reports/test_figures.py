@@ -35,7 +35,7 @@ from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.files import SCALE, pdf, png, write_figure
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
-from t2ibench.reports.html.page import environment, fragment, style
+from t2ibench.reports.html.templating import environment, fragment, style
 from t2ibench.reports.view import TaskView, run_view, series_view
 from t2ibench.results.schema import Row, Score
 from tests import hand

@@ -13,9 +13,10 @@ import t2ibench
 from t2ibench.cli import main
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.evidence import Thumbnails
+from t2ibench.reports.html.filters import coded
 from t2ibench.reports.html.inline import inline_style, run_html
-from t2ibench.reports.html.page import environment, report_html
-from t2ibench.reports.html.words import coded
+from t2ibench.reports.html.page import report_html
+from t2ibench.reports.html.templating import environment
 from t2ibench.reports.sentences import UNTRAINED, controls_said, row_spoken, verdict
 from t2ibench.reports.view import RowView, run_view
 from t2ibench.results.display import IntervalMark, displayed, within

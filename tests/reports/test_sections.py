@@ -9,8 +9,8 @@ import pytest
 from t2ibench.methods.core.score_table import ScoreTable
 from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.methods.openbias.agreement import Agreement
-from t2ibench.reports.html import sections
-from t2ibench.reports.html.sections import agreement_section, questions_of
+from t2ibench.reports.html.design_sections import score_tables_section, wordings_section
+from t2ibench.reports.html.reader_sections import agreement_section, judges_views
 from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
 from t2ibench.reports.method_agreement import in_words
 from t2ibench.reports.terminal import screen
@@ -70,14 +70,14 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
         settings=hand.settings(judges={"llava": "1" * 64, "<clip>": "2" * 64}),
     )  # fmt: skip
     run = run_view(hand.results(examples=found), {})
-    gender, race, never = questions_of(run.tasks[0])
+    gender, race, never = judges_views(run.tasks[0])
     assert (
-        questions_of(run_view(hand.results(one=task("openbias", 0.5, 8))).tasks[0])
+        judges_views(run_view(hand.results(one=task("openbias", 0.5, 8))).tasks[0])
         == []
     )
-    assert gender.scores == [0.9, 0.89, 0.8, 0.004]
-    assert (race.found["n"], race.found["same_majority"]) == (38, False)
-    assert never.scores == [None] * 4
+    assert gender.scores == ("0.90", "0.89", "0.80", "0.00")
+    assert (race.images, race.majority) == (38, False)
+    assert never.scores == ("–",) * 4 and never.majority is None
     page = str(agreement_section(run))
     assert "llava and &lt;clip&gt;" in page
     for text in (
@@ -109,8 +109,8 @@ def worded(*reports: WordingReport) -> Results:
 
 
 def test_a_page_has_the_sentence_and_every_wording() -> None:
-    html = sections.wordings_section(run_view(worded(REPORT)))
-    assert html is not None and sections.wordings_section(run_view(worded())) is None
+    html = wordings_section(run_view(worded(REPORT)))
+    assert html is not None and wordings_section(run_view(worded())) is None
     assert (
         "<script>" not in html and "ein Foto | {stimulus}" in html and "+0.250" in html
     )
@@ -123,7 +123,7 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
         "a-b", "mean_square", "other wordings", [PartScore("x", None, 2, 0.25, -0.01, 0.36)], [],
         0.0, None, "",
     )  # fmt: skip
-    html = sections.wordings_section(run_view(worded(square)))
+    html = wordings_section(run_view(worded(square)))
     assert html is not None and "(a-b)" in html
     assert ">0.500<" in html and ">[0.000, 0.600]<" in html and "Language" not in html
 
@@ -131,7 +131,7 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
 @pytest.mark.parametrize("hostile", ["text", [1], [{"pair": None}], {"a": 1}])
 def test_what_is_no_report_is_not_shown(hostile: object) -> None:
     other = task("t2iat", 0.02, 8, details={"wording": hostile})
-    assert sections.wordings_section(run_view(hand.results(other=other))) is None
+    assert wordings_section(run_view(hand.results(other=other))) is None
 
 
 TABLE = ScoreTable(
@@ -153,7 +153,7 @@ def test_what_a_test_compares_within_itself_is_a_table() -> None:
     results = compared(
         score_tables=[asdict(TABLE)], forms_holm={"forms:masculine-neutral": 0.03}
     )
-    html = sections.score_tables_section(run_view(results))
+    html = score_tables_section(run_view(results))
     assert (
         html is not None
         and "Forms of the &lt;jobs&gt;" in html
@@ -171,15 +171,15 @@ def test_what_a_test_compares_within_itself_is_a_table() -> None:
         *("masculine − neutral", "+0.41", "[0.200, 0.620]", "0.0100", "0.0300"),
     ]
     assert "About \\| others." in text and "No value: too few stimuli." in text
-    assert sections.score_tables_section(run_view(compared())) is None
+    assert score_tables_section(run_view(compared())) is None
 
 
 @pytest.mark.parametrize("hostile", ["text", [1], [{"title": None}], {"a": 1}])
 def test_what_is_no_table_of_scores_is_not_shown(hostile: object) -> None:
     results = compared(score_tables=hostile)
-    assert sections.score_tables_section(run_view(results)) is None
+    assert score_tables_section(run_view(results)) is None
     bad_p_values = compared(score_tables=[asdict(TABLE)], forms_holm=hostile)
-    assert sections.score_tables_section(run_view(bad_p_values)) is not None
+    assert score_tables_section(run_view(bad_p_values)) is not None
 
 
 NAN = float("nan")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from t2ibench.reports.html.inline import inline_style, run_html
-from t2ibench.reports.html.page import environment, static
+from t2ibench.reports.html.templating import environment, static
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.files import read_results
 

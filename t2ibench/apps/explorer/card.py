@@ -19,7 +19,7 @@ from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.canvas import shortened
-from t2ibench.reports.html.page import environment
+from t2ibench.reports.html.templating import environment
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 _SHOWN = 10  # images of a row

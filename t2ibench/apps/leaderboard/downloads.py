@@ -17,6 +17,7 @@ from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import text_only
+from t2ibench.results.states import STATES
 from t2ibench.version import __version__
 
 
@@ -118,6 +119,10 @@ def data(
     return {
         "t2ibench": __version__,
         "families": {name: METHODS.get(name).title for name in METHODS.names()},
+        "states": {
+            state: {"word": display.word, "classes": display.classes}
+            for state, display in STATES.items()
+        },
         "strata": [
             {key: getattr(one, key) for key in ("id", "title", "readers", "settings")}
             for one in strata

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -144,16 +144,42 @@ def _unlike_images(
     images: Sequence[RegeneratedImage],
     found: Verdict,
 ) -> Iterator[str]:
-    with naming(encoder.name):
-        prepared = [encoder.prepare(one.image.read()) for one in images]
-    rows = encode(encoder, prepared) if prepared else ()
-    for one, row in zip(images, rows, strict=True):
+    for one, row in _rows_of(encoder, images):
+        if isinstance(row, T2IBenchError):
+            yield f"{one}, generated again, cannot be embedded: {str(row).rstrip('.')}"
+            continue
         claimed = evidence.get("images", one.attempt.sha256 or "")
         if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
             found.compared.add(one.attempt.key)
         else:
             look = f"does not look to {encoder.name} as the submission says"
             yield f"{one}, generated again, {look}"
+
+
+def _rows_of(
+    encoder: Encoder, images: Sequence[RegeneratedImage]
+) -> Iterator[tuple[RegeneratedImage, Float32Array | T2IBenchError]]:
+    """The embedding of each image, or why that image has none: an error costs its image alone."""
+    prepared: list[tuple[RegeneratedImage, Any]] = []
+    for image in images:
+        try:
+            with naming(encoder.name):
+                prepared.append((image, encoder.prepare(image.image.read())))
+        except T2IBenchError as error:
+            yield image, error
+    if not prepared:
+        return
+    try:
+        rows = encode(encoder, [pixels for _, pixels in prepared])
+    except T2IBenchError:
+        for image, pixels in prepared:
+            try:
+                yield image, encode(encoder, [pixels])[0]
+            except T2IBenchError as error:
+                yield image, error
+        return
+    for (image, _), row in zip(prepared, rows, strict=True):
+        yield image, row
 
 
 def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:

@@ -19,9 +19,9 @@ from t2ibench.reports.view import (
     TaskView,
     run_view,
 )
-from t2ibench.results.display import WORDS, State
-from t2ibench.results.display import IntervalMark as Mark
+from t2ibench.results.display import IntervalMark
 from t2ibench.results.schema import Results
+from t2ibench.results.states import STATES, State
 from t2ibench.tasks.index import build_index
 
 # Levels at which images were generated again.
@@ -47,7 +47,7 @@ class FamilyCell:
     """
 
     cell: Cell
-    mark: Mark
+    mark: IntervalMark
     counted: str
     toward: str
     said: str
@@ -118,7 +118,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
     counted = (
         f"{states.count('clear')} of {len(states)} clear"
         if state == "clear"
-        else WORDS[state]
+        else STATES[state].word
     )
     toward = _toward(tasks) if state == "clear" else ""
     said = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
@@ -126,7 +126,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
     said += f". {counted}{': ' + toward if toward else ''}."
     rank = model.entry.ranks.get(family.name)
     said += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
-    mark = Mark(value, low, high, state, None, fair_high=fair)
+    mark = IntervalMark(value, low, high, state, None, fair_high=fair)
     return FamilyCell(cell, mark, counted, toward, f"{said} {_notes(cell)}".strip())
 
 

@@ -15,6 +15,12 @@ _COMMON_WORDS = (
     "a an and any are at by can do does for has have how if in is it its of on or people "
     "person shown that the there this to what which who whose with you image picture photo"
 )
+# Words of a heading that is about who answered, not about the image.
+_WORDS_OF_LABELLERS = (
+    "my your own self annotator annotators rater raters labeller labellers labeler worker "
+    "workers participant participants respondent coder"
+)
+_OF_THE_LABELLER = frozenset(_WORDS_OF_LABELLERS.split())
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
@@ -78,6 +84,10 @@ def column_of(
         answering = [name for name in fitting if _answers(texts(name), classes)]
         if not classes:
             answering = fitting if fits in {heads, is_word} else []
+        if any(_about_the_labeller(name) for name in answering):
+            others = [name for name in columns if _answers(texts(name), classes)]
+            candidates = tuple(dict.fromkeys([*answering, *others]))
+            return QuestionColumn(None, candidates, by_heading=True)
         if answering:
             return _best(answering, by_heading=fits in {heads, is_word})
         if fitting and fallback is None and fits in {heads, is_word}:
@@ -123,6 +133,11 @@ def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
         if len(longest) == 1:
             return QuestionColumn(longest[0])
     return QuestionColumn(None, tuple(names), by_heading)
+
+
+def _about_the_labeller(heading: str) -> bool:
+    """Whether a heading such as 'my gender' is about who answered."""
+    return bool(_OF_THE_LABELLER.intersection(_WORD.findall(_plain(heading))))
 
 
 def _answers(texts: Iterable[str], classes: Sequence[str]) -> bool:

@@ -6,8 +6,10 @@ from t2ibench.reports.figures.axes import PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import LINE, Canvas, wrapped
 from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.sentences import nothing
 from t2ibench.reports.view import RunView, TaskView, poles
 from t2ibench.results.display import IntervalMark
+from t2ibench.results.states import STATES
 
 _WIDE = 800.0  # CSS pixels
 _NAME, _POLE = 0.24 * _WIDE, 0.17 * _WIDE - 16  # widths of names
@@ -24,10 +26,10 @@ _HEAD = (
     "state",
 )
 _KEY = (
-    ("plain", "clear"),
-    ("hollow", "not clear, or none above 0.24"),
+    ("plain", STATES["clear"].word),
+    ("hollow", f"{STATES['not_clear'].word}, or {STATES['none_above'].word}"),
     ("line null", "interval"),
-    ("line unsure", "cannot tell"),
+    ("line unsure", STATES["cannot_tell"].word),
     ("band", "where a fair model falls"),
 )
 
@@ -99,15 +101,15 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> N
     canvas.label(_END + 12, middle, axis.high, _POLE, "start", told)
     base = middle + 4
     if mark.value is None:
-        words = "cannot tell" if task.result.inconclusive else "no score"
-        canvas.text(canvas.width, base, words, "end")
+        canvas.text(canvas.width, base, nothing(task), "end")
         return
     if mark.low is not None and mark.high is not None:
-        name = {"clear": f"line {side}".strip(), "cannot_tell": "line unsure"}.get(
-            mark.state
-        )
         canvas.line(
-            across(mark.low), middle, across(mark.high), middle, name or "line null"
+            across(mark.low),
+            middle,
+            across(mark.high),
+            middle,
+            _interval_class(mark, side),
         )
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
     for beyond, x, sign, anchor in (
@@ -124,3 +126,10 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> N
     if numbers.low is not None and numbers.high is not None:
         words += f"  ({shown(numbers.low)} to {shown(numbers.high)})"
     canvas.text(canvas.width, base, words, "end", "strong" if clear else "")
+
+
+def _interval_class(mark: IntervalMark, side: str) -> str:
+    """The class of the line of an interval, with the side that a clear lean goes to."""
+    if mark.state == "clear":
+        return f"line {side}".strip()
+    return "line unsure" if mark.state == "cannot_tell" else "line null"

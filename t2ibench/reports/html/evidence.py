@@ -24,7 +24,7 @@ from t2ibench.methods.core.answer_counts import sorted_rows
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
-from t2ibench.reports.html.page import fragment
+from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import TaskView
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError

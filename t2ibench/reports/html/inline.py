@@ -7,35 +7,29 @@ import re
 
 from markupsafe import Markup
 
-from t2ibench.reports import sentences
 from t2ibench.reports.files import task_files
-from t2ibench.reports.html.page import fragment, static
+from t2ibench.reports.html.marks import forest_view
+from t2ibench.reports.html.templating import fragment, static
 from t2ibench.reports.view import run_view
 from t2ibench.results.schema import Results
 
 _REM = re.compile(r"(\d*\.?\d+)rem\b")
 _PAGE = re.compile(r"@page\{[^}]*\}")
+_ROOT = re.compile(r"(?<![\w.#-])(?::root|html)\{")
 
 
 def run_html(results: Results) -> str:
     """The verdict of a run, and every test as a mark on one axis."""
     run = run_view(results, task_files(results, results.folder))
-    return fragment(
-        "inline.html",
-        run=run,
-        style=inline_style(),
-        summary=sentences.summary(run),
-        verdict=sentences.verdict(run),
-    )
+    return fragment("inline.html", forest=forest_view(run), style=inline_style())
 
 
 @functools.cache
 def inline_style() -> Markup:
     """The style of the report for a page that is not ours: as wide as its cell, in pixels."""
-    text = "\n".join(
-        static(name) for name in ("tokens.css", "report.css", "inline.css")
-    )
+    sheets = ("tokens.css", "report.css", "inline.css")
+    text = "\n".join(static(name) for name in sheets)
     text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")
-    text = re.sub(r"(?<![\w.#-])(?::root|html)\{", "&{", text)
-    text = _REM.sub(lambda found: f"{16 * float(found[1]):g}px", text)
+    text = _ROOT.sub("&{", text)
+    text = _REM.sub(lambda size: f"{16 * float(size[1]):g}px", text)
     return Markup(f".t2ibench-inline{{\n{text}}}")

@@ -3,168 +3,109 @@
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import jinja2
 from markupsafe import Markup
 
-from t2ibench.reports.exclusions import excluded_of, reasons_said
-from t2ibench.reports.html import words
-from t2ibench.reports.sentences import (
-    controls_said,
-    limits,
-    named,
-    network_text,
-    summary,
-    verdict,
-)
+from t2ibench.reports.html.cards import CardParts, card_view, is_short
+from t2ibench.reports.html.marks import forest_view
+from t2ibench.reports.html.sections import SectionView
+from t2ibench.reports.html.templating import fragment, static, style
+from t2ibench.reports.sentences import controls_said, limits, named, network_text
 from t2ibench.reports.view import RunView, TaskView
 
-_FONTS = (
-    ("Source Sans 3 Variable", "source-sans-3"),
-    ("Source Serif 4 Variable", "source-serif-4"),
-)
-
-
-_SHORT = 30  # rows of a card that is open
-_MUCH = 0.2  # of the images of a test, from which on its card says what it lost
-
-
-@functools.cache
-def environment() -> jinja2.Environment:
-    """The templates; everything that is not `Markup` is escaped."""
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
-    made.filters |= words.FILTERS
-    return made
-
-
-def fragment(template: str, **values: object) -> Markup:
-    """One part of the page."""
-    return Markup(environment().get_template(template).render(**values))
-
-
-def static(name: str) -> str:
-    """The text of a file of reports/static."""
-    return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
-
-
-@functools.cache
-def style() -> Markup:
-    """The style of the page, fonts within."""
-    faces = []
-    for family, name in _FONTS:
-        data = (
-            files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"
-        ).read_bytes()
-        source = f"data:font/woff2;base64,{base64.b64encode(data).decode()}"
-        faces.append(
-            f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
-            f'src:url({source}) format("woff2")}}'
-        )
-    return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
-
-
-Section = tuple[str, str, Markup]  # its id, what the contents call it, and its HTML
+_FINGERPRINT = 12  # letters shown
 
 
 def report_html(
     run: RunView,
     *,
-    parts: Mapping[str, Mapping[str, Any]] | None = None,
-    sections: Sequence[Section] = (),
+    parts: Mapping[str, CardParts] | None = None,
+    sections: Sequence[SectionView] = (),
     origin: str = "",
 ) -> str:
-    """The whole page; `parts` are figures, evidence, images and pictures of tests by their id."""
+    """The whole page; `parts` are what cards show from files of the run, by the test's id."""
     script = static("report.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    leading = named(run)
-    again = fragment(
-        "again.html",
-        results=run.results,
-        command=shlex.join(run.results.command),
-        facts=_facts(run),
-    )
-    cards = [
-        _card(group.title, task, (parts or {}).get(task.id, {}), task in leading)
-        for group in run.groups
-        for task in group.tasks
-    ]
+    script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return fragment(
         "report.html",
-        run=run,
+        forest=forest_view(run),
         style=style(),
         script=Markup(script),
-        script_hash=f"sha256-{digest}",
-        summary=summary(run),
-        verdict=verdict(run),
+        script_hash=f"sha256-{script_digest}",
         controls=controls_said(run)[1],
-        counts=run.counts(),
+        counts=run.shown_counts() if run.tests else {},
         limits=limits(run),
-        cards=cards,
-        words=[_card("Text encoder", task, {}) for task in run.texts],
-        sections=[*sections, ("again", "Run it again", again)],
+        cards=_cards(run, parts or {}),
+        text_cards=[_card(task, "Text encoder") for task in run.texts],
+        sections=[*sections, _again_section(run)],
         origin=origin or f"t2ibench {run.results.t2ibench}",
     )
 
 
+def _cards(run: RunView, parts: Mapping[str, CardParts]) -> list[Markup]:
+    """The card of every test on images; short ones that the summary names are open."""
+    leading = named(run)
+    return [
+        _card(
+            task,
+            group.title,
+            parts=parts.get(task.id),
+            is_open=task in leading and is_short(task),
+        )
+        for group in run.groups
+        for task in group.tasks
+    ]
+
+
 def _card(
-    family: str, task: TaskView, parts: Mapping[str, Any], leading: bool = False
+    task: TaskView,
+    family: str,
+    parts: CardParts | None = None,
+    is_open: bool = False,
 ) -> Markup:
-    total, left = excluded_of(task.result)
-    rows = sum(len(one.rows) for one in task.prompts) + sum(
-        len(one.rows) for one in task.combined
-    )
-    lost = sum(left.values())
-    return fragment(
-        "card.html",
-        family=family,
-        task=task,
-        **{"figures": (), "evidence": None, **parts},
-        open=leading and rows <= _SHORT,
-        lost=f"{lost:,} of {total:,} images ({reasons_said(left)})"
-        if lost > _MUCH * total
-        else "",
-    )
+    card = card_view(task, family, parts=parts, is_open=is_open)
+    return fragment("card.html", card=card)
 
 
-def _facts(run: RunView) -> list[tuple[str, str]]:
+def _again_section(run: RunView) -> SectionView:
+    """How to repeat the run, and what it was made with."""
+    html = fragment(
+        "again.html",
+        results=run.results,
+        command=shlex.join(run.results.command),
+        facts=[(name, text) for name, text in _facts(run) if text],
+    )
+    return SectionView("again", "Run it again", html)
+
+
+def _facts(run: RunView) -> Iterator[tuple[str, str]]:
+    """What the run was made with; a text is empty where that is not known."""
     results, model = run.results, run.results.model
     name = model.name or run.name
-    found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]
+    yield "Model", f"{name} @ {model.revision}" if model.revision else name
     if model.rewriter is not None:
-        found.append(
-            ("Rewriter", f"{model.rewriter.name}, one rewriting a {model.rewriter.per}")
-        )
-        found.append(("Instruction", str(model.rewriter.settings.get("template", ""))))
-    if model.fingerprint:
-        found.append(("Fingerprint", model.fingerprint[:12]))
-    tasks = [task.settings for task in results.tasks.values()]
-    for title, used in (
-        ("Encoder", {pair for task in tasks for pair in task.encoders.items()}),
-        ("Judge", {pair for task in tasks for pair in task.judges.items()}),
-    ):
-        found += [(title, f"{name} {print_[:12]}") for name, print_ in sorted(used)]
-    networks = sorted(results.networks.items())
-    found += [
-        ("Network", f"{name}: {network_text(network)}") for name, network in networks
-    ]
-    for title, settings in (
-        ("Settings", model.effective_settings or model.settings),
-        ("Seed", {str(task.seed): "" for task in tasks}),
-        ("Versions", results.environment),
-    ):
-        found.append(
-            (title, ", ".join(f"{k} {v}".strip() for k, v in sorted(settings.items())))
-        )
-    found.append(("Schema", str(results.schema_version)))
-    return [(name, text) for name, text in found if text]
+        yield "Rewriter", f"{model.rewriter.name}, one rewriting a {model.rewriter.per}"
+        yield "Instruction", str(model.rewriter.settings.get("template", ""))
+    yield "Fingerprint", (model.fingerprint or "")[:_FINGERPRINT]
+    settings = [task.settings for task in results.tasks.values()]
+    encoders = {pair for used in settings for pair in used.encoders.items()}
+    judges = {pair for used in settings for pair in used.judges.items()}
+    for title, readers in (("Encoder", encoders), ("Judge", judges)):
+        for reader, fingerprint in sorted(readers):
+            yield title, f"{reader} {fingerprint[:_FINGERPRINT]}"
+    for encoder, network in sorted(results.networks.items()):
+        yield "Network", f"{encoder}: {network_text(network)}"
+    yield "Settings", _listed(model.effective_settings or model.settings)
+    yield "Seed", _listed({str(used.seed): "" for used in settings})
+    yield "Versions", _listed(results.environment)
+    yield "Schema", str(results.schema_version)
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    """Names and values in one line, by name."""
+    return ", ".join(
+        f"{name} {value}".strip() for name, value in sorted(values.items())
+    )

@@ -80,7 +80,7 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     add(page, "female")
     node = page.locator("#tree li[aria-selected=true] > .node")
     # Hollow and grey: words that have nothing to do with it lean as far.
-    for mark in (".rail.grey", ".rail .band", ".rail .ci"):
+    for mark in (".rail.null", ".rail .band", ".rail .ci"):
         expect(node.locator(mark)).to_have_count(1)
     for said in (
         "not told from everyday words, p = ",

@@ -1,5 +1,6 @@
 // The one mark for every interval; its style is in tokens.css, which reports share.
 import { el, signed } from "./dom.js";
+import { STATES } from "./states.js";
 
 const cut = (value, span) => Math.max(-span, Math.min(span, value));
 
@@ -17,7 +18,8 @@ export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = fa
   Object.assign(vars, { v: cut(value, span), span });
   if (known) Object.assign(vars, { lo: cut(low, span), hi: cut(high, span) });
   if (fair) Object.assign(vars, { b0: cut(fair[0], span), b1: cut(fair[1], span) });
-  const kind = { clear: `clear ${mark.side ?? "plain"}`, cannot_tell: "unsure", none_above: "grey small" }[mark.state] ?? "grey";
+  const { classes } = STATES[mark.state] ?? STATES.not_clear;
+  const kind = mark.state === "clear" ? `${classes} ${mark.side ?? "plain"}` : classes;
   const over = Math.abs(value) > span;
   return el("span", { class: `rail ${kind}${mark.half ? " half" : ""}`, role: "img", "aria-label": label, vars },
     fair && el("i", { class: "band" }), axis && el("i", { class: "axis" }), el("i", { class: "zero" }),

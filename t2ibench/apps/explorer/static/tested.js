@@ -3,7 +3,7 @@ import { S, json, turned } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
 import { roundUp } from "./geometry.js";
 import { rail, scale } from "./rail.js";
-import { WORDS } from "./words.js";
+import { STATES } from "./states.js";
 
 // “A photo of a nurse”, gender: a prompt, and what was asked about it.
 const quoted = (item) => item.split(" | ").map((part, k) => (k ? part : `“${part}”`)).join(", ");
@@ -30,12 +30,12 @@ function mark({ row, run, name }, span, ticks) {
   const { state, toward, item, family } = row;
   const where = S.sources.length > 1 ? ` · ${S.sources[run].name}` : "";
   const interval = row.low === null ? "" : `, 95 % interval ${signed(row.low, 2)} to ${signed(row.high, 2)}`;
-  const said = `${item}, ${family}, ${row.name}${where}: ${number(row)}${interval}; ${toward || WORDS[state]}`;
+  const said = `${item}, ${family}, ${row.name}${where}: ${number(row)}${interval}; ${toward || STATES[state].word}`;
   return el("span", { class: "tst-one" },
     el("small", { class: "micro faint", text: [name, row.n && many(row.n, "image"), where.slice(3)].filter(Boolean).join(" · ") }),
     rail(row, said, { span, height: 22, dot: 9, axis: true, ticks }),
     el("span", { class: "num tst-v" }, el("b", { class: toward ? `t-${row.side}` : state === "clear" ? "" : "muted", text: number(row) }),
-      " ", el("small", { class: "micro faint", text: toward || WORDS[state] })));
+      " ", el("small", { class: "micro faint", text: toward || STATES[state].word })));
 }
 
 function line(entry, span, ticks) {

@@ -4,7 +4,7 @@ import { byId, el, many, signed } from "./dom.js";
 import * as link from "./link.js";
 import { rail, scale } from "./rail.js";
 import { Row } from "./rows.js";
-import { WORDS } from "./words.js";
+import { STATES } from "./states.js";
 
 const SIDES = { low: "left", high: "right" };
 const MOST_ROWS = 8;
@@ -30,7 +30,7 @@ function markOf(task) {
 const shownAs = ({ value, scale: kind }) => (value !== null && kind === "rms lean" ? value.toFixed(2) : signed(value, 2));
 
 function line(task, chosen) {
-  const label = `${task.name}: ${shownAs(task)}; ${WORDS[task.state]}. ${task.sentence}`;
+  const label = `${task.name}: ${shownAs(task)}; ${STATES[task.state].word}. ${task.sentence}`;
   return el("li", {}, el("button", {
     class: "test", "aria-current": task.id === chosen ? "true" : null, disabled: task.text_only, data: { task: task.id },
     title: task.text_only ? "It measures texts alone: there are no images behind it." : null,

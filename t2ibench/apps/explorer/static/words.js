@@ -3,15 +3,14 @@ import { S, axial, sideOf } from "./store.js";
 import { ordinal, percent, probability, share, signed } from "./dom.js";
 import { roundUp } from "./geometry.js";
 
-// What a test shows, as reports say it.
-export const WORDS = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
-const STATES = { leans: "clear", inconclusive: "cannot_tell", no_lean: "not_clear" };
+// The state that shows each verdict on a concept.
+const STATE_OF_VERDICT = { leans: "clear", inconclusive: "cannot_tell", no_lean: "not_clear" };
 
 export const nameOf = (index) => S.state.anchors[index]?.name ?? "an anchor";
 
 export function markOf(score) {
   if (!score) return { value: null };
-  const state = STATES[score.verdict];
+  const state = STATE_OF_VERDICT[score.verdict];
   const side = state === "clear" && score.lean !== null ? sideOf(score.lean) : "plain";
   const { beyond_words: value, beyond_low: low, beyond_high: high, band } = score;
   return { value, low, high, band, state, side, half: !axial() };

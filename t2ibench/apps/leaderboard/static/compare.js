@@ -5,7 +5,8 @@ const out = document.getElementById("out");
 const choose = document.getElementById("choose");
 const pairs = new Map();
 window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
-const STATES = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
+const STATES = D.states;
+const ORDER = Object.keys(STATES); // from the clearest to what says least
 
 function make(tag, options = {}, ...inside) {
   const { text, ...rest } = options;
@@ -61,14 +62,14 @@ function scale(span = 1) {
   return element;
 }
 
-const KIND = { clear: "clear", not_clear: "null", none_above: "null small", cannot_tell: "unsure", no_score: "unsure" };
 function taskCell(model, name) {
   const task = model.tasks[name];
   if (!task) return make("td", { className: "d", "data-of": model.name }, rail({ value: null, said: "not run", absent: "not run" }));
   const side = task.state === "clear" ? { low: "left ", high: "right " }[task.side] ?? "plain " : "";
   const pole = task.state === "clear" && task.side ? task.poles[task.side === "low" ? 0 : 1] : "";
-  const words = [STATES[task.state], pole].filter(Boolean).join(": ");
-  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, kind: side + KIND[task.state], said: `${shownAs(task)}, ${words}`, absent: STATES[task.state] }),
+  const { word, classes } = STATES[task.state];
+  const words = [word, pole].filter(Boolean).join(": ");
+  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, kind: side + classes, said: `${shownAs(task)}, ${words}`, absent: word }),
     make("b", { className: "num", text: shownAs(task) }), make("span", { className: "micro muted", text: ` ${words}` }));
 }
 
@@ -106,10 +107,9 @@ function differenceCell(task, first, second, span) {
 function table(models) {
   const names = [...new Set(models.flatMap((model) => Object.keys(model.tasks).filter((name) => !model.tasks[name].text_only)))].sort();
   const task = (name) => models.find((model) => model.tasks[name]).tasks[name];
-  const order = { clear: 0, not_clear: 1, none_above: 2, cannot_tell: 3, no_score: 4 };
   const families = Object.keys(D.families);
   names.sort((a, b) => {
-    const [x, y] = [a, b].map((name) => [families.indexOf(task(name).family), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
+    const [x, y] = [a, b].map((name) => [families.indexOf(task(name).family), models[0].tasks[name] ? ORDER.indexOf(models[0].tasks[name].state) : ORDER.length - 1, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
     return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
   });
   const [first, ...rest] = models;

@@ -1,0 +1,502 @@
+"""What the pages of the leaderboard show of models and tests, before it is HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from t2ibench.apps.leaderboard.downloads import identity, ran_as
+from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.table import Entry, Stratum
+from t2ibench.apps.leaderboard.views import (
+    BESIDE,
+    FamilyCell,
+    Item,
+    ItemTable,
+    Model,
+    item_tables,
+)
+from t2ibench.methods.core.answer_counts import ShownRow, class_colours
+from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.html.cards import ClassKey, StackPart, stack_parts
+from t2ibench.reports.html.marks import TaskRowView, task_row_view, tone
+from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.sentences import ends, row_spoken
+from t2ibench.reports.view import RowView, TaskView
+from t2ibench.results.display import IntervalMark
+from t2ibench.results.judge_checks import judges_said
+
+_COLOURS = 6  # of classes; further ones begin again
+_BARS = 6  # prompts whose answers a row of the first page shows, at most
+_QUESTIONS = 2  # questions of which it does
+_FEW_FAMILIES = 4  # below which a table is narrow
+
+
+@dataclass(frozen=True, slots=True)
+class RankView:
+    """A model's rank over families.
+
+    Attributes:
+        text: The rank, or the range of ranks.
+        among: How many models are ranked.
+        start: Where the bar of the range begins, as a share of the models.
+        end: Where it ends.
+        middle: The middle of the range, by which a table is sorted.
+    """
+
+    text: str
+    among: int
+    start: float
+    end: float
+    middle: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """Who a row or a page is about.
+
+    Attributes:
+        id: The submission.
+        name: The model's name, with nothing hidden in it.
+        level: How far it was checked.
+        is_toy: Whether it draws simple pictures with biases that were put in.
+        weights: Whether its weights are open.
+        readers: The encoder or judge that read its images.
+        submitted: When it was submitted; empty where that is not stated.
+        ran_as: What was given to --model, with its arguments.
+        ran: The same in short, with who states it.
+        rank: Its rank over families; None without one.
+        unranked: Why it has no rank.
+    """
+
+    id: str
+    name: str
+    level: str
+    is_toy: bool
+    weights: str
+    readers: str
+    submitted: str
+    ran_as: str
+    ran: str
+    rank: RankView | None
+    unranked: str
+
+
+def model_view(model: Model) -> ModelView:
+    """Who a row or a page is about."""
+    entry = model.entry
+    card = entry.manifest.card
+    return ModelView(
+        id=entry.id,
+        name=model.name,
+        level=entry.verdict.level,
+        is_toy=entry.toy,
+        weights=card.weights or "weights: not stated",
+        readers=model.stratum.readers,
+        submitted=visible(card.submitted) if card.submitted else "",
+        ran_as=ran_as(entry),
+        ran=_ran(entry),
+        rank=_rank(entry.overall),
+        unranked=entry.why or "",
+    )
+
+
+def _ran(entry: Entry) -> str:
+    """What was given to --model, as far as that was checked."""
+    if "model" in entry.verdict.stated:
+        return "images from the submitter"
+    stated = "" if "reproduced" in entry.verdict.level else "stated: "
+    return f"{stated}--model {identity(entry)['ran']}"
+
+
+def _rank(rank: Rank | None) -> RankView | None:
+    if rank is None:
+        return None
+    return RankView(
+        text=span(rank.best, rank.worst),
+        among=rank.among,
+        start=round((rank.best - 1) / rank.among, 4),
+        end=round(rank.worst / rank.among, 4),
+        middle=(rank.best + rank.worst) / 2,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """A family in a model's row.
+
+    Attributes:
+        family: The family's id.
+        sort: The number by which a table is sorted; empty where there is none.
+        ran: Whether the model ran it.
+        mark: The root mean square lean; without a value where it is not known.
+        spoken: All of it in a sentence.
+        absent: What stands there without a number.
+        value: The number.
+        clear: Whether one of its tests is clear.
+        counted: How many of its tests are clear.
+        toward: Which way the strongest leans.
+    """
+
+    family: str
+    sort: str
+    ran: bool
+    mark: IntervalMark
+    spoken: str = ""
+    absent: str = ""
+    value: str = ""
+    clear: bool = False
+    counted: str = ""
+    toward: str = ""
+
+
+def _cell(family: str, cell: FamilyCell | None) -> CellView:
+    if cell is None:
+        empty = IntervalMark(None, None, None, "no_score", None)
+        return CellView(family=family, sort="", ran=False, mark=empty)
+    square = cell.cell.square
+    return CellView(
+        family=family,
+        sort="" if square is None else str(round(square, 4)),
+        ran=True,
+        mark=cell.mark,
+        spoken=cell.said,
+        absent="failed its check" if cell.cell.inconclusive else "no number",
+        value="" if cell.mark.value is None else plain(cell.mark.value),
+        clear=cell.mark.state == "clear",
+        counted=cell.counted,
+        toward=cell.toward,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StackView:
+    """Who is shown in a model's images of one prompt, as a bar."""
+
+    spoken: str
+    parts: tuple[StackPart, ...]
+
+
+def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
+    return StackView(
+        spoken=f"{item.name}: {counts_text(row)}",
+        parts=stack_parts(row, table.classes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A model's row of the first page; `answers` has None for a prompt that it did not run."""
+
+    model: ModelView
+    answers: tuple[tuple[StackView | None, ...], ...]
+    cells: tuple[CellView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersColumn:
+    """A question whose answers every row shows, prompt by prompt."""
+
+    title: str
+    key: tuple[ClassKey, ...]
+    prompts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyColumn:
+    """A family of tests; `far` is what its right end means."""
+
+    family: str
+    title: str
+    tests: str
+    far: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTable:
+    """One table of the first page: models that were measured alike."""
+
+    id: str
+    title: str
+    settings: str
+    is_ranked: bool
+    is_narrow: bool
+    questions: tuple[AnswersColumn, ...]
+    families: tuple[FamilyColumn, ...]
+    rows: tuple[BoardRow, ...]
+
+
+def board_table(
+    stratum: Stratum,
+    models: Sequence[Model],
+    titles: Mapping[str, str],
+    tasks: Sequence[str],
+) -> BoardTable:
+    """One table of the first page.
+
+    Args:
+        stratum: What its models have in common.
+        models: All models of the leaderboard.
+        titles: Family to what pages call it.
+        tasks: The ids of all tests.
+    """
+    members = [model for model in models if model.stratum is stratum]
+    families = tuple(
+        _family_column(family, members, titles) for family in stratum.families
+    )
+    # There is room for who is shown, of tests with few prompts.
+    tables = _few_answers(members, tasks) if len(families) == 1 else []
+    ranked = sum(model.entry.overall is not None for model in members)
+    return BoardTable(
+        id=stratum.id,
+        title=stratum.title,
+        settings=f"{stratum.settings[:1].upper()}{stratum.settings[1:]}",
+        is_ranked=ranked > 1,
+        is_narrow=len(stratum.families) < _FEW_FAMILIES,
+        questions=tuple(_answers_columns(tables)),
+        families=families,
+        rows=tuple(_board_row(model, stratum, tables) for model in members),
+    )
+
+
+def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTable]:
+    """The first questions that were asked of few prompts."""
+    tables = [
+        table
+        for name in tasks
+        for table in item_tables(models, name, len(models))
+        if table.classes and len(table.items) <= _BARS
+    ]
+    return tables[:_QUESTIONS]
+
+
+def _family_column(
+    family: str, models: Sequence[Model], titles: Mapping[str, str]
+) -> FamilyColumn:
+    cells = [model.cells[family].cell for model in models if family in model.cells]
+    tests = max((cell.of for cell in cells), default=0)
+    return FamilyColumn(
+        family=family,
+        title=titles[family],
+        tests=f"{tests} test{'' if tests == 1 else 's'}",
+        far="one-sided" if all(cell.rooted for cell in cells) else "most",
+    )
+
+
+def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
+    columns: list[AnswersColumn] = []
+    before: ItemTable | None = None
+    for table in tables:
+        noun = table.noun.capitalize()
+        changed = before is not None and table.test != before.test
+        columns.append(
+            AnswersColumn(
+                title=f"{noun}: {table.test}" if changed else noun,
+                key=class_key(table),
+                prompts=tuple(item.name for item in table.items),
+            )
+        )
+        before = table
+    return columns
+
+
+def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
+    """The colours of what could be answered."""
+    return tuple(
+        ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
+        for name, colour in class_colours(table.classes).items()
+    )
+
+
+def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> BoardRow:
+    answers = []
+    for table in tables:
+        rows = [(item, item.rows.get(model.entry.id)) for item in table.items]
+        answers.append(
+            tuple(
+                _stack(item, row, table) if isinstance(row, ShownRow) else None
+                for item, row in rows
+            )
+        )
+    return BoardRow(
+        model=model_view(model),
+        answers=tuple(answers),
+        cells=tuple(
+            _cell(family, model.cells.get(family)) for family in stratum.families
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """A model's result of one test; `more` is why it cannot tell, `judges` who answered."""
+
+    model: ModelView
+    row: TaskRowView
+    interval: str
+    more: str
+    judges: str
+
+
+@dataclass(frozen=True, slots=True)
+class StratumTable:
+    """The models of one stratum on the axis of a test."""
+
+    id: str
+    title: str
+    settings: str
+    rows: tuple[ModelRow, ...]
+
+
+def stratum_tables(
+    strata: Sequence[Stratum], models: Sequence[Model], task: str
+) -> list[StratumTable]:
+    """A test's results, a table for each stratum; those that lean least come first."""
+    having = by_closeness(models, task)
+    tables = []
+    for stratum in strata:
+        rows = [
+            _model_row(model, model.tasks[task])
+            for model in having
+            if model.stratum is stratum
+        ]
+        if rows:
+            tables.append(
+                StratumTable(stratum.id, stratum.title, stratum.settings, tuple(rows))
+            )
+    return tables
+
+
+def by_closeness(models: Sequence[Model], task: str) -> list[Model]:
+    """The models that ran a test; those that lean least come first."""
+    return sorted(
+        (model for model in models if task in model.tasks),
+        key=lambda model: _closeness(model, task),
+    )
+
+
+def _closeness(model: Model, task: str) -> tuple[bool, float, str]:
+    """The place of a model in a test's table; what shows no number comes last."""
+    result = model.tasks[task].result
+    square = result.headline.square
+    has_none = square is None or bool(result.inconclusive)
+    return has_none, math.inf if square is None else square, model.entry.id
+
+
+def _model_row(model: Model, task: TaskView) -> ModelRow:
+    result = task.result
+    return ModelRow(
+        model=model_view(model),
+        row=task_row_view(task),
+        interval=ends(task.mark),
+        more=result.inconclusive or "",
+        judges=judges_said(result) if result.settings.judges else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCell:
+    """What one model shows of an item: answers, or a mark; neither where it did not run it.
+
+    Attributes:
+        model: The model's name.
+        answers: Who is shown.
+        counts: The same in words.
+        mark: The value of the item.
+        spoken: The mark in words.
+        value: The number.
+        tone: The class of the number.
+        clear: Whether the answers are clear.
+    """
+
+    model: str
+    answers: StackView | None = None
+    counts: str = ""
+    mark: IntervalMark | None = None
+    spoken: str = ""
+    value: str = ""
+    tone: str = ""
+    clear: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTableView:
+    """The items of a test, a column for each model.
+
+    Attributes:
+        title: What the table shows.
+        noun: What an item is, or what was asked.
+        head: The head of the first column.
+        counted: Whether answers were counted; else there is a mark for each item.
+        key: The colours of the classes.
+        square: Whether values are sizes without direction.
+        poles: The words at both ends of the axis, where there is one.
+        mixed: Whether its models were read by other encoders.
+        cut: How many models it shows, where there may be more.
+        models: The models.
+        rows: Each item with the cells of all models.
+    """
+
+    title: str
+    noun: str
+    head: str
+    counted: bool
+    key: tuple[ClassKey, ...]
+    square: bool
+    poles: Axis | None
+    mixed: bool
+    cut: int
+    models: tuple[ModelView, ...]
+    rows: tuple[tuple[str, tuple[ItemCell, ...]], ...]
+
+
+def item_table_views(models: Sequence[Model], task: str) -> list[ItemTableView]:
+    """The items of a test as its page shows them."""
+    tables = item_tables(models, task)
+    return [_item_table(table, is_only=len(tables) == 1) for table in tables]
+
+
+def _item_table(table: ItemTable, is_only: bool) -> ItemTableView:
+    counted = bool(table.classes)
+    title = "Item by item" if is_only else f"By {table.noun}"
+    rows = []
+    for item in table.items:
+        cells = [_item_cell(item, model, table) for model in table.models]
+        rows.append((item.name, tuple(cells)))
+    return ItemTableView(
+        title=f"Who is shown: {table.noun}" if counted else title,
+        noun=table.noun,
+        head="Prompt" if counted else table.noun.capitalize(),
+        counted=counted,
+        key=class_key(table),
+        square=table.square,
+        poles=table.axis,
+        mixed=len({model.stratum.id for model in table.models}) > 1,
+        cut=BESIDE if len(table.models) == BESIDE else 0,
+        models=tuple(map(model_view, table.models)),
+        rows=tuple(rows),
+    )
+
+
+def _item_cell(item: Item, model: Model, table: ItemTable) -> ItemCell:
+    row = item.rows.get(model.entry.id)
+    if isinstance(row, ShownRow):
+        return ItemCell(
+            model=model.name,
+            answers=_stack(item, row, table),
+            counts=counts_text(row),
+            clear=row.clear,
+        )
+    if isinstance(row, RowView):
+        number = plain if table.square else signed
+        return ItemCell(
+            model=model.name,
+            mark=row.mark,
+            spoken=f"{model.name}, {row_spoken(row, table.axis)}",
+            value=number(row.mark.value),
+            tone=tone(row.mark),
+        )
+    return ItemCell(model=model.name)

@@ -1,0 +1,220 @@
+"""The pages of the site, rendered one by one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from t2ibench.apps.leaderboard import downloads
+from t2ibench.apps.leaderboard.page_views import (
+    board_table,
+    by_closeness,
+    item_table_views,
+    model_view,
+    stratum_tables,
+)
+from t2ibench.apps.leaderboard.ranks import span
+from t2ibench.apps.leaderboard.regenerate import LEVELS
+from t2ibench.apps.leaderboard.table import Stratum
+from t2ibench.apps.leaderboard.views import (
+    Model,
+    effective,
+    item_tables,
+    provenance,
+)
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.html import templating
+from t2ibench.reports.html.cards import card_view, estimand, named_prompts
+from t2ibench.reports.html.marks import TaskRowView, forest_view, task_row_view
+from t2ibench.version import __version__
+
+_STATED = (
+    "Stated by the submitter, not checked: do not run a command that you have not read"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskListing:
+    """A test in the list of all tests, with how many models ran it and how many are clear."""
+
+    id: str
+    name: str
+    description: str
+    models: int
+    clear: int
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyStanding:
+    """A family on a model's page: its rank, or why it has none."""
+
+    family: str
+    title: str
+    standing: str
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The templates; everything that is not `Markup` is escaped."""
+    of_board = jinja2.PackageLoader("t2ibench.apps.leaderboard", "templates")
+    of_reports = jinja2.PackageLoader("t2ibench.reports.html", "templates")
+    loader = jinja2.ChoiceLoader([of_board, of_reports])
+    return templating.environment().overlay(loader=loader)
+
+
+class Pages:
+    """Renders the pages of one site."""
+
+    def __init__(
+        self,
+        refused: Mapping[str, str],
+        strata: Sequence[Stratum],
+        models: Sequence[Model],
+        date: str | None,
+    ) -> None:
+        self._refused = refused
+        self._strata = strata
+        self._models = models
+        self._date = date
+        self._titles = {name: METHODS.get(name).title for name in METHODS.names()}
+        self._tasks = sorted({name for model in models for name in model.tasks})
+
+    def all(self) -> Iterator[tuple[str, str]]:
+        """Every page, by its file's name."""
+        yield "index.html", self._index()
+        yield "tasks.html", self._tests()
+        yield "compare.html", self._render("compare.html", here="compare.html")
+        yield "about.html", self._render("about.html", here="about.html", levels=LEVELS)
+        for model in self._models:
+            yield f"model/{model.entry.id}.html", self._model(model)
+        for name in self._tasks:
+            yield f"task/{name}.html", self._task(name)
+
+    def _render(
+        self, template: str, *, root: str = "", here: str = "", **values: Any
+    ) -> str:
+        """One page; `root` leads to the site's folder, `here` is its place in the navigation."""
+        return (
+            environment()
+            .get_template(template)
+            .render(
+                root=root, here=here, date=self._date, version=__version__, **values
+            )
+        )
+
+    def _index(self) -> str:
+        tables = [
+            board_table(stratum, self._models, self._titles, self._tasks)
+            for stratum in self._strata
+        ]
+        return self._render(
+            "index.html",
+            here="index.html",
+            count=len(self._models),
+            tables=tables,
+            refused=self._refused,
+            toys=sum(model.entry.toy for model in self._models),
+        )
+
+    def _model(self, model: Model) -> str:
+        entry = model.entry
+        checked, stated = provenance(entry)
+        return self._render(
+            "model.html",
+            root="../",
+            model=model_view(model),
+            forest=forest_view(model.run),
+            counts=model.run.shown_counts(),
+            level=LEVELS.get(entry.verdict.level, ""),
+            verdict=entry.verdict,
+            stated=", ".join(entry.verdict.stated).replace("_", " "),
+            departures=entry.departures,
+            standings=self._standings(model),
+            cards=self._cards(model),
+            card=[*entry.manifest.card.facts(), *effective(model)],
+            has_card=any(entry.manifest.card.model_dump().values()),
+            origin=[
+                ("checked", "Confirmed by generating images again", checked),
+                ("stated", _STATED, stated),
+            ],
+        )
+
+    def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup]]:
+        """Each test of a model as a line and as a card."""
+        cards = []
+        for task in model.tasks.values():
+            card = card_view(
+                task, self._titles[task.result.method], is_open=True, says_lost=False
+            )
+            html = templating.fragment("card.html", card=card)
+            cards.append((task_row_view(task), html))
+        return cards
+
+    def _standings(self, model: Model) -> list[FamilyStanding]:
+        standings = []
+        for family in model.stratum.families:
+            rank = model.entry.ranks.get(family)
+            if family not in model.cells:
+                standing = "not run"
+            elif rank is not None:
+                standing = f"rank {span(rank.best, rank.worst)} of {rank.among}"
+            else:
+                why = downloads.unranked(model.entry.families[family])
+                standing = f"not ranked: {why}"
+            standings.append(FamilyStanding(family, self._titles[family], standing))
+        return standings
+
+    def _task(self, name: str) -> str:
+        example = by_closeness(self._models, name)[0].tasks[name]
+        spec = example.spec
+        assert spec is not None  # what is on the board is of shipped tasks
+        return self._render(
+            "task.html",
+            root="../",
+            id=name,
+            spec=spec,
+            family=self._titles[spec.method],
+            shown=example.shown,
+            estimand=estimand(example),
+            prompts=named_prompts(example),
+            tables=stratum_tables(self._strata, self._models, name),
+            axis=example.shown.axis or Axis("", ""),
+            items=item_table_views(self._models, name),
+        )
+
+    def _tests(self) -> str:
+        families: dict[str, list[TaskListing]] = {}
+        for name in self._tasks:
+            ran = [model.tasks[name] for model in self._models if name in model.tasks]
+            spec = ran[0].spec
+            assert spec is not None  # what is on the board is of shipped tasks
+            listing = TaskListing(
+                id=name,
+                name=ran[0].name,
+                description=spec.description,
+                models=len(ran),
+                clear=sum(task.mark.state == "clear" for task in ran),
+            )
+            families.setdefault(self._titles[spec.method], []).append(listing)
+        return self._render(
+            "tasks.html",
+            here="tasks.html",
+            families=sorted(families.items(), key=lambda family: family[0]),
+            items=self._words(),
+        )
+
+    def _words(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Every item of every test, with the rows of the tests' pages that show it."""
+        places: dict[str, dict[str, tuple[str, str]]] = {}
+        for name in self._tasks:
+            for number, table in enumerate(item_tables(self._models, name)):
+                for row, item in enumerate(table.items):
+                    place = (f"{name}.html#item-{number}-{row}", table.test)
+                    places.setdefault(item.name.casefold(), {}).setdefault(name, place)
+        return [(word, list(places[word].values())) for word in sorted(places)]

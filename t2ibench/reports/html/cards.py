@@ -1,0 +1,422 @@
+"""A test as a card of a page: everything that the card shows, before it is HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from t2ibench.methods import method_named
+from t2ibench.methods.core.answer_counts import (
+    ShownAttribute,
+    ShownRow,
+    class_colours,
+    sorted_rows,
+)
+from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.methods.registry import needs
+from t2ibench.reports.cells import score_words
+from t2ibench.reports.exclusions import excluded_of, reasons_said
+from t2ibench.reports.html.evidence import Tile
+from t2ibench.reports.html.marks import tone, value_text
+from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.sentences import (
+    clear_count_text,
+    controls_by_reader,
+    image_count_text,
+    interval_text,
+    row_spoken,
+    task_ends,
+)
+from t2ibench.reports.view import RowView, SeriesView, TaskView
+from t2ibench.results.display import IntervalMark
+from t2ibench.results.judge_checks import judges_said
+from t2ibench.settings import Settings
+
+_COLOURS = 6  # of classes; further ones begin again
+_OPEN_ROWS = 30  # rows of a card that may be open
+_MUCH_LOST = 0.2  # of the images of a test, from which on its card says so
+_PROMPTS = 5  # named
+_MANY_ROWS = 24  # of a card, from which on its figures go to the right
+_LONG_NAME = 24  # letters of a row's name, for which names get more room
+_CUT_NAME = 16  # letters of a row's name that are always seen
+
+TilesByRow = Mapping[tuple[str, str], Sequence[Tile]]
+
+
+@dataclass(frozen=True, slots=True)
+class CardParts:
+    """What a card shows that is drawn from files of the run.
+
+    Attributes:
+        figures: Its figures, as HTML.
+        tiles: Images of each prompt that a judge was asked about, by question and prompt.
+        evidence: Images behind its number, as HTML.
+    """
+
+    figures: tuple[Markup, ...] = ()
+    tiles: TilesByRow = field(default_factory=dict)
+    evidence: Markup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StackPart:
+    """A part of the bar of a prompt's answers: its class in the style sheet, and its size."""
+
+    classes: str
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersView:
+    """Who is shown in the images of one prompt.
+
+    Attributes:
+        name: The prompt.
+        short: The prompt without what all have in common.
+        clear: Whether one class is clearly more frequent.
+        counts: How many images show what, in words.
+        parts: The same as a bar.
+        remarks: Interval, human labels and reference values.
+        tiles: Some of its images.
+    """
+
+    name: str
+    short: str
+    clear: bool
+    counts: str
+    parts: tuple[StackPart, ...]
+    remarks: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassKey:
+    """The colour of a class, and what it is called."""
+
+    classes: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """One question that a judge answered, prompt by prompt."""
+
+    attribute: str
+    key: tuple[ClassKey, ...]
+    rows: tuple[AnswersView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRowView:
+    """A stimulus, word, target or question as a row of a card."""
+
+    name: str
+    title: str
+    clear: bool
+    mark: IntervalMark
+    spoken: str
+    tone: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardSeriesView:
+    """The rows of a card on one axis.
+
+    Attributes:
+        noun: What a row is.
+        counts: How many rows lean clearly.
+        poles: The words at both ends; None where there is a size but no direction.
+        wide: Whether names get more room.
+        rows: The rows, from the lowest to the highest.
+    """
+
+    noun: str
+    counts: str
+    poles: Axis | None
+    wide: bool
+    rows: tuple[SeriesRowView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedValue:
+    """A published value of another model beside this run's."""
+
+    model: str
+    score: str
+    published: str
+    here: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ControlLine:
+    """What a control of a test says, and of which reader."""
+
+    reader: str
+    text: str
+    contradicts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MethodView:
+    """How a test was measured, and its limits."""
+
+    formula: str
+    source: str
+    estimand: str
+    interval: str
+    prompts: str
+    citation: str
+    limits: tuple[str, ...]
+    controls: tuple[ControlLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """A test with everything that its card shows.
+
+    Attributes:
+        id: The test's id, which is its place on the page.
+        name: What pages call it.
+        family: The title of its method.
+        size: How many images and prompts it is based on.
+        open: Whether the card is open from the start.
+        value: Its headline.
+        tone: The class of the headline.
+        scale: What the headline is.
+        ends: Its interval.
+        sentence: Its result in words.
+        lost: What it lost of its images; empty where that is little.
+        description: What it asks; empty where its file is not at hand.
+        questions: Who is shown as what.
+        judges: Who answered; empty where nobody was asked.
+        series: Its rows.
+        left: Figures below the rows.
+        right: Figures beside them.
+        evidence: Images behind its number.
+        published: Published values beside this run's.
+        method: How it was measured.
+    """
+
+    id: str
+    name: str
+    family: str
+    size: str
+    open: bool
+    value: str
+    tone: str
+    scale: str
+    ends: str
+    sentence: str
+    lost: str
+    description: str
+    questions: tuple[QuestionView, ...]
+    judges: str
+    series: tuple[CardSeriesView, ...]
+    left: tuple[Markup, ...]
+    right: tuple[Markup, ...]
+    evidence: Markup | None
+    published: tuple[PublishedValue, ...]
+    method: MethodView
+
+
+def card_view(
+    task: TaskView,
+    family: str,
+    *,
+    parts: CardParts | None = None,
+    is_open: bool = False,
+    says_lost: bool = True,
+) -> CardView:
+    """A test as a card of a page."""
+    parts = parts or CardParts()
+    left = _left_figures(task, parts)
+    return CardView(
+        id=task.id,
+        name=task.name,
+        family=family,
+        size=image_count_text(task),
+        open=is_open,
+        value=value_text(task.mark),
+        tone=tone(task.mark),
+        scale=task.scale,
+        ends=task_ends(task),
+        sentence=task.sentence,
+        lost=_lost(task) if says_lost else "",
+        description=task.spec.description if task.spec is not None else "",
+        questions=tuple(_question(shown, parts.tiles) for shown in task.prompts),
+        judges=_judges(task),
+        series=tuple(_series(series) for series in task.combined),
+        left=left,
+        right=tuple(figure for figure in parts.figures if figure not in left),
+        evidence=parts.evidence,
+        published=tuple(published(task)),
+        method=_method(task),
+    )
+
+
+def is_short(task: TaskView) -> bool:
+    """Whether a card has so few rows that it may be open from the start."""
+    answers = sum(len(shown.rows) for shown in task.prompts)
+    rows = sum(len(series.rows) for series in task.combined)
+    return answers + rows <= _OPEN_ROWS
+
+
+def _lost(task: TaskView) -> str:
+    """What a test lost of its images; nothing where that is little."""
+    total, by_reason = excluded_of(task.result)
+    lost = sum(by_reason.values())
+    if lost <= _MUCH_LOST * total:
+        return ""
+    return f"{lost:,} of {total:,} images ({reasons_said(by_reason)})"
+
+
+def _judges(task: TaskView) -> str:
+    """Who answered about the images of a test."""
+    if task.result.settings.judges or task.prompts:
+        return judges_said(task.result)
+    return ""
+
+
+def _left_figures(task: TaskView, parts: CardParts) -> tuple[Markup, ...]:
+    """The figures below the rows: as many as keep both columns about equally long."""
+    rows = sum(len(series.rows) for series in task.combined)
+    if rows > _MANY_ROWS:
+        return parts.figures[1:]
+    if parts.evidence:
+        return parts.figures[:2]
+    return () if task.combined else parts.figures[:1]
+
+
+def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
+    attribute = shown.counted.attribute
+    key = [
+        ClassKey(f"key{colour % _COLOURS}", people(name, attribute))
+        for name, colour in class_colours(shown.counted.classes).items()
+    ]
+    if any(row.counted.unanswered for row in shown.rows):
+        key.append(ClassKey("key-none", "no answer"))
+    rows = [
+        AnswersView(
+            name=row.counted.name,
+            short=row.short,
+            clear=row.clear,
+            counts=counts_text(row),
+            parts=stack_parts(row, shown.counted.classes),
+            remarks=tuple(_remarks(row, shown)),
+            tiles=tuple(tiles.get((attribute, row.counted.name), ())),
+        )
+        for row in sorted_rows(shown)
+    ]
+    return QuestionView(attribute=attribute, key=tuple(key), rows=tuple(rows))
+
+
+def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
+    """The answers about a prompt as parts of one bar; those that are missing come last."""
+    parts = [
+        StackPart(f"k{colour % _COLOURS}", row.counted.counts[name])
+        for name, colour in class_colours(classes).items()
+        if row.counted.counts.get(name)
+    ]
+    if row.counted.unanswered:
+        parts.append(StackPart("none", row.counted.unanswered))
+    return tuple(parts)
+
+
+def _remarks(row: ShownRow, shown: ShownAttribute) -> Iterator[str]:
+    """Interval, human labels and reference values of a prompt."""
+    if row.interval:
+        low, high = (round(100 * end) for end in row.interval)
+        not_clear = "" if row.clear else ", not clear"
+        yield f"{people(row.most or '', row.about)} {low} to {high} %{not_clear}"
+    labels = [
+        f"{count} {people(name, row.about)}"
+        for name, count in row.counted.labels.items()
+        if count
+    ]
+    for number, label in enumerate(labels):
+        begin = "" if number else "people: "
+        end = "" if number == len(labels) - 1 else ","
+        yield f"{begin}{label}{end}"
+    for name, share in row.counted.known.items():
+        reference = shown.counted.references.get(name, "known")
+        yield f"{reference}: {round(100 * share, 1)} % {people(name, row.about)}"
+
+
+def _series(series: SeriesView) -> CardSeriesView:
+    axis = series.series.axis
+    poles = None
+    if axis is not None:
+        poles = Axis(people(axis.low, "people"), people(axis.high, "people"))
+    return CardSeriesView(
+        noun=series.series.noun,
+        counts=clear_count_text(series),
+        poles=poles,
+        wide=max(len(row.name) for row in series.rows) > _LONG_NAME,
+        rows=tuple(_series_row(row, series) for row in series.rows),
+    )
+
+
+def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:
+    number = plain if series.series.square else signed
+    return SeriesRowView(
+        name=row.name,
+        title=row.name if len(row.name) > _CUT_NAME else "",
+        clear=row.mark.state == "clear",
+        mark=row.mark,
+        spoken=row_spoken(row, series.series.axis),
+        tone=tone(row.mark),
+        value=number(row.mark.value),
+    )
+
+
+def _method(task: TaskView) -> MethodView:
+    result, spec = task.result, task.spec
+    controls = [
+        ControlLine(reader, control.says, control.contradicts is not None)
+        for reader, _, control in controls_by_reader(result)
+    ]
+    return MethodView(
+        formula=task.shown.formula,
+        source=task.shown.source,
+        estimand=estimand(task),
+        interval=interval_text(task),
+        prompts=named_prompts(task) if spec is not None else "",
+        citation=spec.citation if spec is not None else "",
+        limits=(*result.warnings, *result.notes),
+        controls=tuple(controls) if result.controls else (),
+    )
+
+
+def estimand(task: TaskView) -> str:
+    """What the headline of a test estimates."""
+    return method_named(task.result.method).estimand
+
+
+def named_prompts(task: TaskView) -> str:
+    """Some of a test's prompts, and how many more there are."""
+    assert task.spec is not None
+    needed = needs(task.spec, Settings.of(task.result.settings))
+    texts = [need.prompt for need in needed.prompts] or list(needed.texts)
+    shown = ", ".join(f"“{text}”" for text in texts[:_PROMPTS])
+    more = len(texts) - _PROMPTS
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def published(task: TaskView) -> Iterator[PublishedValue]:
+    """Published values beside this run's."""
+    for entry in task.result.published:
+        for name, value in entry["scores"].items():
+            score = task.result.scores.get(name)
+            here = score.value if score is not None else None
+            yield PublishedValue(
+                model=entry["model"],
+                score=score_words(name),
+                published=f"{value:.3f}",
+                here="–" if here is None else f"{here:.3f}",
+                source=entry["source"],
+            )

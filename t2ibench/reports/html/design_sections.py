@@ -1,0 +1,207 @@
+"""Sections about the tests themselves: wordings, comparisons within a test, and their power."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from pydantic import TypeAdapter, ValidationError
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.wording_report import PartScore, WordingReport
+from t2ibench.power.designs import Reach, reach
+from t2ibench.power.pilots import pilot_of
+from t2ibench.reports.cells import ends, number, signed
+from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.html.templating import fragment
+from t2ibench.reports.score_rows import ScoreTableView, score_table_views
+from t2ibench.reports.view import RunView, TaskView
+from t2ibench.results.display import root
+from t2ibench.results.paired import PairedTask
+
+_REPORTS = TypeAdapter(list[WordingReport])
+_NO_LANGUAGE = "–"
+_INCONCLUSIVE = "No estimate: the test was inconclusive."
+_NO_VARIATION = "No estimate: the variation is not known."
+_MORE_PROMPTS = "needs more prompts; more images would not help"
+
+
+@dataclass(frozen=True, slots=True)
+class WordingRow:
+    """A test's headline in one wording, or in one language."""
+
+    name: str
+    language: str
+    value: str
+    interval: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordingsView:
+    """What the wordings of a test do to its headline.
+
+    Attributes:
+        id: The test's id.
+        test: What pages call it.
+        pair: The pair of groups that is compared; empty where there is one alone.
+        sentence: The result in words.
+        by_language: Whether some rows are of whole languages.
+        has_languages: Whether rows name their language.
+        has_reasons: Whether some row has no value, and says why.
+        rows: Languages, then wordings.
+    """
+
+    id: str
+    test: str
+    pair: str
+    sentence: str
+    by_language: bool
+    has_languages: bool
+    has_reasons: bool
+    rows: tuple[WordingRow, ...]
+
+
+def wordings_section(run: RunView) -> Markup | None:
+    """What the wordings of each test do to its score."""
+    tests = [
+        _wordings(task, report)
+        for task in run.tasks
+        for report in _wording_reports(task)
+    ]
+    return fragment("wordings.html", tests=tests) if tests else None
+
+
+def _wording_reports(task: TaskView) -> list[WordingReport]:
+    """The reports of a test; none where a method of others keeps something else there."""
+    try:
+        return _REPORTS.validate_python(task.result.details.get("wording", []))
+    except ValidationError:
+        return []
+
+
+def _wordings(task: TaskView, report: WordingReport) -> WordingsView:
+    is_square = report.scale == "mean_square"
+    parts = [*report.by_language, *report.by_wording]
+    rows = tuple(_wording_row(part, is_square) for part in parts)
+    return WordingsView(
+        id=task.id,
+        test=task.name,
+        pair=report.pair or "",
+        sentence=report.sentence,
+        by_language=bool(report.by_language),
+        has_languages=any(row.language != _NO_LANGUAGE for row in rows),
+        has_reasons=any(row.reason for row in rows),
+        rows=rows,
+    )
+
+
+def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
+    low, value, high = part.ci_low, part.value, part.ci_high
+    if is_square:
+        low, value, high = root(low), root(value), root(high)
+    several = f" ({part.wordings} wordings)" if part.wordings > 1 else ""
+    has_interval = value is not None and low is not None
+    return WordingRow(
+        name=f"{part.name}{several}",
+        language=part.language or _NO_LANGUAGE,
+        value=number(value) if is_square else signed(value),
+        interval=ends(low, high),
+        reason="" if has_interval else part.reason or "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """A table of what a test compares within itself."""
+
+    id: str
+    test: str
+    table: ScoreTableView
+
+
+def score_tables_section(run: RunView) -> Markup | None:
+    """What tests compare within themselves, such as the grammatical forms of their stimuli."""
+    comparisons = [
+        ComparisonView(task.id, task.name, table)
+        for task in run.tasks
+        for table in score_table_views(task.result)
+    ]
+    if not comparisons:
+        return None
+    return fragment("score_tables.html", comparisons=comparisons)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerRow:
+    """The smallest lean that a test could see at its size.
+
+    Attributes:
+        id: The test's id.
+        test: What pages call it.
+        missing: Why there is no estimate; empty where there is one.
+        width: The length of the meter, in per cent; empty without an estimate.
+        over: Whether it sees no lean, however large.
+        effect: The smallest lean.
+        half: Half of its interval.
+        now: Images a prompt, at present.
+        advice: What would halve its interval.
+    """
+
+    id: str
+    test: str
+    missing: str
+    width: str = ""
+    over: bool = False
+    effect: str = ""
+    half: str = ""
+    now: int | None = None
+    advice: str = ""
+
+
+def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
+    """The smallest lean that each test could see, and what would halve its interval."""
+    rows = [
+        _power_row(task, paired.get(task.id))
+        for task in run.tasks
+        if task.spec is not None
+    ]
+    return fragment("power.html", rows=rows) if rows else None
+
+
+def _power_row(task: TaskView, paired: PairedTask | None) -> PowerRow:
+    reached, now = _reach(task, paired)
+    if reached is None:
+        missing = _INCONCLUSIVE if task.result.inconclusive else _NO_VARIATION
+        return PowerRow(id=task.id, test=task.name, missing=missing)
+    effect = reached.effect
+    sees = effect is not None and 0 < effect < 1
+    images = f"{reached.images} images a prompt" if reached.images else _MORE_PROMPTS
+    return PowerRow(
+        id=task.id,
+        test=task.name,
+        missing="",
+        width=str(round(100 * effect if sees and effect is not None else 100, 1)),
+        over=not sees,
+        effect=plain(effect) if sees else "none",
+        half=plain(reached.half),
+        now=now,
+        advice=images,
+    )
+
+
+def _reach(
+    task: TaskView, paired: PairedTask | None
+) -> tuple[Reach | None, int | None]:
+    """What a test sees at its size, and its images a prompt; None where nothing says."""
+    assert task.spec is not None
+    parts = paired.headline if paired is not None else ()
+    try:
+        pilot = pilot_of(task.spec, task.result, parts, "this run")
+        if pilot is None or task.mark.value is None:
+            return None, None
+        return reach(pilot, task.distance), pilot.size.images
+    except T2IBenchError:
+        # It says nothing of its variance.
+        return None, None

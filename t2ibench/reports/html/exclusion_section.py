@@ -1,0 +1,139 @@
+"""The section about what was left out of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from t2ibench.reports.exclusions import (
+    GroupExclusions,
+    TaskExclusions,
+    excluded_of,
+    exclusions,
+    reasons_said,
+)
+from t2ibench.reports.html.templating import fragment
+from t2ibench.reports.view import RunView
+from t2ibench.results.display import IntervalMark
+
+_GROUPS = 12  # of a test's exclusions, shown at most
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRow:
+    """How many of a test's images were left out; `share` is what was not, in per cent."""
+
+    id: str
+    name: str
+    count: int
+    total: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class LostGroupView:
+    """How many images of a group of prompts the model did not make."""
+
+    name: str
+    verdict: str
+    verdict_classes: str
+    mark: IntervalMark
+    spoken: str
+    percent: str
+    count: int
+    total: int
+    why: str
+    prompts: str
+
+
+@dataclass(frozen=True, slots=True)
+class LostTestView:
+    """What the model did not make of one test, by group of prompts.
+
+    Attributes:
+        id: The test's id.
+        name: What pages call it.
+        finding: Whether its groups differ.
+        groups: Those shown.
+        further: A line on the others; empty where all are shown.
+        reasons: Number of images, what became of them, and why.
+    """
+
+    id: str
+    name: str
+    finding: str
+    groups: tuple[LostGroupView, ...]
+    further: str
+    reasons: tuple[tuple[int, str, str], ...]
+
+
+def exclusions_section(run: RunView) -> Markup:
+    """What was left out, by test, and what the model did not make, by group of prompts."""
+    rows = []
+    reasons: Counter[str] = Counter()
+    for family in run.families:
+        for task in family.tasks:
+            total, by_reason = excluded_of(task.result)
+            count = sum(by_reason.values())
+            reasons.update(by_reason)
+            name = f"{family.title}, {task.name}"
+            share = 100.0 * (1 - count / total) if total else 100.0
+            rows.append(LeftOutRow(task.id, name, count, total, share))
+    without_loss = sum(not row.count for row in rows)
+    return fragment(
+        "left_out.html",
+        rows=sorted(
+            (row for row in rows if row.count), key=lambda row: (row.share, row.name)
+        ),
+        reasons=reasons_said(reasons),
+        without_loss=without_loss,
+        tests=[_lost_test(task) for task in exclusions(run)],
+    )
+
+
+def _lost_test(lost: TaskExclusions) -> LostTestView:
+    result = lost.task.result
+    further = ""
+    if len(lost.groups) > _GROUPS:
+        share = round(100 * (lost.groups[_GROUPS].mark.value or 0.0))
+        count = len(lost.groups) - _GROUPS
+        further = f"and {count} more groups, each with {share} % or less"
+    reasons = [
+        (count, status, reason)
+        for status, by_reason in result.excluded_because.items()
+        for reason, count in by_reason.items()
+    ]
+    return LostTestView(
+        id=lost.task.id,
+        name=lost.task.name,
+        finding=_finding(lost),
+        groups=tuple(_lost_group(group) for group in lost.groups[:_GROUPS]),
+        further=further,
+        reasons=tuple(reasons),
+    )
+
+
+def _finding(lost: TaskExclusions) -> str:
+    if len(lost.groups) == 1:
+        return "one group"
+    if lost.differs:
+        return "its groups differ"
+    return "no clear difference between its groups"
+
+
+def _lost_group(group: GroupExclusions) -> LostGroupView:
+    plural = "" if group.prompts == 1 else "s"
+    return LostGroupView(
+        name=group.name,
+        verdict=group.verdict,
+        verdict_classes="b" if group.more else "faint",
+        mark=group.mark,
+        spoken=group.spoken,
+        percent=group.percent,
+        count=group.rate.count,
+        total=group.rate.total,
+        why=group.what,
+        prompts=f"of {group.prompts} prompt{plural}",
+    )

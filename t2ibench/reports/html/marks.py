@@ -1,0 +1,177 @@
+"""Marks of values as a page draws them: their classes, and a test as a row of the forest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.sentences import (
+    brief,
+    family_note,
+    nothing,
+    spoken,
+    summary,
+    task_ends,
+    verdict,
+)
+from t2ibench.reports.view import RunView, TaskView, poles
+from t2ibench.results.display import IntervalMark
+from t2ibench.results.states import STATES
+
+_RAILS = {"low": "left clear", "high": "right clear", None: "plain clear"}
+_TONES = {"low": "t-left", "high": "t-right", None: ""}
+
+
+def rail_class(mark: IntervalMark) -> str:
+    """The classes of a mark's rail: its state and, of a clear one, its side."""
+    return _RAILS[mark.side] if mark.state == "clear" else STATES[mark.state].classes
+
+
+def tone(mark: IntervalMark) -> str:
+    """The class of a number that stands beside its mark."""
+    return _TONES[mark.side] if mark.state == "clear" else "faint"
+
+
+def value_text(mark: IntervalMark) -> str:
+    """A headline's number as a page writes it."""
+    number = plain(mark.value) if mark.sized else signed(mark.value)
+    return number if mark.value is None else f"{number}{mark.scale.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRowView:
+    """A test as a row: its poles, its mark, its number and its result in a few words.
+
+    Attributes:
+        id: The test's id, which is its place on the page.
+        name: What pages call it.
+        low: The word at the lower end of its axis.
+        high: The word at the upper end.
+        low_classes: Classes of the lower word, where the test leans there.
+        high_classes: Those of the upper word.
+        mark: Its value and interval.
+        spoken: The mark in a sentence, for those who do not see it.
+        ticks: The rows behind its headline.
+        absent: What stands on the axis where there is no mark.
+        half: Whether the upper half of the axis is enough.
+        value: Its number.
+        tone: The class of the number.
+        ends: Both ends of its interval.
+        brief: Its result in a few words.
+    """
+
+    id: str
+    name: str
+    low: str
+    high: str
+    low_classes: str
+    high_classes: str
+    mark: IntervalMark
+    spoken: str
+    ticks: tuple[float, ...]
+    absent: str
+    half: bool
+    value: str
+    tone: str
+    ends: str
+    brief: str
+
+
+def task_row_view(task: TaskView) -> TaskRowView:
+    """A test as a row of a page."""
+    axis, mark = poles(task), task.mark
+    leans_low = mark.state == "clear" and mark.side == "low"
+    leans_high = mark.state == "clear" and mark.side != "low"
+    ticks = _ticks(task)
+    return TaskRowView(
+        id=task.id,
+        name=task.name,
+        low=axis.low,
+        high=axis.high,
+        low_classes=" on t-left" if leans_low else "",
+        high_classes=f" on {tone(mark)}".rstrip() if leans_high else "",
+        mark=mark,
+        spoken=spoken(task),
+        ticks=ticks,
+        absent=nothing(task),
+        half=mark.sized and all(tick >= 0 for tick in ticks),
+        value=value_text(mark),
+        tone=tone(mark),
+        ends=task_ends(task),
+        brief=brief(task),
+    )
+
+
+def _ticks(task: TaskView) -> tuple[float, ...]:
+    """The rows behind a headline, with the sign that they have in it."""
+    if not task.series:
+        return ()
+    return tuple(
+        -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
+        for row in task.series[0].rows
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRowsView:
+    """The tests of one family, and how to read their numbers."""
+
+    title: str
+    note: str
+    rows: tuple[TaskRowView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForestView:
+    """Every test of a run on one axis.
+
+    Attributes:
+        name: The run.
+        summary: Its size.
+        verdict: It in a sentence, in parts; those that are a finding are marked.
+        limited: Whether it was made with fewer stimuli, for a try.
+        missing: What is missing in it; empty where nothing is.
+        has_images: Whether it has tests on images.
+        families: Those tests, by family.
+        texts: The tests on words alone.
+        texts_title: What those are called.
+    """
+
+    name: str
+    summary: str
+    verdict: tuple[tuple[str, bool], ...]
+    limited: bool
+    missing: str
+    has_images: bool
+    families: tuple[FamilyRowsView, ...]
+    texts: tuple[TaskRowView, ...]
+    texts_title: str
+
+
+def forest_view(run: RunView) -> ForestView:
+    """A run as rows on one axis."""
+    families = [
+        FamilyRowsView(
+            title=family.title,
+            note=family_note(family),
+            rows=tuple(map(task_row_view, family.tasks)),
+        )
+        for family in run.groups
+    ]
+    return ForestView(
+        name=run.name,
+        summary=summary(run),
+        verdict=tuple(verdict(run)),
+        limited=run.results.limited,
+        missing=run.results.what_is_missing if run.results.partial else "",
+        has_images=bool(run.families),
+        families=tuple(families),
+        texts=tuple(map(task_row_view, run.texts)),
+        texts_title=texts_title(len(run.texts)),
+    )
+
+
+def texts_title(count: int) -> str:
+    """What the tests on words alone are called together."""
+    plural = "" if count == 1 else "s"
+    return f"Words alone: {count} test{plural} of the text encoder"

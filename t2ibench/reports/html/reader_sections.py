@@ -1,0 +1,191 @@
+"""Sections about who reads the images: whether methods, encoders, judges and people agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from t2ibench.reports import method_agreement
+from t2ibench.reports.html.numbers import signed
+from t2ibench.reports.html.templating import fragment
+from t2ibench.reports.people import agreement_table, disputed_table
+from t2ibench.reports.view import RunView, TaskView
+from t2ibench.reports.writers import Table
+from t2ibench.results.display import displayed
+from t2ibench.results.method_agreement import MeasuredPair
+from t2ibench.results.states import STATES
+
+_AGREEMENT = ("accuracy", "macro_f1", "kappa", "kl_divergence")
+_DISPUTED = 50  # images that people dispute, shown at most
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """Whether two methods see the same in the same items.
+
+    Attributes:
+        title: The attribute, and the correlation without noise.
+        about: Both methods, and the number of items.
+        sentence: Whether they agree.
+        without_noise: The correlation without noise.
+        linear: The linear correlation, as measured.
+        rank: The rank correlation, as measured.
+        tasks: The ids of both tests.
+        reliability: That of either.
+        others: Other attributes of these items, with their correlations.
+        disagreements: The items that both see most differently; empty where none are named.
+    """
+
+    title: str
+    about: str
+    sentence: str
+    without_noise: str
+    linear: str
+    rank: str
+    tasks: tuple[str, str]
+    reliability: str
+    others: tuple[tuple[str, str], ...]
+    disagreements: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodersView:
+    """One test's headline by each encoder or judge, and whether its sign differs."""
+
+    id: str
+    test: str
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    flips: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesView:
+    """How far two judges agree about one question.
+
+    Attributes:
+        id: The test's id.
+        question: What was asked.
+        judges: Both judges.
+        images: The images that both gave a class.
+        scores: Accuracy, macro-F1, kappa and the divergence of shares.
+        majority: Whether both see the same class most; None where they share no image.
+    """
+
+    id: str
+    question: str
+    judges: str
+    images: int
+    scores: tuple[str, ...]
+    majority: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleView:
+    """How far people agree about one question, and the images that they dispute."""
+
+    id: str
+    title: str
+    agreement: Table
+    disputed: Table | None
+
+
+def agreement_section(
+    run: RunView, pairs: Sequence[MeasuredPair] = ()
+) -> Markup | None:
+    """Where methods, encoders and judges agree and where they do not."""
+    encoders = [
+        _encoders(task) for task in run.tasks if len(task.result.by_encoder) > 1
+    ]
+    questions = [question for task in run.tasks for question in judges_views(task)]
+    if not encoders and not pairs and not questions:
+        return None
+    return fragment(
+        "agreement.html",
+        note=method_agreement.NOTE,
+        pairs=[_pair(pair) for pair in pairs],
+        encoders=encoders,
+        questions=questions,
+    )
+
+
+def _pair(pair: MeasuredPair) -> PairView:
+    agreement = pair.found
+    without_noise = method_agreement.correlation(agreement.true)
+    result = STATES["cannot_tell"].word if agreement.reason else without_noise
+    others = [
+        (
+            method_agreement.attribute_of(other),
+            method_agreement.correlation(other.found.linear),
+        )
+        for other in pair.others
+    ]
+    return PairView(
+        title=f"{method_agreement.attribute(pair)}: {result}",
+        about=f"{pair.first.label} · {pair.second.label} · {agreement.n} items",
+        sentence=method_agreement.in_words(pair),
+        without_noise=without_noise,
+        linear=method_agreement.correlation(agreement.linear),
+        rank=method_agreement.correlation(agreement.rank),
+        tasks=(pair.first.task, pair.second.task),
+        reliability=method_agreement.reliability(pair),
+        others=tuple(others),
+        disagreements=method_agreement.disagreements_text(pair),
+    )
+
+
+def _encoders(task: TaskView) -> EncodersView:
+    by_reader = task.result.by_encoder
+    marks = [displayed(scores.headline) for scores in by_reader.values()]
+    signs = {mark.value > 0 for mark in marks if mark.value and mark.signed}
+    return EncodersView(
+        id=task.id,
+        test=task.name,
+        names=tuple(by_reader),
+        values=tuple(signed(mark.value) for mark in marks),
+        flips=len(signs) > 1,
+    )
+
+
+def judges_views(task: TaskView) -> list[JudgesView]:
+    """How far each two judges agree, question by question; it is never pooled over questions."""
+    names = list(task.result.by_encoder) or list(task.result.settings.judges)
+    return [
+        _judges(task, agreement, names)
+        for agreement in task.result.details.get("rater_agreement") or ()
+        if max(agreement["judges"]) < len(names)
+    ]
+
+
+def _judges(
+    task: TaskView, agreement: Mapping[str, Any], names: Sequence[str]
+) -> JudgesView:
+    scores = [agreement[key] for key in _AGREEMENT]
+    return JudgesView(
+        id=task.id,
+        question=agreement["bias"],
+        judges=" and ".join(names[number] for number in agreement["judges"]),
+        images=agreement["n"],
+        scores=tuple("–" if score is None else f"{score:.2f}" for score in scores),
+        majority=agreement["same_majority"] if agreement["n"] else None,
+    )
+
+
+def people_section(run: RunView) -> Markup | None:
+    """How far people agree who answered the same questions, and the images that they dispute."""
+    questions = [
+        PeopleView(
+            id=task.id,
+            title=f"{question.about}, {task.name}",
+            agreement=agreement_table([question]),
+            disputed=(
+                disputed_table([question], _DISPUTED) if question.disputed else None
+            ),
+        )
+        for task in run.tasks
+        for question in task.result.people
+    ]
+    return fragment("people.html", questions=questions) if questions else None

@@ -1,0 +1,100 @@
+"""The page of a run with what is drawn for it: figures, images and sections."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.reports.figures.figure import DrawnFigure, draw
+from t2ibench.reports.figures.forest import forest
+from t2ibench.reports.html.cards import CardParts
+from t2ibench.reports.html.evidence import Rows, Thumbnails, evidence, of_prompts
+from t2ibench.reports.html.page import report_html
+from t2ibench.reports.html.sections import run_sections
+from t2ibench.reports.html.templating import fragment
+from t2ibench.reports.view import RunView, TaskView
+from t2ibench.results.method_agreement import agreements, measures
+from t2ibench.results.paired import PairedTask, read_paired
+from t2ibench.results.samples import read_samples
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigure:
+    """A figure, the name of its files, and what it is about."""
+
+    name: str
+    about: str
+    figure: DrawnFigure
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """The HTML of a run's page, and every figure on it."""
+
+    html: str
+    figures: tuple[PageFigure, ...]
+
+
+def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
+    """Assemble the page of a run.
+
+    Args:
+        run: The run.
+        folder: Its folder, which has its images and samples.
+        page: Where the page will lie; its links to images start there.
+        origin: When and from what the page was made, in a line.
+    """
+    whole = forest(run)
+    drawn = [PageFigure("forest", run.name, whole)] if whole is not None else []
+    thumbnails = Thumbnails(folder, page.parent)
+    parts = {}
+    for task in run.tasks:
+        samples = read_samples(folder, task.id)
+        figures = _task_figures(run, task, samples)
+        parts[task.id] = _card_parts(task, samples, figures, thumbnails)
+        drawn += figures
+    paired = _paired(folder)
+    specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
+    pairs = agreements(measures(run.results, specs, paired))
+    html = report_html(
+        run,
+        parts=parts,
+        sections=run_sections(run, paired, pairs),
+        origin=origin,
+    )
+    return RunPage(html, tuple(drawn))
+
+
+def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[PageFigure]:
+    """The figures of a test that there is something to draw of."""
+    drawn = []
+    for number, spec in enumerate(task.shown.figures, start=1):
+        figure = draw(spec, task, samples)
+        if figure is not None:
+            about = f"{run.name}, {task.name}"
+            drawn.append(PageFigure(f"{task.id}-{number}", about, figure))
+    return drawn
+
+
+def _card_parts(
+    task: TaskView,
+    samples: Rows,
+    figures: Sequence[PageFigure],
+    thumbnails: Thumbnails,
+) -> CardParts:
+    tiles = of_prompts(task, samples, thumbnails)
+    return CardParts(
+        figures=tuple(fragment("figure.html", drawn=drawn.figure) for drawn in figures),
+        tiles=tiles,
+        evidence=None if tiles else evidence(task, samples, thumbnails),
+    )
+
+
+def _paired(folder: Path) -> Mapping[str, PairedTask]:
+    """What compares runs image by image; nothing of results of an older version."""
+    with contextlib.suppress(T2IBenchError):
+        return read_paired(folder)
+    return {}

@@ -1,0 +1,99 @@
+"""The templates of pages: how they are laid out, rendered and styled."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import re
+from importlib.resources import files
+
+import jinja2
+from jinja2.ext import Extension
+from markupsafe import Markup
+
+from t2ibench.reports.html.filters import FILTERS
+from t2ibench.results.states import STATES
+
+_FONTS = (
+    ("Source Sans 3 Variable", "source-sans-3"),
+    ("Source Serif 4 Variable", "source-serif-4"),
+)
+# What Jinja reads, and text that keeps its lines.
+_NOT_TEXT = re.compile(r"(\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<pre\b.*?</pre>)", re.DOTALL)
+_LINE_BREAK = re.compile(r"[ \t]*\n\s*")
+
+
+class FreeLayout(Extension):
+    """Lets templates be indented and broken into lines without a trace in the page.
+
+    The rule is that of JSX: a line break beside a tag or a block is layout and vanishes, one
+    within text is a space, and a space that a break would swallow is written `{{ " " }}`.
+    `<pre>` keeps its lines.
+    """
+
+    def preprocess(
+        self, source: str, name: str | None, filename: str | None = None
+    ) -> str:
+        """The source of a template without its layout."""
+        # Text at even places, what Jinja reads at odd ones.
+        parts = _NOT_TEXT.split(source)
+        texts = [
+            _without_layout(text, before, after)
+            for text, before, after in zip(
+                parts[::2], ["{%", *parts[1::2]], [*parts[1::2], "{%"], strict=True
+            )
+        ]
+        parts[::2] = texts
+        return "".join(parts)
+
+
+def _without_layout(text: str, before: str, after: str) -> str:
+    """A text between two parts that Jinja reads, without line breaks that are layout."""
+
+    def replacement(found: re.Match[str]) -> str:
+        left = text[: found.start()].rstrip()[-1:] or before[:2]
+        right = text[found.end() :][:1] or after[:2]
+        beside_tag = left in {">", "{%", "{#", "<p"} or right in {"<", "{%", "{#", "<p"}
+        # A comment keeps the numbers of lines, which errors name.
+        lines = "\n" * found.group().count("\n")
+        return f"{{#{lines}#}}" if beside_tag else f" {{#{lines}#}}"
+
+    return _LINE_BREAK.sub(replacement, text)
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The templates; everything that is not `Markup` is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        extensions=[FreeLayout],
+    )
+    made.filters |= FILTERS
+    made.globals["states"] = STATES
+    return made
+
+
+def fragment(template: str, **values: object) -> Markup:
+    """One part of a page."""
+    return Markup(environment().get_template(template).render(**values))
+
+
+def static(name: str) -> str:
+    """The text of a file of reports/static."""
+    return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def style() -> Markup:
+    """The style of a page, fonts within."""
+    faces = []
+    for family, name in _FONTS:
+        font = files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"
+        data = base64.b64encode(font.read_bytes()).decode()
+        faces.append(
+            f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
+            f'src:url(data:font/woff2;base64,{data}) format("woff2")}}'
+        )
+    return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
