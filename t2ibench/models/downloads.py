@@ -309,7 +309,8 @@ class PipelineFiles:
         weighed = _folders_with_weights(listing)
         loaded = [folder for folder in weighed if folder in parts]
         variant = self.variant
-        if variant is None and not all(_plain(listing, folder) for folder in loaded):
+        are_plain = [_plain(listing, folder) for folder in loaded]
+        if variant is None and not all(are_plain):
             variant = "fp16"  # A run also loads these where there are no others.
         files = [INDEX]
         if not self.only:
@@ -320,7 +321,8 @@ class PipelineFiles:
             elif f"{folder}/config.json" in listing:
                 files.append(f"{folder}/config.json")
         # Without `only`, diffusers also loads weights of folders that the index does not name.
-        for folder in loaded if self.only else weighed:
+        folders = loaded if self.only else weighed
+        for folder in folders:
             if folder not in self.without:
                 files += _weights(listing, folder, variant, required=folder in loaded)
         return list(dict.fromkeys(files))

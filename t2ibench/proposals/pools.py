@@ -69,7 +69,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)
     if proposed.error is not None:
-        has = f"{len(captions)}{' of problem person' if pool.people else ''}"
+        has = f"{len(captions)}{' of one person' if pool.people else ''}"
         raise T2IBenchError(
             f"{task.id}: too few captions: '{shown(source.place)}' has {has}, and no bias has the "
             f"{getattr(settings, 'support', 1)} that it needs.",

@@ -8,7 +8,7 @@ are a fixed part of the encoder and know nothing of the generator's bias setting
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,22 +83,24 @@ def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
 def _image_axes(reading: Reading) -> dict[str, float]:
     """What an image shows, by axis."""
     shares = reading.shares
-    gender = shares["gender"]
-    skin = shares["skin"]
     age = shares["age"]
-    weather = shares["weather"]
     # Attributes of a person count to the degree that the image shows a person.
     person = shares["kind"]["person"]
     axes = {
         "always": 1.0,
-        "gender": person * (gender["female"] - gender["male"]),
-        "skin": person * (skin["dark"] - skin["light"]),
+        "gender": person * _difference(shares["gender"], "female", "male"),
+        "skin": person * _difference(shares["skin"], "dark", "light"),
         "child": person * age["child"],
         "old": person * age["old"],
-        "weather": weather["pleasant"] - weather["unpleasant"],
+        "weather": _difference(shares["weather"], "pleasant", "unpleasant"),
         "several": shares["several"]["several"],
     }
     return axes | shares["kind"] | _colour_axes(reading.colour)
+
+
+def _difference(shares: Mapping[str, float], high: str, low: str) -> float:
+    """How much likelier one class is than another."""
+    return shares[high] - shares[low]
 
 
 def _colour_axes(colour: Sequence[float]) -> dict[str, float]:

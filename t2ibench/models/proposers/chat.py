@@ -34,6 +34,10 @@ class OpenAiProposerArguments(ChatArguments):
     max_tokens: PositiveInt = 1024
 
 
+def _reports_no_waits(tell: Callable[[str], None]) -> None:
+    """Accept a function to tell about waits, and never call it: a local model does not wait."""
+
+
 class ChatProposer:
     """A proposer that decodes a chat model greedily (see models.language.Proposer)."""
 
@@ -42,7 +46,7 @@ class ChatProposer:
         name: str,
         reply: Callable[[Sequence[Message]], str],
         parts: Mapping[str, Any],
-        report_waits: Callable[[Callable[[str], None]], None] = lambda _: None,
+        report_waits: Callable[[Callable[[str], None]], None] = _reports_no_waits,
         effective_settings: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self.name = name
