@@ -1,4 +1,4 @@
-"""What every adapter promises, tried out: `t2ibench check adapter` and the tests of adapters.
+"""Test the contract of an adapter, for `t2ibench check adapter` and for tests of adapters.
 
 Each function makes a model twice, tries it, and returns a line for everything that breaks the
 contract of `t2ibench.models.protocols`; an empty list means that it keeps it.
@@ -68,7 +68,7 @@ _Call = Callable[[list[Any], str], list[Any]]
 
 
 class _BrokenError(Exception):
-    """What comes next needs what is broken; that is noted."""
+    """A violation was recorded without which the remaining checks make no sense."""
 
 
 def check_generator(
@@ -78,7 +78,7 @@ def check_generator(
     prompts: Sequence[str] = PROMPTS,
     pixel_tolerance: int = 0,
 ) -> list[str]:
-    """What a generator breaks; `make_other` makes one whose arguments give other images.
+    """Violations of a generator's contract; `make_other` creates one that gives other images.
 
     `pixel_tolerance` is the levels of 255 by which an image may differ between batch sizes: 1
     allows for neural networks, whose matrix products round differently with the number of rows.
@@ -122,7 +122,7 @@ def check_generator(
 def check_encoder(
     make: _Make, *, make_other: _Make | None = None, texts: Sequence[str] = TEXTS
 ) -> list[str]:
-    """What an encoder breaks. Embeddings are compared to within 1e-5."""
+    """Violations of an encoder's contract; embeddings are compared to within 1e-5."""
     trial = _Trial()
     with suppress(_BrokenError):
         encoder, _ = trial.made(Encoder, make, make_other)
@@ -153,7 +153,7 @@ def check_encoder(
 def check_judge(
     make: _Make, *, make_other: _Make | None = None, free_text: bool = True
 ) -> list[str]:
-    """What a judge breaks; `free_text` is whether it says that it answers without classes."""
+    """Violations of a judge's contract; `free_text` is whether it declares to answer in words."""
     trial = _Trial()
     queries = []
     for number, image in enumerate(sample_images(_MOST)):
@@ -196,24 +196,24 @@ def check_judge(
 
 
 class _Trial:
-    """A line for everything that is wrong with a model; what cannot go on raises `_BrokenError`."""
+    """Collects a line for each violation; raises `_BrokenError` if no further check makes sense."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def require(self, fulfilled: bool, line: str) -> None:
-        """Note a line, once, unless the promise is kept."""
+        """Record a line, once, unless a condition is fulfilled."""
         if not fulfilled and line not in self.lines:
             self.lines.append(line)
 
     def insist(self, fulfilled: bool, line: str) -> None:
-        """The same, of what all that follows needs."""
+        """Record a line and end the checks, unless a condition is fulfilled."""
         self.require(fulfilled, line)
         if not fulfilled:
             raise _BrokenError
 
     def attempt(self, what: str, call: Callable[[], Any]) -> Any:
-        """What a call that must not raise returns."""
+        """The result of a call; an exception is recorded, and ends the checks."""
         try:
             return call()
         except Exception as error:
@@ -224,8 +224,9 @@ class _Trial:
     def made(
         self, protocol: type, make: _Make, make_other: _Make | None
     ) -> tuple[Any, Any]:
-        """A model, and a second one made in the same way; None where that fails."""
-        model, second = self.attempt("making it", make), None
+        """Create a model, and a second one in the same way, which is None if that fails."""
+        model = self.attempt("making it", make)
+        second = None
         self.check_members(model, protocol)
         with suppress(_BrokenError):
             second = self.attempt("making it again", make)
@@ -237,18 +238,16 @@ class _Trial:
         return model, second
 
     def check_members(self, model: Any, protocol: type) -> None:
-        """Note what members are missing, and what they are else."""
+        """Record missing members and members of a wrong type."""
         missing = lacking(model, protocol)
         for name in missing:
             where = f"see {protocol.__module__}.{protocol.__name__}"
             self.require(False, f"{name} is missing; {where}")
         if missing:
             raise _BrokenError
-        name, fingerprint, size = (
-            model.name,
-            model.fingerprint,
-            getattr(model, "batch_size", 1),
-        )
+        name = model.name
+        fingerprint = model.fingerprint
+        size = getattr(model, "batch_size", 1)
         is_text = isinstance(name, str) and bool(name)
         self.require(is_text, f"name is {name!r}; expected a text")
         is_hex = isinstance(fingerprint, str) and bool(_HEX.fullmatch(fingerprint))
@@ -258,7 +257,7 @@ class _Trial:
         self.require(is_size, f"batch_size is {size!r}; expected 1 or more")
 
     def require_json(self, what: str, read: Callable[[], Any]) -> None:
-        """Note what is no mapping of JSON values, which can be stored and read back."""
+        """Record settings that are no mapping of JSON values, which can be stored and read back."""
         value = self.attempt(what, lambda: dict(read()))
         try:
             fits = json.loads(json.dumps(value, allow_nan=False)) == value
@@ -274,7 +273,7 @@ class _Trial:
         how: str,
         kind: type,
     ) -> list[Any]:
-        """What a method gives: one thing of the right type for each item."""
+        """The results of a method, one of the right type for each item."""
         results = self.attempt(
             f"{name}() of {len(items)} requests {how}", lambda: call(items)
         )
@@ -289,7 +288,7 @@ class _Trial:
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
     ) -> list[Any]:
-        """What each item gives alone, after comparing it with batches."""
+        """The result of each item alone, after comparing it with its result in batches."""
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
@@ -310,7 +309,7 @@ class _Trial:
         given: str,
         tolerance: float = 0,
     ) -> None:
-        """Note where things are not those that their items gave alone."""
+        """Record results that differ from those of the same items alone."""
         worst = max(
             _apart(single, other) for single, other in zip(alone, together, strict=True)
         )
@@ -326,7 +325,7 @@ class _Trial:
         )
 
     def available(self, generator: Generator, prompt: str, most: int) -> int:
-        """How many images of a prompt there can be, at most so many."""
+        """The number of images that a prompt can have, up to a limit."""
         number = self.attempt(
             f"available({prompt[:40]!r})", lambda: generator.available(prompt)
         )
@@ -368,7 +367,7 @@ class _Trial:
         return np.asarray(image.convert("RGB"), dtype=np.int16)
 
     def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any]:
-        """Rows of one call, where they are as promised."""
+        """The rows of a call, checked for type, shape and length."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
         is_array = isinstance(rows, np.ndarray)
         received = (
@@ -404,7 +403,7 @@ def _apart(first: Any, second: Any) -> float:
 
 
 def sample_images(count: int) -> list[Image]:
-    """Different RGB images of several sizes: one of one colour, one of noise, smooth ones."""
+    """RGB test images of several sizes: one of a single colour, one of noise, the others smooth."""
     from PIL import Image
 
     rng = np.random.default_rng(0)

@@ -93,17 +93,17 @@ class Files(Protocol):
         ...
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The files of a repository that will be read; T2IBenchError where none can be."""
+        """The files of a repository that will be read; T2IBenchError if it has no usable ones."""
         ...
 
     def lacking(self, folder: Path) -> list[str]:
-        """What a download in a folder lacks, as far as its own files tell."""
+        """The files that a downloaded folder lacks, as far as its own files tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A repository of the hub, and what of it is read.
+    """A repository of the hub, and which of its files are read.
 
     Attributes:
         repository: Its id, ORG/NAME.
@@ -137,12 +137,12 @@ class Download:
 
 
 def model_downloads(source: str) -> list[Download]:
-    """What a model of transformers reads of the hub: nothing where its source is a path."""
+    """The files that a model of transformers reads from the hub; none if its source is a path."""
     return [] if is_path(source) else [Download(source, ModelFiles())]
 
 
 def snapshot_of(repository: str, revision: str | None = None) -> Path | None:
-    """The folder in which this machine has a download of a repository; None where it has none."""
+    """The folder of this machine's download of a repository; None if there is none."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -174,14 +174,14 @@ class NamedFiles:
         return ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The first of the names that is there."""
+        """The first of the names that the repository has."""
         there = [name for name in self.names if name in listing]
         if not there:
             raise T2IBenchError(f"it has no {' or '.join(self.names)}")
         return there[:1]
 
     def lacking(self, folder: Path) -> list[str]:
-        """The first name, where none of them is there."""
+        """The first name, if the folder has none of them."""
         return (
             []
             if any((folder / name).is_file() for name in self.names)
@@ -449,12 +449,12 @@ class DownloadState:
 
     @property
     def here(self) -> bool:
-        """Whether this machine has all of it."""
+        """Whether this machine has every file."""
         return not self.missing and not self.problem
 
 
 def local_state(state: DownloadState) -> DownloadState:
-    """What this machine has of a download, without asking the hub."""
+    """The state of a download on this machine, without asking the hub."""
     download = state.download
     folder = snapshot_of(download.repository, download.revision)
     if folder is None:
@@ -469,7 +469,7 @@ def local_state(state: DownloadState) -> DownloadState:
 
 
 def hub_state(state: DownloadState) -> DownloadState:
-    """What the hub has of a download, and what of it is here; OSError where it does not answer."""
+    """The state of a download according to the hub; OSError if the hub does not answer."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
     download = state.download
@@ -502,7 +502,7 @@ def hub_state(state: DownloadState) -> DownloadState:
 
 
 def fetch(state: DownloadState) -> None:
-    """Download what is missing; a branch then names the commit that is here."""
+    """Download missing files, and have the branch refer to the downloaded commit."""
     from huggingface_hub import snapshot_download
 
     download = state.download

@@ -1,4 +1,4 @@
-"""Faces in an image and 468 points of each, by MediaPipe's BlazeFace and face mesh."""
+"""Find faces and 468 points of each, with MediaPipe's BlazeFace and face mesh."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FaceMeshes:
             )
 
     def _laid(self, image: Image, box: _BOX, angle: float) -> Float64Array | None:
-        """The mesh on a box, laid anew on what it found first; None where it is on no face."""
+        """The mesh of a face in a box, refined once; None if there is no face."""
         for _ in range(2):
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
             half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
@@ -135,7 +135,7 @@ def _squares(image: Image) -> Iterator[_BOX]:
 
 
 def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
-    """A square of the image, turned, as the networks see it; black outside of the image."""
+    """A rotated square of the image as input of the networks; black outside of the image."""
     from PIL import Image as Images
 
     side = square[2] - square[0]
@@ -156,7 +156,7 @@ def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
 
 
 def _distinct(candidates: list[_Found], box: Callable[[_Found], _BOX]) -> list[_Found]:
-    """The first of those whose boxes overlap."""
+    """The candidates without those whose boxes overlap that of an earlier one."""
     distinct: list[_Found] = []
     for candidate in candidates:
         if not any(_overlap(box(candidate), box(other)) > _SAME for other in distinct):
@@ -165,7 +165,7 @@ def _distinct(candidates: list[_Found], box: Callable[[_Found], _BOX]) -> list[_
 
 
 def _overlap(first: _BOX, second: _BOX) -> float:
-    """Intersection over union."""
+    """The intersection over union of two boxes."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(width, 0.0) * max(height, 0.0)

@@ -22,7 +22,7 @@ class NotDownloadedError(T2IBenchError):
 
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
-    """Find out, in seconds, whether a library can load a model."""
+    """Find out within seconds whether a library can load a model."""
     from huggingface_hub import constants
 
     if exists(source):

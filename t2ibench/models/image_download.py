@@ -1,4 +1,4 @@
-"""Images that a server names by their address: from http(s) alone, bounded, and from where."""
+"""Download images whose addresses a server replied, safely: http(s) only, of limited size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PORTS = {"http": 80, "https": 443}
 async def fetch_image(
     url: str, base_url: str, key: ApiKey, largest: int, timeout: float
 ) -> bytes:
-    """Get an image file from the address that a server named.
+    """Download an image file from the address in a server's reply.
 
     The key goes to the server's own address alone. An address inside of a private network is
     asked only if the server is in one itself, so that no server can reach into the network that
@@ -47,11 +47,11 @@ async def fetch_image(
 
 
 class _BusyAddressError(BadReplyError):
-    """The address may give the image a little later."""
+    """The image is not available at its address yet."""
 
 
 async def _again(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
-    """The image, asked for again where its address is busy: it has been made and paid for."""
+    """Download an image, and try again if its address is busy, as it has been paid for."""
     for wait in _WAITS:
         try:
             return await _followed(client, url, base_url, key)
@@ -111,7 +111,7 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
-    """The address to ask instead of the name; None where the server is in a private network."""
+    """The IP address to connect to; None if the server itself is in a private network."""
     if not all(map(is_public, await _addresses(base))):
         return None
     addresses = await _addresses(parts)
@@ -123,7 +123,7 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
-    """What a name means now."""
+    """The IP addresses to which a host name currently resolves."""
     host, port = parts.hostname or "", _origin(parts)[2]
     ask = asyncio.get_running_loop().getaddrinfo
     results = await ask(host, port, type=socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""A generator behind a rewriter: one model, whose images depend on both."""
+"""Combine a rewriter and a generator into one model, whose images depend on both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 
 class RewriterInfo(BaseModel):
-    """What a run records of its rewriter.
+    """A rewriter as a run records it.
 
     Attributes:
         name: Its name for people.
@@ -60,7 +60,7 @@ class FoundRewritings:
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
-    """What a run records of a rewriter in front of a generator."""
+    """Describe a rewriter for the record of a run."""
     return RewriterInfo(
         name=rewriter.name,
         fingerprint=rewriter.fingerprint,
@@ -95,11 +95,11 @@ class Rewritten:
 
     @property
     def batch_size(self) -> int:
-        """The generator's own, which may grow."""
+        """The batch size of the generator, which may grow."""
         return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
-        """As many images as the generator makes."""
+        """The number of images of a prompt that the generator can make."""
         return self.inner.available(prompt)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
@@ -115,7 +115,7 @@ class Rewritten:
     def _rewritten(
         self, requests: Sequence[ImageRequest]
     ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
-        """What becomes of requests without a rewriting, and the others with theirs, by number."""
+        """The outcomes of requests without a rewriting, and the rewritten requests, by number."""
         results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
@@ -145,7 +145,7 @@ NOT_REWRITTEN = "the prompt could not be rewritten"
 
 
 def _noted(drawn: GeneratedImage, request: ImageRequest) -> GeneratedImage:
-    """An outcome with the prompt that was used: the generator's own word for it comes first."""
+    """An outcome with the prompt that was used: the generator's own, or the rewritten one."""
     if not isinstance(drawn, GeneratedImage) or drawn.revised_prompt is not None:
         return drawn
     return replace(drawn, revised_prompt=request.prompt)
@@ -185,7 +185,7 @@ def _of_inner(name: str) -> property:
 
 
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
-    """A generator behind a rewriter, with the optional members that the generator has."""
+    """Put a rewriter before a generator; the result has the generator's optional members."""
     has = [protocol for protocol in _PASSED_ON if isinstance(generator, protocol)]
     members = {
         name: _of_inner(name) for protocol in has for name in members_of(protocol)

@@ -85,7 +85,7 @@ class FolderGenerator(ImageFolder):
         )
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """The files of the requests."""
+        """Read the image of each request from its file."""
         return [self._drawn(request) for request in requests]
 
     def _drawn(self, request: ImageRequest) -> GeneratedImage:
@@ -101,7 +101,7 @@ class FolderGenerator(ImageFolder):
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
 
     def available(self, prompt: str) -> int | None:
-        """How many images of a prompt there are."""
+        """The number of images of a prompt."""
         return len(self._files.get(normal(prompt), []))
 
 

@@ -1,4 +1,4 @@
-"""What servers of images reply: images, refusals, and what is wrong with a request."""
+"""Read replies of image servers: images, refusals, and errors of a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EMPTY_ENTRY = "the server gave an entry without an image"
 
 
 def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
-    """Raise where no request to this server can work.
+    """Raise an error if no request to this server can succeed.
 
     `names` are those of the model and the prompt: whatever they say, it is not the server's word.
     """
@@ -52,7 +52,7 @@ class Item(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the reply has neither an image nor a word about it."""
+        """Whether the reply contains neither an image nor a reason for its absence."""
         image = self.image
         return isinstance(image, GeneratedImage) and image.reason in {
             _NO_ENTRY,
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
     @property
     def made(self) -> bool:
-        """Whether the server made an image that it may charge for."""
+        """Whether the server generated an image, for which it may charge."""
         return not (
             isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
         )
@@ -143,7 +143,7 @@ def _decoded(data: bytes) -> GeneratedImage:
 async def drawn_of(
     item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
 ) -> GeneratedImage:
-    """The image of an entry of a reply, fetched where it is only named."""
+    """The image of an entry of a reply, downloaded if the reply has only its address."""
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image

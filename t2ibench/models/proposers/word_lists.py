@@ -81,7 +81,7 @@ _SEVERAL = {*_GROUPS.split(), *(f"{word}s" for word in _ANYBODY | _OCCUPATIONS)}
 
 
 def names_one_person(caption: str) -> bool:
-    """Whether a caption names a person, and no second one, as far as the lists of words go.
+    """Whether a caption names exactly one person, according to the word lists.
 
     Examples:
         >>> names_one_person("A woman working as a nurse"), names_one_person("A doctor's office")
@@ -152,7 +152,7 @@ class WordListsProposer:
         )
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The biases of the caption that is asked about last."""
+        """Propose biases for the caption in the last message."""
         match = _CAPTION.match(messages[-1]["content"]) if messages else None
         if match is None:
             raise T2IBenchError(

@@ -63,7 +63,7 @@ class _Row(Arguments):
         return self
 
     def rewriting(self, seed: int) -> Rewriting:
-        """What an image with this seed gets."""
+        """The rewriting for an image with this seed."""
         if self.status != "ok":
             return Rewriting("refused", reason=self.reason or "the rewriter declined")
         # Another hash than the noise that an image begins with.
@@ -181,7 +181,7 @@ class FileRewriter:
         return Rewriting("ok", prompt) if prompt.strip() else blank
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
-        """Say which prompts are not in the file (see models.language.ChecksPrompts)."""
+        """Raise an error if the file lacks a prompt (see models.language.ChecksPrompts)."""
         missing = [request for request in requests if self._find(request) is None]
         if not missing:
             return
@@ -195,7 +195,7 @@ class FileRewriter:
         )
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """What the file says."""
+        """Look up the rewriting of each request in the file."""
         absent = Rewriting("failed", reason=f"{self._path.name} has no rewriting of it")
         return [self._find(request) or absent for request in requests]
 
