@@ -58,19 +58,19 @@ class EncodedPrompts:
         rows = _row_count(texts)
         if not self.works or rows is None or not _is_plain(others):
             return self._plain(bound, {})
-        options = repr(others)
+        described = repr(others)
         encoded = [
-            self._encoded(bound, _part(texts, number, number + 1), options)
+            self._encoded(bound, _part(texts, number, number + 1), described)
             for number in range(rows)
         ]
         if rows == 1:
             return encoded[0]
         try:
-            if options not in self._compared:
+            if described not in self._compared:
                 expected = self._plain(bound, _part(texts, 0, 2))
                 if not _alike(_joined(encoded[:2]), expected):
                     raise _UnlikeError
-                self._compared.add(options)
+                self._compared.add(described)
             return _joined(encoded)
         except _UnlikeError:
             self.works = False
