@@ -39,24 +39,28 @@ if TYPE_CHECKING:
     from t2ibench.results import TaskResult
     from t2ibench.settings import RunSettings, Settings
 
+# The module that defines each public name; it is imported when the name is first used.
 _HOMES = {
     "t2ibench.api": (
-        *("Results", "evaluate", "generate", "load_tasks", "read_results", "score"),
+        "Results",
+        "evaluate",
+        "generate",
+        "load_tasks",
+        "read_results",
+        "score",
     ),
     "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
     "t2ibench.methods": ("MainScore", "Method"),
     "t2ibench.models.adapter": ("Adapter", "Request"),
     "t2ibench.models.language": ("Proposer", "RewriteRequest", "Rewriter", "Rewriting"),
     "t2ibench.models.protocols": (
-        *(
-            "Answer",
-            "Encoder",
-            "GeneratedImage",
-            "Generator",
-            "ImageRequest",
-            "Judge",
-            "Query",
-        ),
+        "Answer",
+        "Encoder",
+        "GeneratedImage",
+        "Generator",
+        "ImageRequest",
+        "Judge",
+        "Query",
     ),
     "t2ibench.apps.papers.exhibits": ("Exhibit",),
     "t2ibench.apps.papers.reproduction": ("Reproduction",),

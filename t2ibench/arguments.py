@@ -1,4 +1,4 @@
-"""Arguments of models: 'k=v,k=v' to a mapping and back, and the models that check them."""
+"""Read and write arguments such as 'steps=30,guidance=7.5', and check them with pydantic."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _A = TypeVar("_A", bound="Arguments")
 
 
 class Arguments(BaseModel):
-    """Base of the argument model of an adapter: unknown keys are errors, text is converted."""
+    """Base class of an adapter's arguments: it converts text and refuses unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def given(self) -> dict[str, Any]:
-        """What the user gave, converted; arguments left at their defaults are not in it."""
+        """The arguments that the user gave, converted, without those left at their defaults."""
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
@@ -53,10 +53,10 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 def parse_args(
     text: str, flag: str = "--model-args", example: str = "steps=30,guidance=7.5"
 ) -> dict[str, str]:
-    r"""Read 'k=v,k=v'.
+    r"""Read arguments from a text such as 'steps=30,guidance=7.5'.
 
-    A comma inside brackets does not separate. A value that begins with a quote ends with the same
-    one; inside, a backslash keeps the next character as it is.
+    A comma inside brackets does not separate arguments. A value that begins with a quote ends with
+    the same quote; inside, a backslash protects the next character.
 
     Examples:
         >>> parse_args('steps=30,negative_prompt="blurry, dark"')
@@ -98,7 +98,7 @@ def _parts(text: str, flag: str, example: str) -> Iterator[tuple[str, str]]:
 
 
 def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
-    """The value that begins at `start`, and where the next part begins."""
+    """The value that begins at `start`, and the position at which the next argument begins."""
 
     def problem(end: int, what: str, hint: str) -> T2IBenchError:
         return T2IBenchError(
@@ -107,14 +107,14 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
 
     start = len(text) - len(text[start:].lstrip())
     if text[start : start + 1] in {'"', "'"}:
-        found = _QUOTED.match(text, start)
-        if found is None:
+        match = _QUOTED.match(text, start)
+        if match is None:
             raise problem(len(text), "a quote is not closed", "Close it.")
-        end = found.end() + len(text[found.end() :].partition(",")[0])
-        if text[found.end() : end].strip():
+        end = match.end() + len(text[match.end() :].partition(",")[0])
+        if text[match.end() : end].strip():
             hint = 'Quote the whole value; inside, write a quote as \\" and a backslash as \\\\.'
             raise problem(end, "text follows the closing quote", hint)
-        return _ESCAPED.sub(r"\1", found[2]), end + 1
+        return _ESCAPED.sub(r"\1", match[2]), end + 1
     brackets: list[str] = []
     end = start
     while end < len(text) and (brackets or text[end] != ","):
@@ -130,7 +130,7 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
 
 
 def format_args(args: Mapping[str, str]) -> str:
-    r"""Write arguments so that `parse_args` reads the same ones.
+    r"""Write arguments as text that `parse_args` reads back unchanged.
 
     Examples:
         >>> format_args({"steps": "4", "negative_prompt": "blurry, dark"})
@@ -149,18 +149,28 @@ def _quote(value: str) -> str:
 def read_args(
     model: type[_A], args: Mapping[str, Any], name: str, flag: str = "--model-args"
 ) -> _A:
-    """Convert the arguments an adapter takes."""
+    """Convert and check the arguments of an adapter.
+
+    Args:
+        model: The class of the adapter's arguments.
+        args: Arguments by name, as text or values.
+        name: The adapter, as messages name it.
+        flag: The option of the command line, for messages.
+
+    Raises:
+        T2IBenchError: an argument is unknown, missing, invalid, or a secret.
+    """
     refuse_secrets(args, flag)
     try:
         return model(**args)
     except ValidationError as error:
         item = error.errors(include_url=False)[0]
         key = str(item["loc"][0]) if item["loc"] else ""
-        known = [field.alias or name for name, field in model.model_fields.items()]
+        names = [field.alias or name for name, field in model.model_fields.items()]
         if item["type"] == "extra_forbidden":
             raise T2IBenchError(
-                f"{flag}: '{name}' has no argument '{shown(key)}'.{did_you_mean(key, known)}",
-                f"It takes: {', '.join(sorted(known)) or 'none'}.",
+                f"{flag}: '{name}' has no argument '{shown(key)}'.{did_you_mean(key, names)}",
+                f"It takes: {', '.join(sorted(names)) or 'none'}.",
             ) from None
         if item["type"] == "missing":
             raise T2IBenchError(
@@ -181,16 +191,18 @@ _KINDS = {
 
 
 def expected(item: Any) -> str:
-    """What pydantic expected instead of a value, in words."""
+    """What pydantic expected instead of a value, as a clause for a message."""
     if item["type"] == "value_error":
         return str(item["ctx"]["error"])
-    known = _KINDS.get(item["type"].partition("_")[0])
+    type_name = _KINDS.get(item["type"].partition("_")[0])
     message = str(item["msg"]).replace("Input should be", "expected")
-    return f"expected {known}" if known else f"{message[:1].lower()}{message[1:]}"
+    return (
+        f"expected {type_name}" if type_name else f"{message[:1].lower()}{message[1:]}"
+    )
 
 
 def one_of(*options: str) -> BeforeValidator:
-    """A validator for a fixed set of words, with a message in the user's terms."""
+    """A validator that accepts only these words, with a message that suggests the nearest."""
 
     def check(value: Any) -> Any:
         if value not in options:
@@ -207,7 +219,7 @@ def one_of(*options: str) -> BeforeValidator:
 
 
 def names_of(value: Any) -> Any:
-    """Names from whatever gave them, for pydantic to check.
+    """Names from a comma-separated text, a list or None, for pydantic to check.
 
     Examples:
         >>> names_of("a, b,by=c"), names_of(None)
@@ -224,18 +236,16 @@ def names_of(value: Any) -> Any:
 
 
 def paths_of(value: Any) -> Any:
-    """Paths from whatever gave them, for pydantic to check."""
+    """Paths from a path or a list of paths, for pydantic to check."""
     if isinstance(value, (str, Path)):
-        value = [value]
-    return (
-        tuple(str(path) for path in value)
-        if isinstance(value, (list, tuple))
-        else value
-    )
+        return (str(value),)
+    if isinstance(value, (list, tuple)):
+        return tuple(str(path) for path in value)
+    return value
 
 
 def args_of(value: Any, flag: str = "--model-args") -> Any:
-    """Arguments from whatever gave them, for pydantic to check."""
+    """Arguments from a text, a mapping or None, for pydantic to check."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -251,10 +261,9 @@ def _args_of_setting(value: Any, setting: Any) -> Any:
 
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Refuse arguments that hold a secret: they are stored with the run, shown and sent."""
-    if (
-        name := secret_argument({str(key): value for key, value in args.items()})
-    ) is not None:
+    """Refuse arguments that contain a secret, because arguments are stored, shown and sent."""
+    name = secret_argument({str(key): value for key, value in args.items()})
+    if name is not None:
         raise T2IBenchError(
             f"{flag}: {shown(name)}: arguments are stored with the run; no key may be among them.",
             "Put a key into the environment variable that api_key_env names, a password into the "
@@ -269,9 +278,9 @@ def _text(value: Any) -> Any:
 
 
 def columns_of(value: Any) -> Any:
-    """Headings by what they hold, for pydantic to check.
+    """Headings of a table by role, for pydantic to check.
 
-    Brackets around a text let it stand inside other arguments: columns=[image=Name].
+    A text may be in brackets, so that it can be a value among arguments: columns=[image=Name].
 
     Examples:
         >>> columns_of("image=File name,prompt=Text"), columns_of("[image=Name]")

@@ -1,4 +1,4 @@
-"""User-facing errors: one clear line, no traceback."""
+"""Errors that users see, as one line without a traceback, and helpers that write their messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from t2ibench.redaction import redacted
 
-# What a terminal obeys instead of showing it, or shows as nothing: control characters, line and
+# Characters that a terminal obeys, or does not show: control characters, line and
 # paragraph separators, bidirectional controls, zero-width characters, lone surrogates. The two
 # joiners that scripts and emoji need are not among them.
 _UNSEEN = re.compile(
@@ -18,13 +18,16 @@ _UNSEEN = re.compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _LAYOUT = {"\n", "\r\n", "\t"}
-_VALUE = 120  # characters of a value that a message shows
-_LINE = 2000  # characters of a line
-_LONGEST_NAME = 200  # of anything that could be misspelt
+# Characters of a value that a message shows.
+_VALUE = 120
+# Characters of a message.
+_LINE = 2000
+# Characters of a name for which similar names are suggested.
+_LONGEST_NAME = 200
 
 
 def visible(text: str) -> str:
-    r"""A text with every character that a terminal would obey, or not show, as its escape.
+    r"""Escape every character of a text that a terminal would obey or not show.
 
     Examples:
         >>> print(visible("a\nb\u202ec"))
@@ -38,7 +41,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """A text of several lines, such as a table, as `visible` shows one."""
+    """Escape a text of several lines, such as a table, but keep its line breaks and tabs."""
     return "".join(
         part if part in _LAYOUT else visible(part)
         for part in re.split("(\r?\n|\t)", text)
@@ -46,7 +49,7 @@ def visible_lines(text: str) -> str:
 
 
 def shown(value: object, width: int = _VALUE) -> str:
-    """A value as messages show it: in one line, visible, and not longer than a reader needs.
+    """A value as messages show it: in one line, escaped and shortened.
 
     Examples:
         >>> shown("short"), shown("x" * 5000, 3)
@@ -59,10 +62,11 @@ def shown(value: object, width: int = _VALUE) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message in one visible line; of a very long one, the middle is left out."""
+    """A message in one line, escaped, without secrets; a very long one loses its middle."""
     if len(text) > _LINE:
         left_out = len(text) - _LINE
-        head, tail = text[: _LINE * 2 // 3], text[-(_LINE // 3) :]
+        head = text[: _LINE * 2 // 3]
+        tail = text[-(_LINE // 3) :]
         text = f"{head} … ({left_out} characters left out) … {tail}"
     return redacted(visible(text))
 
@@ -85,11 +89,11 @@ class T2IBenchError(Exception):
 
 
 class CostLimitError(T2IBenchError):
-    """No further image may be made, because of --max-cost."""
+    """The cost limit, --max-cost, allows no further image."""
 
 
 class TaskFileError(T2IBenchError):
-    """One or more problems in task or stimuli files, a line for each."""
+    """Problems in task files or word lists; the message has a line for each."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = [one_line(problem) for problem in problems]
@@ -114,7 +118,7 @@ class MissingEvidence(T2IBenchError):
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
-    """Find the option spelt most like a name."""
+    """The option whose spelling is most similar to a name; None if none is similar."""
     if len(name) > _LONGEST_NAME:
         return None
     choices = sorted(set(options))
@@ -124,7 +128,7 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """Suggest the option spelt most like a name, to append to a message."""
+    """A suggestion of the most similar option, to append to a message; may be empty."""
     suggestion = nearest(name, options)
     return f" Did you mean '{suggestion}'?" if suggestion else ""
 
@@ -133,32 +137,30 @@ def first_line(error: BaseException) -> str:
     """The first line of an error's message, or its class where it has none."""
     try:
         lines = str(error).strip().splitlines()
-    except Exception:  # an exception of other people's code, whose own text raises
+    except Exception:  # str() of an exception of a plug-in may itself raise
         lines = []
     return redacted(visible((lines[0] if lines else type(error).__name__)[:300]))
 
 
 @contextmanager
 def failing(what: str) -> Iterator[None]:
-    """Turn the exceptions of an adapter's or a plug-in's own code into one line."""
+    """Turn exceptions in the code of an adapter or a plug-in into a T2IBenchError of one line."""
     try:
         yield
     except T2IBenchError:
         raise
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # code that ends the program has failed, too
+    # Code that ends the program has failed, too.
+    except (Exception, SystemExit) as error:
         raise T2IBenchError(
             f"{what} {type(error).__name__}: {first_line(error)}"
         ) from error
 
 
 def check_installed(module: str, extra: str) -> None:
-    """Check that a package of one of t2ibench's extras is there; it is not imported."""
-    found = find_spec(module)
-    # wandb keeps its files in a folder of its own name, which looks like a package.
-    if found is None or found.origin is None:
+    """Check that a package of one of t2ibench's extras is installed, without importing it."""
+    package = find_spec(module)
+    # wandb writes its files to a folder named wandb, which looks like a package.
+    if package is None or package.origin is None:
         raise T2IBenchError(
             f"{module} is not installed.", f"pip install 't2ibench[{extra}]'"
         )

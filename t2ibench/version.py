@@ -1,3 +1,3 @@
-"""The version; a release that changes any score raises it."""
+"""The version of the package; every release that changes a score raises it."""
 
 __version__ = "0.1.0"

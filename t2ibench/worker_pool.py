@@ -1,6 +1,7 @@
-"""Pure work on all cores: in this process, and in new ones where that is worth their start.
+"""Do work on all cores: in this process, and in new ones where their start is worth it.
 
-Processes are started anew on every system (never forked), and end with the one that started them.
+New processes are spawned on every system (never forked), and end with the process that started
+them. The work must be pure: it may run anywhere, and twice.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from threadpoolctl import threadpool_limits
 Item = TypeVar("Item")
 T = TypeVar("T")
 
-# seconds of work here before processes are started, which costs about as much
+# Seconds of work in this process before others are started, which takes about as long.
 WORTH = 1.0
-# What libraries take their number of threads from.
+# Variables from which libraries take their number of threads.
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -40,7 +41,8 @@ THREADS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
-_work: Callable[[int], Any]  # what a process of the pool was started for
+# The work of a process of the pool, by number of an item.
+_work: Callable[[int], Any]
 
 
 def cores() -> int:
@@ -51,7 +53,7 @@ def cores() -> int:
 
 
 def load_average() -> float:
-    """How many processes wanted a core during the last minute; 0 where the system does not say."""
+    """The system's load average of the last minute; 0 where it is unknown."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -59,8 +61,9 @@ def load_average() -> float:
 
 
 def busy_line() -> str | None:
-    """What to say where other processes want more cores than there are; None where they do not."""
-    load, available = round(load_average()), cores()
+    """A message if more processes are running than there are cores; None otherwise."""
+    load = round(load_average())
+    available = cores()
     if load <= available:
         return None
     plural = "" if available == 1 else "s"
@@ -73,13 +76,20 @@ def each_of(
     workers: int | None = None,
     on_done: Callable[[Item, T], object] = lambda item, result: None,
 ) -> list[T]:
-    """Work on every item, several at a time.
+    """Call `work` with every item, several at a time, and return the results in order.
 
-    Work begins here, with the quickest items. What is left after a second is shared with processes,
-    which begin with the longest.
-    Where `work` or an item cannot be pickled, or a process dies (of memory, say), it is done here.
+    Items should be in descending order of their duration. Work begins in this process, with the
+    last item. After a second, the remaining items are shared with new processes, which begin with
+    the first. If `work` or an item cannot be pickled, or a process dies (for lack of memory, say),
+    this process does the work.
+
+    Args:
+        items: What to work on.
+        work: A pure function of an item.
+        workers: The number of processes; None for one per core.
+        on_done: Called in this process with each item and its result.
     """
-    found: dict[int, T] = {}
+    results: dict[int, T] = {}
     left = list(range(len(items)))
     several = (cores() if workers is None else workers) > 1
     begun = time.process_time()
@@ -87,19 +97,19 @@ def each_of(
     with threadpool_limits(1, user_api="blas"):
         while left:
             if several and len(left) > 1 and time.process_time() - begun >= WORTH:
-                several = False  # what they leave is done here
+                several = False  # If processes fail, this one does the remaining work.
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(
                         items, left, work, workers or cores()
                     ):
-                        found[number] = result
+                        results[number] = result
                         on_done(items[number], result)
-                left = [number for number in left if number not in found]
+                left = [number for number in left if number not in results]
                 continue
             number = left.pop()
-            found[number] = work(items[number])
-            on_done(items[number], found[number])
-    return [found[number] for number in range(len(items))]
+            results[number] = work(items[number])
+            on_done(items[number], results[number])
+    return [results[number] for number in range(len(items))]
 
 
 def _in_processes(
@@ -110,21 +120,23 @@ def _in_processes(
 ) -> Iterator[tuple[int, T]]:
     try:
         order = pickle.dumps((list(items), work))
-    except Exception:  # a plug-in's own objects; pickle raises many kinds
+    except Exception:  # pickle raises many kinds for objects of a plug-in
         return
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     processes = min(workers, len(numbers)) - 1
     pool = ProcessPoolExecutor(processes, context, _begin, (order,))
-    waiting, done = deque(numbers), SimpleQueue[tuple[int, Future[T]]]()
+    waiting = deque(numbers)
+    done = SimpleQueue[tuple[int, Future[T]]]()
 
     def submit() -> None:
         number = waiting.popleft()
         pool.submit(_run, number).add_done_callback(partial(finish, number))
 
     def finish(number: int, future: Future[T]) -> None:
-        # A process gets its next item now: what a pool holds in advance nobody else can take.
-        with suppress(IndexError, RuntimeError):  # nothing waits, or the pool is broken
+        # Each process gets one item at a time; others could not take items queued in the pool.
+        # IndexError: no item is waiting. RuntimeError: the pool is broken.
+        with suppress(IndexError, RuntimeError):
             submit()
         done.put((number, future))
 
@@ -151,11 +163,12 @@ def _in_processes(
 
 @contextmanager
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
-    """What processes that start meanwhile inherit: an environment, no Ctrl-C, no script to run.
+    """Set what processes that are started meanwhile inherit: an environment, and no Ctrl-C.
 
-    A new process would import the user's script, which may have no `if __name__ == "__main__"`.
+    They also do not import the user's script, which may have no `if __name__ == "__main__"`.
     """
-    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     handler = None
@@ -175,23 +188,23 @@ def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """In a new process: end with the one that has started it."""
+    """Have this process end as soon as the one that started it does."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
 
 
 def _begin(order: bytes) -> None:
-    """In each process: whoever started it decides when it ends, and it never outlives that one."""
+    """Prepare a process of the pool, which ignores Ctrl-C and ends with the one that started it."""
     global _work  # noqa: PLW0603
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # as in the command line
-    gc.disable()  # of a million objects that come, none is garbage
+    gc.disable()  # none of the many objects that are read is garbage
     try:
         items, work = pickle.loads(order)
-    except Exception:  # then it is done where it came from
+    except Exception:  # the process that started this one then does the work
         os._exit(1)
     gc.freeze()
     gc.enable()

@@ -1,4 +1,4 @@
-"""Adapters: what one registry entry of generators, encoders, judges or proposers is.
+"""Adapters: the entries of the registries of generators, encoders, judges and proposers.
 
 A plug-in gives an `Adapter` to the entry-point group of its kind, such as `t2ibench.encoders`.
 This module and every adapter's module are imported to list what there is, so they import model
@@ -24,7 +24,7 @@ _BYTES = 2  # of a parameter, in 16 bits
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[A_co]):
-    """What an adapter makes a model from.
+    """The name and arguments from which an adapter creates a model.
 
     Attributes:
         spec: What the user wrote, such as 'folder:my/images'.
@@ -89,7 +89,7 @@ class Adapter(Generic[T]):
     downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
 
     def takes(self, source: str | None) -> bool:
-        """Whether the user wrote as much as this adapter needs.
+        """Whether a name has the parts that this adapter needs.
 
         Args:
             source: The part after the colon; None where there is no colon.
@@ -136,7 +136,7 @@ class Alias:
 
     @property
     def gigabytes(self) -> float | None:
-        """About the size of its weights in 16 bits, on disk and in memory; None if unknown."""
+        """Approximate size of its weights in 16 bits, on disk and in memory; None if unknown."""
         return None if self.billions is None else _BYTES * self.billions
 
     def facts(self) -> dict[str, str]:
@@ -153,7 +153,7 @@ class Alias:
 
 
 def read_aliases(path: Path) -> dict[str, Alias]:
-    """The short names of a file."""
+    """Read the short names that a YAML file defines."""
     rows = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: Alias(**row) for name, row in rows.items()}
 

@@ -47,13 +47,13 @@ class ApiKey:
         return bool(self.value)
 
     def headers(self) -> dict[str, str]:
-        """What a request is sent with."""
+        """The headers that authenticate a request."""
         return {"Authorization": f"Bearer {self.value}"} if self.value else {}
 
     def hide(self, text: str) -> str:
-        """A text from the server without the key."""
+        """A text from the server with the key hidden."""
         return self._secrets.values(text)
 
     def hide_all(self, value: Any) -> Any:
-        """A JSON value from the server without the key."""
+        """A JSON value from the server with the key hidden."""
         return self._secrets.of_json(value)

@@ -1,4 +1,4 @@
-"""The fields of a request to a chat model, and what its server takes of them."""
+"""Choose the fields of a request to a chat model that its server accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OF_THE_CALLER = "response_format"  # who asks for a form knows what to do witho
 
 
 class ChatFields:
-    """What is sent beside model and messages; one for each server and model.
+    """The fields of requests besides model and messages, for a server and a model.
 
     A field that the server declines is left out or renamed from then on. One that the user asked
     for is an error instead. `room` is how many tokens a reply may have, where the limit was too
@@ -50,7 +50,7 @@ class ChatFields:
         self.room: int | None = None
 
     def of(self, fields: Mapping[str, Any], room: int | None = None) -> dict[str, Any]:
-        """The fields as this server takes them; `room` is a wider limit of tokens."""
+        """The fields that this server accepts; `room` is a wider limit of tokens."""
         taken: dict[str, Any] = {}
         for name, value in fields.items():
             if name == _LIMIT:
@@ -66,7 +66,7 @@ class ChatFields:
         return max(_ROOM * int(fields[_LIMIT]), _LEAST_ROOM)
 
     def note(self, sent: Mapping[str, Any]) -> None:
-        """Take note of fields with which a request was answered."""
+        """Record the fields of a request that was answered."""
         for name, value in sent.items():
             if name == _OF_THE_CALLER and isinstance(value, Mapping):
                 self._sent[name] = value.get("type")
@@ -78,7 +78,7 @@ class ChatFields:
                 self._sent[name] = value
 
     def effective(self) -> dict[str, Any]:
-        """What was really sent; empty before the first answer."""
+        """The fields that were sent; empty before the first answer."""
         if not self._sent:
             return {}
         left_out = sorted(self._left_out - {_OF_THE_CALLER})

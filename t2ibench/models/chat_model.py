@@ -1,4 +1,4 @@
-"""A chat model of transformers, for whoever needs its replies."""
+"""Run a chat model with transformers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChatModel:
         self._model: Any = None
 
     def load(self) -> None:
-        """Load it, if it is not loaded."""
+        """Load the model unless it is loaded."""
         if self._model is not None:
             return
         source = self._where
@@ -56,7 +56,7 @@ class ChatModel:
         self._model = model.to(self._device).eval()
 
     def release(self) -> None:
-        """Free its memory; it is loaded again when it is asked again."""
+        """Free the memory of the model; it is loaded again when needed."""
         self._model = None
         free_memory()
 

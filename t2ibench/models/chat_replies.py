@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,12 @@ def read_completion(reply: Reply) -> ChatReply:
 
 
 def _completion(reply: Reply) -> _Completion:
+    """Read the first choice of a chat completion.
+
+    Raises:
+        NoCompletionError: the reply is something else.
+        BadReplyError: it contains an error, or no text.
+    """
     try:
         body = reply.json()
         if "choices" not in body and isinstance(body.get("output"), list):
@@ -82,21 +88,21 @@ def _completion(reply: Reply) -> _Completion:
         error = choice.get("error")
     except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
         raise _no_completion(reply) from None
-    if error and not content:  # of a provider behind a gateway
+    if error and not content:  # the error of a provider behind a gateway
         words = error.get("message") if isinstance(error, Mapping) else error
         raise BadReplyError(f"the server's reply is an error: {one_line(str(words))}")
     if isinstance(content, list):
         parts = list(_parts(content))
-        refusal = refusal or "".join(text for kind, text in parts if kind == "refusal")
-        reasoning += "".join(text for kind, text in parts if kind == "thoughts")
-        content = "".join(text for kind, text in parts if kind == "text")
+        refusal = refusal or _joined(parts, "refusal")
+        reasoning += _joined(parts, "thoughts")
+        content = _joined(parts, "text")
     if content is not None and not isinstance(content, str):
         raise BadReplyError("the server's reply has no text")
     return _Completion(content, str(refusal) if refusal else None, reasoning, finish)
 
 
 def _no_completion(reply: Reply) -> NoCompletionError:
-    """What to say of a reply that is something else."""
+    """The error of a reply that is not a chat completion."""
     beginning = reply.beginning()
     if not beginning:
         return NoCompletionError("the server's reply is empty, not a chat completion")
@@ -106,7 +112,7 @@ def _no_completion(reply: Reply) -> NoCompletionError:
 
 
 def _response(body: Mapping[str, Any]) -> _Completion:
-    """A reply in the form of OpenAI's Responses, which some gateways give."""
+    """Read a reply in the form of OpenAI's Responses, which some gateways return."""
     content: list[Any] = []
     for item in body["output"]:
         if isinstance(item, Mapping) and isinstance(item.get("content"), list):
@@ -114,14 +120,21 @@ def _response(body: Mapping[str, Any]) -> _Completion:
     parts = list(_parts(content))
     details = body.get("incomplete_details")
     finish = str(details.get("reason") or "") if isinstance(details, Mapping) else ""
-    refusal = "".join(text for kind, text in parts if kind == "refusal")
-    thoughts = "".join(text for kind, text in parts if kind == "thoughts")
-    text = "".join(text for kind, text in parts if kind == "text")
-    return _Completion(text, refusal or None, thoughts, finish.lower())
+    return _Completion(
+        _joined(parts, "text"),
+        _joined(parts, "refusal") or None,
+        _joined(parts, "thoughts"),
+        finish.lower(),
+    )
+
+
+def _joined(parts: Iterable[tuple[str, str]], wanted: str) -> str:
+    """The texts of all parts of a kind, joined."""
+    return "".join(text for kind, text in parts if kind == wanted)
 
 
 def _parts(content: list[Any]) -> Iterator[tuple[str, str]]:
-    """The parts of a content that is a list: 'text', 'thoughts' or 'refusal', and what they say."""
+    """The parts of a content that is a list: 'text', 'thoughts' or 'refusal', and its text."""
     for part in content:
         if isinstance(part, str):
             yield "text", part

@@ -1,4 +1,4 @@
-"""What every adapter promises, tried out: `t2ibench check adapter` and the tests of adapters.
+"""Test the contract of an adapter, for `t2ibench check adapter` and for tests of adapters.
 
 Each function makes a model twice, tries it, and returns a line for everything that breaks the
 contract of `t2ibench.models.protocols`; an empty list means that it keeps it.
@@ -68,7 +68,7 @@ _Call = Callable[[list[Any], str], list[Any]]
 
 
 class _BrokenError(Exception):
-    """What comes next needs what is broken; that is noted."""
+    """A violation was recorded without which the remaining checks make no sense."""
 
 
 def check_generator(
@@ -78,7 +78,7 @@ def check_generator(
     prompts: Sequence[str] = PROMPTS,
     pixel_tolerance: int = 0,
 ) -> list[str]:
-    """What a generator breaks; `make_other` makes one whose arguments give other images.
+    """Violations of a generator's contract; `make_other` creates one that gives other images.
 
     `pixel_tolerance` is the levels of 255 by which an image may differ between batch sizes: 1
     allows for neural networks, whose matrix products round differently with the number of rows.
@@ -112,17 +112,17 @@ def check_generator(
         if isinstance(generator, Releasable):
             trial.attempt("release()", generator.release)
             again["after release()"] = generator
-        for where, one in again.items():
-            if one is not None:
-                found = trial.images_of(one, requests[:1], where)
-                trial.compare(images[:1], found, where, "images")
+        for where, model in again.items():
+            if model is not None:
+                repeated = trial.images_of(model, requests[:1], where)
+                trial.compare(images[:1], repeated, where, "images")
     return trial.lines
 
 
 def check_encoder(
     make: _Make, *, make_other: _Make | None = None, texts: Sequence[str] = TEXTS
 ) -> list[str]:
-    """What an encoder breaks. Embeddings are compared to within 1e-5."""
+    """Violations of an encoder's contract; embeddings are compared to within 1e-5."""
     trial = _Trial()
     with suppress(_BrokenError):
         encoder, _ = trial.made(Encoder, make, make_other)
@@ -153,7 +153,7 @@ def check_encoder(
 def check_judge(
     make: _Make, *, make_other: _Make | None = None, free_text: bool = True
 ) -> list[str]:
-    """What a judge breaks; `free_text` is whether it says that it answers without classes."""
+    """Violations of a judge's contract; `free_text` is whether it declares to answer in words."""
     trial = _Trial()
     queries = []
     for number, image in enumerate(sample_images(_MOST)):
@@ -167,51 +167,53 @@ def check_judge(
 
         def texts(part: list[Query], how: str) -> list[str | None]:
             answers = trial.results("answer", judge.answer, part, how, Answer)
-            for query, one in zip(part, answers, strict=True):
-                if one.answer is None:
+            for query, answer in zip(part, answers, strict=True):
+                if answer.answer is None:
                     trial.require(
-                        bool(one.reason), "there is neither an answer nor a reason"
+                        bool(answer.reason), "there is neither an answer nor a reason"
                     )
                 elif query.classes:
                     trial.require(
-                        one.answer in (*query.classes, UNKNOWN),
-                        f"the answer {one.answer!r} is none of the classes "
+                        answer.answer in (*query.classes, UNKNOWN),
+                        f"the answer {answer.answer!r} is none of the classes "
                         f"{', '.join(query.classes)} and not '{UNKNOWN}'",
                     )
                 else:
                     fits = (
-                        free_text and isinstance(one.answer, str) and bool(one.answer)
+                        free_text
+                        and isinstance(answer.answer, str)
+                        and bool(answer.answer)
                     )
                     trial.require(
                         fits,
-                        f"the answer {one.answer!r} in free text is no text, or its adapter "
+                        f"the answer {answer.answer!r} in free text is no text, or its adapter "
                         "says free_text=False",
                     )
-            return [one.answer for one in answers]
+            return [answer.answer for answer in answers]
 
         trial.in_batches(queries, texts, "answers")
     return trial.lines
 
 
 class _Trial:
-    """A line for everything that is wrong with a model; what cannot go on raises `_BrokenError`."""
+    """Collects a line for each violation; raises `_BrokenError` if no further check makes sense."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def require(self, kept: bool, line: str) -> None:
-        """Note a line, once, unless the promise is kept."""
-        if not kept and line not in self.lines:
+    def require(self, fulfilled: bool, line: str) -> None:
+        """Record a line, once, unless a condition is fulfilled."""
+        if not fulfilled and line not in self.lines:
             self.lines.append(line)
 
-    def insist(self, kept: bool, line: str) -> None:
-        """The same, of what all that follows needs."""
-        self.require(kept, line)
-        if not kept:
+    def insist(self, fulfilled: bool, line: str) -> None:
+        """Record a line and end the checks, unless a condition is fulfilled."""
+        self.require(fulfilled, line)
+        if not fulfilled:
             raise _BrokenError
 
     def attempt(self, what: str, call: Callable[[], Any]) -> Any:
-        """What a call that must not raise returns."""
+        """The result of a call; an exception is recorded, and ends the checks."""
         try:
             return call()
         except Exception as error:
@@ -222,8 +224,9 @@ class _Trial:
     def made(
         self, protocol: type, make: _Make, make_other: _Make | None
     ) -> tuple[Any, Any]:
-        """A model, and a second one made in the same way; None where that fails."""
-        model, second = self.attempt("making it", make), None
+        """Create a model, and a second one in the same way, which is None if that fails."""
+        model = self.attempt("making it", make)
+        second = None
         self.check_members(model, protocol)
         with suppress(_BrokenError):
             second = self.attempt("making it again", make)
@@ -235,18 +238,16 @@ class _Trial:
         return model, second
 
     def check_members(self, model: Any, protocol: type) -> None:
-        """Note what members are missing, and what they are else."""
+        """Record missing members and members of a wrong type."""
         missing = lacking(model, protocol)
         for name in missing:
             where = f"see {protocol.__module__}.{protocol.__name__}"
             self.require(False, f"{name} is missing; {where}")
         if missing:
             raise _BrokenError
-        name, fingerprint, size = (
-            model.name,
-            model.fingerprint,
-            getattr(model, "batch_size", 1),
-        )
+        name = model.name
+        fingerprint = model.fingerprint
+        size = getattr(model, "batch_size", 1)
         is_text = isinstance(name, str) and bool(name)
         self.require(is_text, f"name is {name!r}; expected a text")
         is_hex = isinstance(fingerprint, str) and bool(_HEX.fullmatch(fingerprint))
@@ -256,7 +257,7 @@ class _Trial:
         self.require(is_size, f"batch_size is {size!r}; expected 1 or more")
 
     def require_json(self, what: str, read: Callable[[], Any]) -> None:
-        """Note what is no mapping of JSON values, which can be stored and read back."""
+        """Record settings that are no mapping of JSON values, which can be stored and read back."""
         value = self.attempt(what, lambda: dict(read()))
         try:
             fits = json.loads(json.dumps(value, allow_nan=False)) == value
@@ -272,24 +273,26 @@ class _Trial:
         how: str,
         kind: type,
     ) -> list[Any]:
-        """What a method gives: one thing of the right type for each item."""
-        found = self.attempt(
+        """The results of a method, one of the right type for each item."""
+        results = self.attempt(
             f"{name}() of {len(items)} requests {how}", lambda: call(items)
         )
-        typed = isinstance(found, list) and all(isinstance(one, kind) for one in found)
+        typed = isinstance(results, list) and all(
+            isinstance(result, kind) for result in results
+        )
         self.insist(typed, f"{name}() must return a list of {kind.__name__}")
-        count = f"{name}() returns {len(found)} results for {len(items)} requests"
-        self.insist(len(found) == len(items), count)
-        return list(found)
+        count = f"{name}() returns {len(results)} results for {len(items)} requests"
+        self.insist(len(results) == len(items), count)
+        return list(results)
 
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
     ) -> list[Any]:
-        """What each item gives alone, after comparing it with batches."""
+        """The result of each item alone, after comparing it with its result in batches."""
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
-            return [one for part in parts for one in call(part, how)]
+            return [result for part in parts for result in call(part, how)]
 
         alone = divided(1, "alone")
         with suppress(_BrokenError):
@@ -301,13 +304,15 @@ class _Trial:
     def compare(
         self,
         alone: list[Any],
-        found: list[Any],
+        together: list[Any],
         where: str,
         given: str,
         tolerance: float = 0,
     ) -> None:
-        """Note where things are not those that their items gave alone."""
-        worst = max(_apart(one, other) for one, other in zip(alone, found, strict=True))
+        """Record results that differ from those of the same items alone."""
+        worst = max(
+            _apart(single, other) for single, other in zip(alone, together, strict=True)
+        )
         if worst <= tolerance:
             return
         levels = " of 255 levels" if given == "images" else ""
@@ -320,7 +325,7 @@ class _Trial:
         )
 
     def available(self, generator: Generator, prompt: str, most: int) -> int:
-        """How many images of a prompt there can be, at most so many."""
+        """The number of images that a prompt can have, up to a limit."""
         number = self.attempt(
             f"available({prompt[:40]!r})", lambda: generator.available(prompt)
         )
@@ -335,12 +340,15 @@ class _Trial:
         results = self.results(
             "generate", generator.generate, requests, how, GeneratedImage
         )
-        for one in results:
+        for result in results:
             self.require(
-                one.status == "ok" or bool(one.reason),
-                f"a result is '{one.status}' without a reason",
+                result.status == "ok" or bool(result.reason),
+                f"a result is '{result.status}' without a reason",
             )
-        return [self._pixels(one) if one.status == "ok" else None for one in results]
+        return [
+            self._pixels(result) if result.status == "ok" else None
+            for result in results
+        ]
 
     def _pixels(self, result: GeneratedImage) -> Any:
         from PIL import Image
@@ -359,10 +367,10 @@ class _Trial:
         return np.asarray(image.convert("RGB"), dtype=np.int16)
 
     def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any]:
-        """Rows of one call, where they are as promised."""
+        """The rows of a call, checked for type, shape and length."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
         is_array = isinstance(rows, np.ndarray)
-        said = (
+        received = (
             f"{rows.dtype} of shape {rows.shape}"
             if is_array
             else f"a {type(rows).__name__}"
@@ -372,10 +380,10 @@ class _Trial:
             and rows.dtype == np.float32
             and rows.ndim == 2
             and len(rows) == len(items),
-            f"{name}() gives {said}; expected a float32 array of shape ({len(items)}, d)",
+            f"{name}() gives {received}; expected a float32 array of shape ({len(items)}, d)",
         )
-        known = rows[~np.isnan(rows).all(axis=1)].astype(np.float64)
-        lengths = np.linalg.norm(known, axis=1)
+        embedded = rows[~np.isnan(rows).all(axis=1)].astype(np.float64)
+        lengths = np.linalg.norm(embedded, axis=1)
         self.require(
             bool((np.abs(lengths - 1) <= _UNIT).all()),
             f"{name}() gives rows that are not of unit length, or partly not finite ({how}); "
@@ -384,18 +392,18 @@ class _Trial:
         return list(rows)
 
 
-def _apart(one: Any, other: Any) -> float:
+def _apart(first: Any, second: Any) -> float:
     """The largest difference of two results; infinite where they cannot be compared."""
-    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
-        return 0.0 if type(one) is type(other) and one == other else np.inf
-    unknown = np.isnan(one).any()
-    if one.shape != other.shape or unknown != np.isnan(other).any():
+    if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
+        return 0.0 if type(first) is type(second) and first == second else np.inf
+    unknown = np.isnan(first).any()
+    if first.shape != second.shape or unknown != np.isnan(second).any():
         return np.inf
-    return 0.0 if unknown else float(np.abs(one - other).max(initial=0))
+    return 0.0 if unknown else float(np.abs(first - second).max(initial=0))
 
 
 def sample_images(count: int) -> list[Image]:
-    """Different RGB images of several sizes: one of one colour, one of noise, smooth ones."""
+    """RGB test images of several sizes: one of a single colour, one of noise, the others smooth."""
     from PIL import Image
 
     rng = np.random.default_rng(0)

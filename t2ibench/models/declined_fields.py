@@ -1,4 +1,4 @@
-"""Which field of a request a server does not take."""
+"""Find the field of a request that a server rejects."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def declined_field(message: ServerMessage, sent: Collection[str]) -> str | None:
 
 
 def is_out_of_bounds(message: ServerMessage) -> bool:
-    """Whether a server takes a field, but not a value that is so large or small."""
+    """Whether a server rejects only the value of a field, as too large or too small."""
     return _BOUNDS.search(message.text) is not None

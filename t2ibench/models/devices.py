@@ -1,4 +1,4 @@
-"""Choosing a device and a dtype, and freeing memory."""
+"""Choose a device and a dtype, and free memory."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def dtype_name(name: str | None) -> str | None:
 
 
 def model_dtype(name: str | None, device: str) -> str:
-    """The dtype asked for, else what large models run in: bfloat16 on CUDA, float32 elsewhere."""
+    """The given dtype, or that of large models: bfloat16 on CUDA, float32 elsewhere."""
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 
 
 def check_device(device: str | None) -> None:
-    """Check how a device is written, also for models that need none."""
+    """Check the name of a device, also for models that need none."""
     if device is None or device == "auto":
         return
     kind, colon, number = device.partition(":")
@@ -54,7 +54,7 @@ def check_device(device: str | None) -> None:
 
 
 def choose_device(device: str | None) -> str:
-    """The device asked for, or the best there is."""
+    """The given device, or the best available one."""
     check_device(device)
     if device == "cpu":
         return device  # and no library need be loaded to say so
@@ -85,7 +85,7 @@ def choose_device(device: str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """The dtype of a name."""
+    """The torch dtype of a name."""
     import torch
 
     dtype: torch.dtype = getattr(torch, name)
@@ -93,7 +93,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def free_memory() -> None:
-    """Give back what models held that nothing names any more."""
+    """Free the memory of models to which there are no references."""
     import gc
 
     import torch

@@ -53,9 +53,15 @@ _TOKENIZERS = (
 )
 # What a pipeline reads at the top of its repository, beside its folders.
 _AT_THE_TOP = (
-    *(INDEX, "config.json", "scheduler_config.json", "chat_template.jinja"),
-    *("generation_config.json", "preprocessor_config.json", "processor_config.json"),
-    *("tokenizer.json", "tokenizer_config.json"),
+    INDEX,
+    "config.json",
+    "scheduler_config.json",
+    "chat_template.jinja",
+    "generation_config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
 )
 _WITHOUT_WEIGHTS = (
     "tokenizer",
@@ -87,17 +93,17 @@ class Files(Protocol):
         ...
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The files of a repository that will be read; T2IBenchError where none can be."""
+        """The files of a repository that will be read; T2IBenchError if it has no usable ones."""
         ...
 
     def lacking(self, folder: Path) -> list[str]:
-        """What a download in a folder lacks, as far as its own files tell."""
+        """The files that a downloaded folder lacks, as far as its own files tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A repository of the hub, and what of it is read.
+    """A repository of the hub, and which of its files are read.
 
     Attributes:
         repository: Its id, ORG/NAME.
@@ -131,12 +137,12 @@ class Download:
 
 
 def model_downloads(source: str) -> list[Download]:
-    """What a model of transformers reads of the hub: nothing where its source is a path."""
+    """The files that a model of transformers reads from the hub; none if its source is a path."""
     return [] if is_path(source) else [Download(source, ModelFiles())]
 
 
 def snapshot_of(repository: str, revision: str | None = None) -> Path | None:
-    """The folder in which this machine has a download of a repository; None where it has none."""
+    """The folder of this machine's download of a repository; None if there is none."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -168,14 +174,14 @@ class NamedFiles:
         return ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The first of the names that is there."""
+        """The first of the names that the repository has."""
         there = [name for name in self.names if name in listing]
         if not there:
             raise T2IBenchError(f"it has no {' or '.join(self.names)}")
         return there[:1]
 
     def lacking(self, folder: Path) -> list[str]:
-        """The first name, where none of them is there."""
+        """The first name, if the folder has none of them."""
         return (
             []
             if any((folder / name).is_file() for name in self.names)
@@ -296,25 +302,27 @@ class PipelineFiles:
         ]
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """What diffusers asks for: see DiffusionPipeline.download."""
+        """The files that diffusers would download (see DiffusionPipeline.download)."""
         if INDEX not in listing:
             raise T2IBenchError(f"it has no {INDEX}, so it is no pipeline of diffusers")
         parts = self._parts(read(INDEX))
         weighed = _folders_with_weights(listing)
         loaded = [folder for folder in weighed if folder in parts]
         variant = self.variant
-        if variant is None and not all(_plain(listing, folder) for folder in loaded):
-            variant = "fp16"  # as the run, which loads these where there are no others
-        files = (
-            [INDEX] if self.only else [name for name in _AT_THE_TOP if name in listing]
-        )
+        are_plain = [_plain(listing, folder) for folder in loaded]
+        if variant is None and not all(are_plain):
+            variant = "fp16"  # A run also loads these where there are no others.
+        files = [INDEX]
+        if not self.only:
+            files = [name for name in _AT_THE_TOP if name in listing]
         for folder in parts:
-            if folder in weighed:
-                files += [name for name in listing if name == f"{folder}/config.json"]
-            else:
+            if folder not in weighed:
                 files += _texts_of(listing, folder)
-        for folder in loaded if self.only else weighed:
-            # diffusers also takes weights of folders that the index does not name.
+            elif f"{folder}/config.json" in listing:
+                files.append(f"{folder}/config.json")
+        # Without `only`, diffusers also loads weights of folders that the index does not name.
+        folders = loaded if self.only else weighed
+        for folder in folders:
             if folder not in self.without:
                 files += _weights(listing, folder, variant, required=folder in loaded)
         return list(dict.fromkeys(files))
@@ -415,18 +423,18 @@ def _weights(
 
 @dataclass(slots=True)
 class DownloadState:
-    """What is known of a download.
+    """The state of a download: what it needs and which files are missing.
 
     Attributes:
-        download: Which one.
-        role: What for: model, encoder, judge or rewriter.
-        name: As the user or a default named it.
-        commit: Of the repository; empty where it is not known.
-        files: How many files are read; None where the hub could not be asked.
-        size: Bytes of all of them; None where it is not known.
-        to_fetch: Bytes of those that are not here.
-        missing: Names of what is not here.
-        problem: Why it cannot be had, as a clause; empty where it can.
+        download: The download.
+        role: Its purpose: model, encoder, judge or rewriter.
+        name: The model, as the user or a default named it.
+        commit: The commit of the repository; empty if unknown.
+        files: Number of files that are read; None if the hub could not be asked.
+        size: Bytes of all files; None if unknown.
+        to_fetch: Bytes of missing files.
+        missing: Names of missing files.
+        problem: Why it cannot be downloaded, as a clause; empty if it can.
     """
 
     download: Download
@@ -441,12 +449,12 @@ class DownloadState:
 
     @property
     def here(self) -> bool:
-        """Whether this machine has all of it."""
+        """Whether this machine has every file."""
         return not self.missing and not self.problem
 
 
 def local_state(state: DownloadState) -> DownloadState:
-    """What this machine has of a download, without asking the hub."""
+    """The state of a download on this machine, without asking the hub."""
     download = state.download
     folder = snapshot_of(download.repository, download.revision)
     if folder is None:
@@ -461,7 +469,7 @@ def local_state(state: DownloadState) -> DownloadState:
 
 
 def hub_state(state: DownloadState) -> DownloadState:
-    """What the hub has of a download, and what of it is here; OSError where it does not answer."""
+    """The state of a download according to the hub; OSError if the hub does not answer."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
     download = state.download
@@ -494,7 +502,7 @@ def hub_state(state: DownloadState) -> DownloadState:
 
 
 def fetch(state: DownloadState) -> None:
-    """Download what is missing; a branch then names the commit that is here."""
+    """Download missing files, and have the branch refer to the downloaded commit."""
     from huggingface_hub import snapshot_download
 
     download = state.download

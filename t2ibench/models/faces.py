@@ -1,4 +1,4 @@
-"""Faces in an image and 468 points of each, by MediaPipe's BlazeFace and face mesh."""
+"""Find faces and 468 points of each, with MediaPipe's BlazeFace and face mesh."""
 
 from __future__ import annotations
 
@@ -55,10 +55,14 @@ class FaceMeshes:
         levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
         lighter = image.point(levels * 3)
         boxes = [
-            one for square in _squares(image) for one in self._detected(lighter, square)
+            face
+            for square in _squares(image)
+            for face in self._detected(lighter, square)
         ]
         meshes: list[Float64Array] = []
-        for _, box, angle in _distinct(sorted(boxes, reverse=True), lambda one: one[1]):
+        for _, box, angle in _distinct(
+            sorted(boxes, reverse=True), lambda face: face[1]
+        ):
             mesh = self._laid(image, box, angle)
             if mesh is not None:
                 meshes.append(mesh)
@@ -71,9 +75,9 @@ class FaceMeshes:
         """Score, box and turn of each face in a square of the image."""
         pixels = _crop(image, square, 0.0) / 127.5 - 1.0
         regressors, scores = _run(self._detector, pixels)
-        found = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))
+        probabilities = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))
         left, top, side = square[0], square[1], square[2] - square[0]
-        for index in np.flatnonzero(found >= _SCORE):
+        for index in np.flatnonzero(probabilities >= _SCORE):
             row, column = divmod(int(index), _CELLS)
             anchor = (np.array([column, row]) + 0.5) / _CELLS
             middle, size, *points = regressors[0, index].reshape(-1, 2) / _INPUT
@@ -81,13 +85,13 @@ class FaceMeshes:
             width, height = np.abs(size) * side / 2
             across, down = points[1] - points[0]  # from eye to eye
             yield (
-                float(found[index]),
+                float(probabilities[index]),
                 (x - width, y - height, x + width, y + height),
                 float(np.arctan2(down, across)),
             )
 
     def _laid(self, image: Image, box: _BOX, angle: float) -> Float64Array | None:
-        """The mesh on a box, laid anew on what it found first; None where it is on no face."""
+        """The mesh of a face in a box, refined once; None if there is no face."""
         for _ in range(2):
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
             half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
@@ -131,7 +135,7 @@ def _squares(image: Image) -> Iterator[_BOX]:
 
 
 def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
-    """A square of the image, turned, as the networks see it; black outside of the image."""
+    """A rotated square of the image as input of the networks; black outside of the image."""
     from PIL import Image as Images
 
     side = square[2] - square[0]
@@ -151,21 +155,21 @@ def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
     return np.asarray(turned, dtype=np.float32)
 
 
-def _distinct(found: list[_Found], box: Callable[[_Found], _BOX]) -> list[_Found]:
-    """The first of those whose boxes overlap."""
-    kept: list[_Found] = []
-    for one in found:
-        if not any(_overlap(box(one), box(other)) > _SAME for other in kept):
-            kept.append(one)
-    return kept
+def _distinct(candidates: list[_Found], box: Callable[[_Found], _BOX]) -> list[_Found]:
+    """The candidates without those whose boxes overlap that of an earlier one."""
+    distinct: list[_Found] = []
+    for candidate in candidates:
+        if not any(_overlap(box(candidate), box(other)) > _SAME for other in distinct):
+            distinct.append(candidate)
+    return distinct
 
 
-def _overlap(one: _BOX, other: _BOX) -> float:
-    """Intersection over union."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+def _overlap(first: _BOX, second: _BOX) -> float:
+    """The intersection over union of two boxes."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(width, 0.0) * max(height, 0.0)
-    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second))
     return both / max(sum(areas) - both, 1e-12)
 
 
@@ -176,7 +180,9 @@ def _run(
         network.get_input_details()[0]["index"], pixels[None].astype(np.float32)
     )
     network.invoke()
-    outputs = [network.get_tensor(one["index"]) for one in network.get_output_details()]
+    outputs = [
+        network.get_tensor(detail["index"]) for detail in network.get_output_details()
+    ]
     return sorted(outputs, key=lambda output: -output.size)
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints: SHA-256 over everything that decides what a model gives."""
+"""Fingerprints: SHA-256 over everything that decides the output of a model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def file_hash(path: Path) -> str:
 
 
 def folder_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of a model folder; images and readmes do not count."""
+    """SHA-256 over the names and contents of a model folder, without images and readmes."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
@@ -74,7 +74,7 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
 
 
 def hub_revision(repo_id: str, revision: str | None) -> str:
-    """The commit of a hub repository: asked of the hub, else of the local cache, else as named."""
+    """The commit of a hub repository, from the hub, the local cache, or the given revision."""
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 

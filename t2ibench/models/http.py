@@ -1,4 +1,4 @@
-"""The HTTP client under the client libraries; importing it takes a while."""
+"""The HTTP client that client libraries use; importing this module takes a while."""
 
 from __future__ import annotations
 
@@ -13,29 +13,33 @@ from t2ibench.models.proxies import proxy_variables
 from t2ibench.models.server_errors import BadReplyError, ServerAwayError, one_line
 from t2ibench.version import __version__
 
-CONNECT = 20.0  # seconds to a connection; a server that is there answers at once
+# Seconds until a connection is made; a reachable server answers at once.
+CONNECT = 20.0
 USER_AGENT = f"t2ibench/{__version__}"
 _LARGEST_ERROR = 64_000
 _SENT = {
-    *(
-        "accept",
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-    ),
-    *("idempotency-key", "user-agent"),
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "idempotency-key",
+    "user-agent",
 }
 _OF_THE_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 
 
 class BoundedClient(httpx.AsyncClient):
-    """A client without cookies, redirects and deadlines but that of connecting.
+    """An HTTP client without cookies and redirects, whose only deadline is that of connecting.
 
-    A reply is unpacked as it comes, so that no more than `largest` bytes are ever held. The key is
-    sent with every request. What else a library would send to name its user is left out: only what
-    the key knows is hidden from replies.
+    A reply is decompressed as it arrives, so that it never takes more than `largest` bytes. The
+    key is sent with every request. Other headers by which a library identifies its user are not
+    sent, because only the key can be hidden from replies.
+
+    Args:
+        largest: Bytes of the largest reply that is read.
+        key: The key to send; None for none.
     """
 
     def __init__(self, largest: int, key: ApiKey | None = None) -> None:
@@ -45,9 +49,8 @@ class BoundedClient(httpx.AsyncClient):
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
                 headers={"Accept-Encoding": "gzip", "User-Agent": USER_AGENT},
             )
-        except (
-            Exception
-        ) as error:  # what the environment says of proxies and certificates
+        # The environment may have invalid settings of proxies or certificates.
+        except Exception as error:
             proxies = ", ".join(proxy_variables()) or "the system's proxies"
             raise ServerAwayError(
                 f"No connection can be made: {type(error).__name__}.",
@@ -58,7 +61,7 @@ class BoundedClient(httpx.AsyncClient):
         self._key = key
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Send a request and read the reply; of an error's, as much as a message needs."""
+        """Send a request and read the reply; an error's only as far as a message needs it."""
         sent = request
         if self._key is not None:
             ours = {
@@ -67,17 +70,20 @@ class BoundedClient(httpx.AsyncClient):
             sent = httpx.Request(
                 request.method,
                 request.url,
-                headers={**ours, **self._key.headers()},
+                headers=ours | dict(self._key.headers()),
                 content=request.content,
                 extensions=request.extensions,
             )
-        response = await super().send(sent, **{**options, "stream": True})
+        options["stream"] = True
+        response = await super().send(sent, **options)
         try:
             body = await self._body(response)
         finally:
             await response.aclose()
         headers = [
-            (k, v) for k, v in response.headers.multi_items() if k not in _OF_THE_BODY
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name not in _OF_THE_BODY
         ]
         return httpx.Response(
             response.status_code, headers=headers, content=body, request=request

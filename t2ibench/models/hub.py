@@ -22,7 +22,7 @@ class NotDownloadedError(T2IBenchError):
 
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
-    """Find out, in seconds, whether a library can load a model."""
+    """Find out within seconds whether a library can load a model."""
     from huggingface_hub import constants
 
     if exists(source):
@@ -105,7 +105,7 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
 
     where = constants.ENDPOINT
     try:
-        found = get_hf_file_metadata(
+        metadata = get_hf_file_metadata(
             hf_hub_url(source, file, revision=revision), timeout=5.0
         )
     except HfHubHTTPError as error:
@@ -122,7 +122,7 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
             f"{where} does not answer ({type(error).__name__}: {first_line(error)})",
             hint,
         )
-    if found.commit_hash:
+    if metadata.commit_hash:
         return "", ""
     return f"{where} is not a hub of models (it names no commit)", "Check HF_ENDPOINT."
 

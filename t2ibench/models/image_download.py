@@ -1,4 +1,4 @@
-"""Images that a server names by their address: from http(s) alone, bounded, and from where."""
+"""Download images whose addresses a server replied, safely: http(s) only, of limited size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PORTS = {"http": 80, "https": 443}
 async def fetch_image(
     url: str, base_url: str, key: ApiKey, largest: int, timeout: float
 ) -> bytes:
-    """Get an image file from the address that a server named.
+    """Download an image file from the address in a server's reply.
 
     The key goes to the server's own address alone. An address inside of a private network is
     asked only if the server is in one itself, so that no server can reach into the network that
@@ -47,11 +47,11 @@ async def fetch_image(
 
 
 class _BusyAddressError(BadReplyError):
-    """The address may give the image a little later."""
+    """The image is not available at its address yet."""
 
 
 async def _again(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
-    """The image, asked for again where its address is busy: it has been made and paid for."""
+    """Download an image, and try again if its address is busy, as it has been paid for."""
     for wait in _WAITS:
         try:
             return await _followed(client, url, base_url, key)
@@ -67,8 +67,8 @@ async def _followed(
     for _ in range(_HOPS):
         url = urljoin(base_url + "/", url)
         parts = _checked(url)
-        own = _origin(parts) == _origin(base)
-        address = None if own else await _public_address(parts, base)
+        same_origin = _origin(parts) == _origin(base)
+        address = None if same_origin else await _public_address(parts, base)
         headers = {"Accept": "image/*", "Host": parts.netloc.rpartition("@")[2]}
         extensions: dict[str, Any] = {}
         # the very one that was checked, whatever the name means by now
@@ -77,7 +77,7 @@ async def _followed(
         request = client.build_request(
             "GET",
             url,
-            headers={**headers, **(key.headers() if own else {})},
+            headers={**headers, **(key.headers() if same_origin else {})},
             extensions=extensions,
         )
         if address is not None:
@@ -111,23 +111,25 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
-    """The address to ask instead of the name; None where the server is in a private network."""
+    """The IP address to connect to; None if the server itself is in a private network."""
     if not all(map(is_public, await _addresses(base))):
         return None
-    found = await _addresses(parts)
-    if not found or not all(map(is_public, found)):
+    addresses = await _addresses(parts)
+    if not addresses or not all(map(is_public, addresses)):
         raise BadReplyError(
             "the image's address is in a private network, and the server is not"
         )
-    return found[0]
+    return addresses[0]
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
-    """What a name means now."""
+    """The IP addresses to which a host name currently resolves."""
     host, port = parts.hostname or "", _origin(parts)[2]
     ask = asyncio.get_running_loop().getaddrinfo
-    found = await ask(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+    results = await ask(host, port, type=socket.SOCK_STREAM)
+    return list(
+        dict.fromkeys(str(result[4][0]).partition("%")[0] for result in results)
+    )
 
 
 def is_public(address: str) -> bool:
@@ -137,11 +139,11 @@ def is_public(address: str) -> bool:
         >>> [is_public(one) for one in ("93.184.216.34", "169.254.169.254", "::ffff:10.0.0.1")]
         [True, False, False]
     """
-    found = ipaddress.ip_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if parsed in _NAT64:
+            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return found.is_global and not found.is_multicast
+    return parsed.is_global and not parsed.is_multicast

@@ -1,4 +1,4 @@
-"""What t2ibench asks of a language model: to propose biases, and to rewrite prompts.
+"""Protocols of language models that propose biases or rewrite prompts.
 
 `t2ibench.models.protocols` has these names too. It imports no model library.
 """
@@ -41,7 +41,7 @@ class Proposer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
-    """One prompt to rewrite.
+    """A prompt to rewrite.
 
     Attributes:
         prompt: The prompt of a task.
@@ -57,7 +57,7 @@ class RewriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """What became of one prompt.
+    """The result of rewriting a prompt.
 
     Attributes:
         status: 'ok'; 'refused' (the rewriter declined the prompt); 'failed' (an error).
@@ -105,7 +105,7 @@ class Rewriter(Protocol):
 
 @runtime_checkable
 class RewritesInParts(Protocol):
-    """A rewriter that gives each rewriting as soon as it is there (optional).
+    """A rewriter that returns each rewriting as soon as it is ready (optional).
 
     For rewritings that cost time or money: what was given is stored, and never asked for again,
     whatever happens to the rest.
@@ -129,7 +129,7 @@ class ChecksPrompts(Protocol):
     """A rewriter that knows beforehand what it can rewrite (optional)."""
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
-        """Look at what a run will ask for, before anything is generated.
+        """Check the prompts of a run before anything is generated.
 
         Args:
             requests: All of it.

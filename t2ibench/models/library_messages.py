@@ -63,9 +63,8 @@ class Rule:
         return re.search(self.pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
-# The first that matches decides. Messages are matched after their colours are removed.
-RULES = (
-    # What makes a result wrong.
+# Messages of which a result is wrong.
+_WRONG = (
     Rule(
         "wrong",
         r"LOAD REPORT.*\|\s*(MISSING|MISMATCH)\s*\|",
@@ -93,7 +92,8 @@ RULES = (
         "open_clip: a network with GELU has weights that were trained with QuickGELU.",
         "Install another version: pip install -U open_clip_torch",
     ),
-    # What is harmless.
+)
+_HARMLESS = (
     Rule(
         "harmless",
         r"QuickGELU mismatch.*\(quick_gelu=True\) and pretrained",
@@ -155,7 +155,9 @@ RULES = (
         "diffusers: a LoRA of the denoiser alone, which is the usual kind; whether a LoRA fits at "
         "all, the generator counts.",
     ),
-    # What a reader should know; such a result may be right.
+)
+# Messages that a reader should know; the result may be right.
+_RECORDED = (
     Rule(
         "recorded",
         r"LOAD REPORT.*\|\s*UNEXPECTED|were not used when initializing",
@@ -194,6 +196,8 @@ RULES = (
         "Something else than asked for.",
     ),
 )
+# The first rule that matches decides. Messages are matched after their colours are removed.
+RULES = (*_WRONG, *_HARMLESS, *_RECORDED)
 # Classes of warnings that are harmless by what they are; Python's own classes for announcements.
 _ANNOUNCEMENTS: tuple[type[Warning], ...] = (
     DeprecationWarning,

@@ -1,4 +1,4 @@
-"""Where a model is, a folder of this machine or a repository of the hub; why it cannot load."""
+"""Locate a model, a folder here or a repository of the hub, and explain why it fails to load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WEIGHTS = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def exists(text: str) -> bool:
-    """Whether a text is the path of something; one that can be no path is not."""
+    """Whether a text is the path of an existing file or folder."""
     return os.path.exists(os.path.expanduser(text))  # noqa: PTH110, PTH111  pathlib's raise
 
 
@@ -41,7 +41,7 @@ def is_hub_id(text: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text means a path of this machine, which the hub must not be asked for."""
+    """Whether a text is a path of this machine, for which the hub must not be asked."""
     if exists(text) or text.startswith((".", "/", "~")):
         return True
     first, slash, _ = text.partition("/")
@@ -51,7 +51,7 @@ def is_path(text: str) -> bool:
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
-    """The error for a folder that is not there."""
+    """The error for a folder that does not exist."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     try:
         path = Path(text).expanduser()
@@ -70,7 +70,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 def loading(
     source: str, hint: str, *, what: str | None = None, library: str = "transformers"
 ) -> Iterator[None]:
-    """Load a model; what a library raises is one line with its likeliest cause."""
+    """Load a model, and turn an exception of a library into one line with its likeliest cause."""
     try:
         with collect_messages(what or source):
             yield
@@ -88,7 +88,7 @@ def cannot_load(
     what: str | None = None,
     library: str,
 ) -> T2IBenchError:
-    """The error for a model that a library could not load: its files' defect, else its words."""
+    """The error of a model that failed to load: a defect of its files, or the library's words."""
     model = what or repr(source)
     defect = find_file_defect(Path(source).expanduser()) if exists(source) else None
     if defect is not None:

@@ -1,4 +1,4 @@
-"""Proxies of the environment: never for this machine, and named where a request fails."""
+"""Use proxies of the environment, except for this machine, and name them if a request fails."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def proxy_variables() -> Iterable[str]:
 
 
 def through_proxy(address: str | None) -> str:
-    """What to add to a message about an address that is asked through a proxy; '' without one."""
+    """A clause about the proxy of an address, to append to a message; '' without a proxy."""
     proxy = proxy_of(address)
     if proxy is None:
         return ""

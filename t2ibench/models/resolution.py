@@ -1,4 +1,4 @@
-"""From what a user names to an adapter: registered names, and 'package.module:factory'."""
+"""Find the adapter that a user names: a registered name, or 'package.module:factory'."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def find_target(
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """An adapter unchanged, or one around a factory."""
+    """The adapter itself, or an adapter that wraps a factory."""
     if isinstance(value, Adapter):
         return value
     if not callable(value):
@@ -185,15 +185,15 @@ def resolve(
     recorded: bool = False,
     others: Iterable[str] = (),
 ) -> ResolvedAdapter:
-    """The adapter that a text names; an error where there is none."""
+    """The adapter that a text names; T2IBenchError if there is none."""
     resolved = find_registered(registry, spec) or find_target(
         registry, spec, recorded=recorded
     )
     if resolved is None:
-        kind, known = registry.kind, ", ".join(row.form for row in listed(registry))
+        kind, forms = registry.kind, ", ".join(row.form for row in listed(registry))
         raise T2IBenchError(
             f"Unknown {kind} '{shown(spec)}'.{closest(spec, registry, others)}",
-            f"{kind.capitalize()}s: {known}, package.module:factory; "
+            f"{kind.capitalize()}s: {forms}, package.module:factory; "
             f"`t2ibench ls {kind}s` says more.",
         )
     return resolved
@@ -209,7 +209,7 @@ def create(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> T:
-    """Make a model of a registry, or check that an object is one."""
+    """Create a model of a registry, or check that an object is one."""
     kind = registry.kind
     if not isinstance(spec, str):
         return given_object(spec, protocol, kind, args)
@@ -229,7 +229,7 @@ def create(
 def downloads_of(
     registry: Registry[Any], spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """What a model of a registry reads of the hub; None where its adapter does not say."""
+    """The files that a model reads from the hub; None if its adapter does not declare them."""
     resolved = resolve(registry, spec)
     if resolved.adapter.downloads is None:
         return None
@@ -243,7 +243,7 @@ def downloads_of(
 
 
 def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
-    """An object that is a model, and takes no arguments any more."""
+    """Check that an object is a model, and that no arguments are given for it."""
     name = getattr(value, "name", type(value).__name__)
     if args:
         raise T2IBenchError(
@@ -253,7 +253,7 @@ def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
 
 
 def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -> T:
-    """Make a model and check that it is one."""
+    """Create a model and check that it has the members of its Protocol."""
     check_device(request.device)
     dtype_name(request.dtype)
     with failing(f"The {kind} '{shown(request.spec)}' cannot be made:"):
@@ -262,7 +262,7 @@ def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -
 
 
 def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
-    """An object that has all members of a Protocol."""
+    """Check that an object has all members of a Protocol, and return it."""
     if isinstance(value, type):
         raise T2IBenchError(
             f"'{value.__name__}' is a class.", f"Give an object: {value.__name__}()."

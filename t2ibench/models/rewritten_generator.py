@@ -1,4 +1,4 @@
-"""A generator behind a rewriter: one model, whose images depend on both."""
+"""Combine a rewriter and a generator into one model, whose images depend on both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 
 class RewriterInfo(BaseModel):
-    """What a run records of its rewriter.
+    """A rewriter as a run records it.
 
     Attributes:
         name: Its name for people.
@@ -60,7 +60,7 @@ class FoundRewritings:
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
-    """What a run records of a rewriter in front of a generator."""
+    """Describe a rewriter for the record of a run."""
     return RewriterInfo(
         name=rewriter.name,
         fingerprint=rewriter.fingerprint,
@@ -95,42 +95,46 @@ class Rewritten:
 
     @property
     def batch_size(self) -> int:
-        """The generator's own, which may grow."""
+        """The batch size of the generator, which may grow."""
         return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
-        """As many images as the generator makes."""
+        """The number of images of a prompt that the generator can make."""
         return self.inner.available(prompt)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images of the rewritten prompts, from the seeds of the prompts as they were."""
-        found, asked = self._rewritten(requests)
+        results, asked = self._rewritten(requests)
         drawn = self.inner.generate([request for _, request in asked]) if asked else []
         if len(drawn) != len(asked):
             raise ValueError(f"{len(drawn)} images for {len(asked)} requests")
-        for (number, request), one in zip(asked, drawn, strict=True):
-            found[number] = _noted(one, request)
-        return [found[number] for number in range(len(requests))]
+        for (number, request), image in zip(asked, drawn, strict=True):
+            results[number] = _noted(image, request)
+        return [results[number] for number in range(len(requests))]
 
     def _rewritten(
         self, requests: Sequence[ImageRequest]
     ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
-        """What becomes of requests without a rewriting, and the others with theirs, by number."""
-        found: dict[int, GeneratedImage] = {}
+        """The outcomes of requests without a rewriting, and the rewritten requests, by number."""
+        results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
-            one = self.rewriting(request.prompt, request.index)
-            if one is not None and one.rewritten is not None:
-                asked.append((number, replace(request, prompt=one.rewritten)))
-            elif one is not None and one.status == "refused":
-                reason = f"the rewriter refused the prompt: {one.reason}"
-                found[number] = GeneratedImage("refused", reason=reason)
+            rewriting = self.rewriting(request.prompt, request.index)
+            if rewriting is not None and rewriting.rewritten is not None:
+                asked.append((number, replace(request, prompt=rewriting.rewritten)))
+            elif rewriting is not None and rewriting.status == "refused":
+                reason = f"the rewriter refused the prompt: {rewriting.reason}"
+                results[number] = GeneratedImage("refused", reason=reason)
             else:
-                why = one.reason if one is not None else "there is no rewriting of it"
-                found[number] = GeneratedImage(
+                why = (
+                    rewriting.reason
+                    if rewriting is not None
+                    else "there is no rewriting of it"
+                )
+                results[number] = GeneratedImage(
                     "failed", reason=f"{NOT_REWRITTEN}: {why}"
                 )
-        return found, asked
+        return results, asked
 
     def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
@@ -141,7 +145,7 @@ NOT_REWRITTEN = "the prompt could not be rewritten"
 
 
 def _noted(drawn: GeneratedImage, request: ImageRequest) -> GeneratedImage:
-    """An outcome with the prompt that was used: the generator's own word for it comes first."""
+    """An outcome with the prompt that was used: the generator's own, or the rewritten one."""
     if not isinstance(drawn, GeneratedImage) or drawn.revised_prompt is not None:
         return drawn
     return replace(drawn, revised_prompt=request.prompt)
@@ -154,9 +158,9 @@ class _InParts(Rewritten):
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """See models.protocols.GeneratesInParts."""
-        found, asked = self._rewritten(requests)
-        if found:
-            yield list(found.items())
+        results, asked = self._rewritten(requests)
+        if results:
+            yield list(results.items())
         if not asked:
             return
         for part in self.inner.generate_in_parts([request for _, request in asked]):
@@ -181,7 +185,7 @@ def _of_inner(name: str) -> property:
 
 
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
-    """A generator behind a rewriter, with the optional members that the generator has."""
+    """Put a rewriter before a generator; the result has the generator's optional members."""
     has = [protocol for protocol in _PASSED_ON if isinstance(generator, protocol)]
     members = {
         name: _of_inner(name) for protocol in has for name in members_of(protocol)

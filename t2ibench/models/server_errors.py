@@ -173,7 +173,7 @@ class Reply:
         except BadReplyError:
             text = self.key.hide(self.body.decode("utf-8", errors="replace"))
             return ServerMessage(frozenset(), (), text, status=self.status)
-        # Google's, behind OpenAI's address
+        # Google's servers, behind an address in OpenAI's form, put the error into a list.
         if isinstance(body, list) and len(body) == 1:
             body = body[0]
         if not isinstance(body, Mapping):
@@ -181,44 +181,11 @@ class Reply:
         error = next(
             (body[key] for key in ("error", "detail", "errors") if body.get(key)), body
         )
-        # FastAPI: [{"type": …, "loc": ["body", "seed"], "msg": …}]
         if isinstance(error, list):
-            items = [item for item in error if isinstance(item, Mapping)]
-            texts = [
-                str(item.get("msg") or item.get("message") or item) for item in items
-            ]
-            return ServerMessage(
-                frozenset(
-                    code.lower() for item in (body, *items) for code in _codes_in(item)
-                ),
-                tuple(str(item["loc"][-1]) for item in items if item.get("loc")),
-                "; ".join(texts) or str(error),
-                status=self.status,
-            )
+            return _message_of_list(body, error, self.status)
         if not isinstance(error, Mapping):
-            codes = frozenset(code.lower() for code in _codes_in(body))
-            return ServerMessage(codes, (), str(error), status=self.status)
-        details = error.get("moderation_details")
-        stage = (
-            details.get("moderation_stage") if isinstance(details, Mapping) else None
-        )
-        param = error.get("param")
-        return ServerMessage(
-            frozenset(code.lower() for code in _codes_in(error)),
-            (str(param),) if param else (),
-            str(
-                next(
-                    (
-                        error[name]
-                        for name in ("message", "msg")
-                        if error.get(name) is not None
-                    ),
-                    error,
-                )
-            ),
-            str(stage) if stage else None,
-            self.status,
-        )
+            return ServerMessage(_codes_of(body), (), str(error), status=self.status)
+        return _message_of_mapping(error, self.status)
 
     def as_it_says(self) -> Reply:
         """The same reply with the status that its body says, where that is an error in a 200.
@@ -285,6 +252,39 @@ def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
     if status in _UNUSABLE:
         return _UNUSABLE[status]
     return _NO_ACCESS if has_no_access(message.codes, message.text) else ("", "")
+
+
+def _codes_of(*parts: Mapping[str, Any]) -> frozenset[str]:
+    """The codes in parts of a reply's body, in lower case."""
+    return frozenset(code.lower() for part in parts for code in _codes_in(part))
+
+
+def _message_of_list(
+    body: Mapping[str, Any], errors: list[Any], status: int
+) -> ServerMessage:
+    """The message of FastAPI's errors: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
+    items = [item for item in errors if isinstance(item, Mapping)]
+    texts = [str(item.get("msg") or item.get("message") or item) for item in items]
+    fields = tuple(str(item["loc"][-1]) for item in items if item.get("loc"))
+    text = "; ".join(texts) or str(errors)
+    return ServerMessage(_codes_of(body, *items), fields, text, status=status)
+
+
+def _message_of_mapping(error: Mapping[str, Any], status: int) -> ServerMessage:
+    """The message of an error in the form of OpenAI: a code, a parameter and a text."""
+    details = error.get("moderation_details")
+    stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
+    param = error.get("param")
+    text = error.get("message")
+    if text is None:
+        text = error.get("msg")
+    return ServerMessage(
+        _codes_of(error),
+        (str(param),) if param else (),
+        str(error if text is None else text),
+        str(stage) if stage else None,
+        status,
+    )
 
 
 def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:

@@ -301,22 +301,18 @@ class Server:
             task.cancel()
 
     def _read(self, error: Exception) -> Reply:
-        """An exception of a library as what the server replied; raises what is no reply."""
-        chain: list[BaseException] = [error]
-        while (
-            cause := chain[-1].__cause__ or chain[-1].__context__
-        ) and cause not in chain:
+        """The server's reply in an exception of a library; raises what is no reply."""
+        chain = _chain_of(error)
+        for cause in chain[1:]:
             if isinstance(cause, T2IBenchError):
                 raise cause
-            chain.append(cause)
         kinds = [type(cause).__name__ for cause in chain]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
         response, status = _response_of(chain)
         if isinstance(status, int) and status >= 300 and not away:
             body = _body_of(error, response, self._code_of(error))
-            return self._taken(
-                Reply(status, body, self.key), getattr(response, "headers", None)
-            )
+            headers = getattr(response, "headers", None)
+            return self._taken(Reply(status, body, self.key), headers)
         if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in chain):
             raise ServerAwayError(
                 f"The certificate of the server {self.where} cannot be verified.",
@@ -549,9 +545,9 @@ _LOCK = threading.RLock()
 
 @lru_cache(maxsize=1)
 def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
-    """The event loop of all servers, begun with the first request of a process."""
+    """The event loop of all servers, started by the first request of a process."""
     loop = asyncio.new_event_loop()
-    # What a request brings goes to who waits for it; what ends after that is no news.
+    # Errors of a request are raised where it is awaited; others need not be logged.
     loop.set_exception_handler(lambda *_: None)
     threading.Thread(target=loop.run_forever, name="http", daemon=True).start()
     return loop
@@ -567,14 +563,19 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
 def as_they_end(
     waiting: deque[K], begin: Callable[[K], Future[T]], room: Callable[[], int]
 ) -> Iterator[list[tuple[K, T | T2IBenchError]]]:
-    """Begin what waits, as much as there is room for, and give what has ended.
+    """Send requests, as many at a time as there is room for, and yield results as they end.
 
-    What waits may change between two parts; where `room` says 0, it is given up. What is under way
-    when nobody asks for more is cancelled. Once the run is asked to stop, nothing is begun, and
-    what waits for another attempt ends; what a server is working on still comes.
+    The caller may change what is waiting between two parts. If the generator is closed, requests
+    under way are cancelled. Once the run is asked to stop, no request is sent, and requests that
+    wait for another attempt end; those that a server is working on are still awaited.
+
+    Args:
+        waiting: Keys of the requests to send.
+        begin: Sends the request of a key.
+        room: The number of requests under way at a time; 0 gives up all that wait.
 
     Raises:
-        StopHeard: the run was asked to stop, and some were not answered.
+        StopHeard: the run was asked to stop, and some requests were not answered.
     """
     running: dict[Future[T], K] = {}
     unanswered = False
@@ -589,16 +590,14 @@ def as_they_end(
             if not running:
                 break
             done, _ = wait(running, timeout=_LISTENING, return_when=FIRST_COMPLETED)
-            results = []
+            ended = []
             for future in done:
+                key = running.pop(future)
                 result = _result_of(future)
-                results.append((running.pop(future), result))
-            ended = [
-                (key, result)
-                for key, result in results
-                if not isinstance(result, _WaitEndedError)
-            ]
-            unanswered = unanswered or len(ended) < len(results)
+                if isinstance(result, _WaitEndedError):
+                    unanswered = True
+                else:
+                    ended.append((key, result))
             if ended:
                 yield ended
         if unanswered:
@@ -609,11 +608,22 @@ def as_they_end(
             future.cancel()
 
 
+def _chain_of(error: BaseException) -> list[BaseException]:
+    """An exception and the exceptions that caused it, up to the first that is t2ibench's own."""
+    chain = [error]
+    while not isinstance(chain[-1], T2IBenchError):
+        cause = chain[-1].__cause__ or chain[-1].__context__
+        if cause is None or cause in chain:
+            break
+        chain.append(cause)
+    return chain
+
+
 def _result_of(future: Future[T]) -> T | T2IBenchError:
-    """What a request brought, or why it brought nothing."""
+    """The result of a request, or the error with which it ended."""
     try:
         return future.result()
     except T2IBenchError as error:
         return error
-    except Exception as error:  # whatever a reply does, it costs its own answer only
+    except Exception as error:  # one reply must not affect those to other requests
         return BadReplyError(f"{type(error).__name__}: {first_line(error)}")

@@ -1,4 +1,4 @@
-"""Thinking text of language models, which is no part of what they answer."""
+"""Separate the answer of a language model from its thinking text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLAIN_FINAL = "assistantfinal"
 
 
 def without_thinking(text: str) -> str | None:
-    """The answer of a reply; None where the reply ends before its thoughts do.
+    """The answer in a reply; None if the reply ends within the thinking text.
 
     Examples:
         >>> without_thinking("<think>male? or female?</think>female")
@@ -54,7 +54,7 @@ def without_thinking(text: str) -> str | None:
 
 
 def _final_channel(text: str) -> str | None:
-    """What Harmony's channel 'final' holds."""
+    """The text of Harmony's channel 'final'."""
     final: str | None = None
     for channel in _CHANNEL.finditer(text):
         if channel.group(1) == "final":

@@ -1,4 +1,4 @@
-"""How long a server asks to wait, in any of the forms that servers have for it."""
+"""Read how long a server asks to wait, in any of the forms that servers use."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _date(text: str) -> datetime | None:
 
 
 def in_words(seconds: float) -> str:
-    """A wait as a person says it.
+    """A duration in words.
 
     Examples:
         >>> in_words(45), in_words(600), in_words(86400), in_words(40 * 3600)
@@ -150,7 +150,7 @@ def _duration(text: str | None) -> float | None:
 
 
 def _of_empty_limits(headers: Mapping[str, str]) -> float | None:
-    """The longest wait for a limit of which nothing remains."""
+    """The longest wait until a used-up limit is reset."""
     waits = []
     for kind in _KINDS:
         if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0":

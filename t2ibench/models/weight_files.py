@@ -1,4 +1,4 @@
-"""Files of a model that are not what their names say: pointers, web pages, halves of files.
+"""Detect defective files of a model: pointers, web pages, and incomplete files.
 
 Libraries answer to these with words of their own, such as 'header too large'. They are looked for
 after a library could not load a model, so a file that nobody reads hinders nobody.
@@ -38,7 +38,7 @@ _LONGEST_HEADER = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileDefect:
-    """What is wrong with one file of a model, and the next step."""
+    """A defect of a model's file, and the next step."""
 
     reason: str
     hint: str
@@ -67,7 +67,7 @@ def find_file_defect(source: Path) -> FileDefect | None:
 
 
 def _files_of(source: Path) -> Iterator[Path]:
-    """The files that a library may read; pickled weights only where no others lie beside them."""
+    """The files that a library may read; pickled weights only if there are no others."""
     if source.is_file():
         yield source
         return

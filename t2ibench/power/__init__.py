@@ -1,1 +1,1 @@
-"""How large a run has to be: forecasts from a pilot's variance."""
+"""Forecast how large a run has to be, from the variance of a pilot."""

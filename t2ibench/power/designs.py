@@ -1,4 +1,4 @@
-"""Designs of other sizes: what they would show, what they cost, what images alone cannot reach."""
+"""Find the numbers of images and prompts that a run needs to reach a goal, and what they cost."""
 
 from __future__ import annotations
 
@@ -11,74 +11,102 @@ from t2ibench.methods.core.headline import Question
 from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
 
-_FEWEST = 2  # images of a prompt; a single one has no variance
-_SMALLEST = 0.01  # an effect that nobody asks for
-_LARGEST = 4.0  # an effect beyond any headline
-_SEEN = 0.8  # probability of seeing the effect that a report names
+# Images of a prompt; a single image has no variance.
+_FEWEST = 2
+# Range in which the smallest detectable effect is searched; no headline is larger.
+_SMALLEST = 0.01
+_LARGEST = 4.0
+# Power with which the effect that a report names is detected.
+_REPORTED_POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run has to be large enough for: an effect, seen with this power, and a width."""
+    """What a run has to be large enough for.
 
-    effect: float  # a headline, on the scale that tables show
+    Attributes:
+        effect: A headline to detect, on the scale that tables show.
+        width: The width that the interval must not exceed; None for any.
+        power: The probability with which the effect has to be detected.
+    """
+
+    effect: float
     width: float | None = None
     power: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One design."""
+    """A design and what it would show.
+
+    Attributes:
+        what: The goal that it reaches, in words.
+        images: Images of the prompts that have the most.
+        prompts: Number of prompts, or of concepts.
+        half: Expected half width of the interval, where the headline is the goal's effect.
+        power: Probability of detecting the goal's effect.
+        total: Total number of images.
+    """
 
     what: str
-    images: int  # of the prompts that have most
-    prompts: int  # or concepts
-    half: float  # expected half width of the interval at the effect
+    images: int
+    prompts: int
+    half: float
     power: float
-    total: int  # images in all
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Designs, the present one first, and what images alone cannot reach."""
+    """Designs that reach a goal.
+
+    Attributes:
+        rows: The pilot's own design, then one for each part of the goal.
+        unit: What a design can have more of besides images: 'prompts', or 'concepts', which need
+            no images.
+        lines: Messages about goals that more images alone, or no design, can reach.
+    """
 
     rows: tuple[Row, ...]
-    unit: str  # what more can be had of: 'prompts', or 'concepts', which need no images
+    unit: str
     lines: tuple[str, ...]
 
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
-    """Designs that reach a goal."""
-    known, size = pilot.forecaster(question), pilot.size
+    """Find the smallest designs that reach a goal, by images alone where that is possible."""
+    forecaster = pilot.forecaster(question)
+    size = pilot.size
     unit = "concepts" if size.concepts else "prompts"
 
     def row(what: str, images: int, prompts: int) -> Row:
-        forecast = goal.effect, images / size.images, prompts / size.units
-        more = 1 if size.concepts else prompts / size.prompts
-        total = int(np.ceil(size.total * (images / size.images * more)))
+        times_images = images / size.images
+        times_units = prompts / size.units
+        times_prompts = 1 if size.concepts else prompts / size.prompts
+        width = forecaster.width(goal.effect, times_images, times_units)
         return Row(
-            what,
-            images,
-            prompts,
-            known.width(*forecast) / 2,
-            known.power(*forecast),
-            total,
+            what=what,
+            images=images,
+            prompts=prompts,
+            half=width / 2,
+            power=forecaster.power(goal.effect, times_images, times_units),
+            total=int(np.ceil(size.total * (times_images * times_prompts))),
         )
 
-    # Of multiples of the pilot's images and prompts, whether they are enough.
+    # Whether these multiples of the pilot's images and of its prompts reach a part of the goal.
     wanted: dict[str, Callable[[float, float], bool]] = {
         f"power of {goal.power:g} at {goal.effect:g}": (
             lambda images, prompts: (
-                known.power(goal.effect, images, prompts) >= goal.power
+                forecaster.power(goal.effect, images, prompts) >= goal.power
             )
         ),
     }
     if goal.width is not None:
         width = goal.width
         wanted[f"interval narrower than {width:g}"] = lambda images, prompts: (
-            known.width(goal.effect, images, prompts) <= width
+            forecaster.width(goal.effect, images, prompts) <= width
         )
-    rows, lines = [row("as it is", size.images, size.units)], []
+    rows = [row("as it is", size.images, size.units)]
+    lines = []
 
     def least_times(
         reached: Callable[[float, float], bool], images: bool
@@ -87,9 +115,8 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
 
     for what, reached in wanted.items():
         if (more := least_times(reached, images=True)) is not None:
-            rows.append(
-                row(what, max(_FEWEST, int(np.ceil(more * size.images))), size.units)
-            )
+            images = max(_FEWEST, int(np.ceil(more * size.images)))
+            rows.append(row(what, images, size.units))
         elif (more := least_times(reached, images=False)) is not None:
             lines.append(
                 f"Images alone do not reach this: {what}. It takes more {unit}."
@@ -104,22 +131,30 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a run of this size can see."""
+    """What a run of the pilot's size can detect.
 
-    effect: float | None  # the smallest headline that it sees; None where it sees none
+    Attributes:
+        effect: The smallest headline that it detects with a power of 80 %; None if it detects none.
+        half: Half width of its interval.
+        images: Images of a prompt with which the interval is half as wide; None if no number of
+            images alone achieves that.
+    """
+
+    effect: float | None
     half: float
-    # of a prompt that halve the interval; None where images alone cannot
     images: int | None
 
 
 def reach(pilot: Pilot, value: float) -> Reach:
-    """What a run whose headline is shown as `value` can see at its size, about its own question."""
-    known = pilot.forecaster(pilot.question)
-    width = known.width(value, 1.0, 1.0)
+    """What a run whose headline is shown as `value` can detect about its own question."""
+    forecaster = pilot.forecaster(pilot.question)
+    width = forecaster.width(value, 1.0, 1.0)
     effect = least(
-        lambda effect: known.power(effect, 1.0, 1.0) >= _SEEN, _LARGEST, _SMALLEST
+        lambda effect: forecaster.power(effect, 1.0, 1.0) >= _REPORTED_POWER,
+        most=_LARGEST,
+        fewest=_SMALLEST,
     )
-    times = least(lambda times: known.width(value, times, 1.0) <= width / 2)
+    times = least(lambda times: forecaster.width(value, times, 1.0) <= width / 2)
     images = (
         None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
     )

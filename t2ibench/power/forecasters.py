@@ -1,4 +1,4 @@
-"""How narrow an interval gets, and how likely an effect is seen, with more images or prompts.
+"""Forecast the width of an interval and the power, for designs with more images or prompts.
 
 The variance of a pilot has parts that shrink with the images of a prompt and parts that only more
 prompts shrink. Both are read from the pilot's intervals and influences; nothing is drawn again.
@@ -21,17 +21,25 @@ from t2ibench.methods.core.headline import Headline, Inference, Question
 from t2ibench.stats.excess import HIGH_END, typical_square
 from t2ibench.stats.squares import mean_square
 
-_MOST = 1000.0  # times the pilot's images, or its prompts, that are looked at
+# The largest multiple of the pilot's images, or of its prompts, that is considered.
+_MOST = 1000.0
 _MOST_ROWS = 400
-_FAR = 8.0  # standard errors from 0
-_PLACES = (np.arange(400) + 0.5) / 400  # even quantiles
-_EDGE = 0.999  # of an excess, which ends at 1
+# Standard errors from 0, beyond which the other tail is negligible.
+_FAR = 8.0
+# Evenly spaced quantiles.
+_PLACES = (np.arange(400) + 0.5) / 400
+# The largest excess that is computed with; an excess is below 1.
+_EDGE = 0.999
 _NO_ERROR = 1e-6
-_WORTH = (1.0, 1e4)  # unrelated concepts
+# Range of the number of unrelated concepts that a pilot's concepts are worth.
+_WORTH = (1.0, 1e4)
 
 
 class Forecaster(Protocol):
-    """What a design of another size would show, on the scale that tables show."""
+    """Forecasts designs of other sizes, on the scale that tables show.
+
+    `images` and `prompts` are multiples of the pilot's images and prompts.
+    """
 
     def width(self, effect: float, images: float, prompts: float) -> float:
         """Expected width of the interval where the headline is `effect`."""
@@ -44,15 +52,24 @@ class Forecaster(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A signed headline with Student's t."""
+    """Forecaster of a signed headline, whose interval is Student's t.
 
-    by_image: float  # part of the pilot's variance
-    by_prompt: float  # part that only more prompts make smaller
+    Attributes:
+        by_image: The part of the pilot's variance that shrinks with the number of images.
+        by_prompt: The part that only more prompts reduce.
+        df: Degrees of freedom of the pilot.
+        df_by_image: Whether they also grow with the number of images.
+        level: Coverage of the interval.
+    """
+
+    by_image: float
+    by_prompt: float
     df: float
-    df_by_image: bool  # whether these too grow with the images
+    df_by_image: bool
     level: float
 
     def _scaled(self, images: float, prompts: float) -> tuple[float, float]:
+        """Standard error and degrees of freedom of a design."""
         variance = (self.by_image / images + self.by_prompt) / prompts
         df = self.df * prompts * (images if self.df_by_image else 1.0)
         return float(np.sqrt(variance)), max(df, 1.0)
@@ -67,23 +84,31 @@ class Signed:
         error, df = self._scaled(images, prompts)
         if error == 0:
             return float(effect != 0)
-        critical, away = t.ppf((1 + self.level) / 2, df), abs(effect) / error
+        critical = t.ppf((1 + self.level) / 2, df)
+        away = abs(effect) / error
         if away > 30:
             return 1.0
-        # The other tail is below e-10 from 8 standard errors on, and scipy has nan for it there.
-        other = nct.cdf(-critical, df, away) if away < _FAR else 0.0
-        return float(nct.sf(critical, df, away) + other)
+        # From 8 standard errors on the other tail is below 1e-10, and scipy returns nan for it.
+        other_tail = nct.cdf(-critical, df, away) if away < _FAR else 0.0
+        return float(nct.sf(critical, df, away) + other_tail)
 
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """The mean square of the leans of rows, with an F test."""
+    """Forecaster of the mean square of the leans of k rows, which has an F test.
 
-    variances: Float64Array  # of each row's lean in the pilot, shape (k,)
-    dfs: Float64Array  # shape (k,)
+    Attributes:
+        variances: Variance of each row's lean in the pilot, shape (k,).
+        dfs: Degrees of freedom of each variance, shape (k,).
+        level: Coverage of the interval.
+    """
+
+    variances: Float64Array
+    dfs: Float64Array
     level: float
 
     def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
+        """Variances and degrees of freedom of the rows of a design."""
         count = min(max(1, round(len(self.variances) * prompts)), _MOST_ROWS)
         rows = np.arange(count) % len(self.variances)
         return self.variances[rows] / images, np.maximum(self.dfs[rows] * images, 1.0)
@@ -91,78 +116,91 @@ class Squares:
     def width(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`; of the root, which tables show."""
         variances, dfs = self._rows(images, prompts)
-        found = mean_square(
+        estimate = mean_square(
             np.sqrt(effect**2 + variances), variances, dfs, level=self.level
         )
-        return _root(found.high) - _root(found.low)
+        return _root(estimate.high) - _root(estimate.low)
 
     def power(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`."""
         variances, dfs = self._rows(images, prompts)
         total = variances.sum()
-        h, h2 = _degrees(variances, dfs)
-        noncentrality = len(variances) * effect**2 * h / total
+        df, df_error = _degrees(variances, dfs)
+        noncentrality = len(variances) * effect**2 * df / total
         if noncentrality > 1e4:
             return 1.0
-        return float(1 - ncfdtr(h, h2, noncentrality, f.ppf(self.level, h, h2)))
+        critical = f.ppf(self.level, df, df_error)
+        return float(1 - ncfdtr(df, df_error, noncentrality, critical))
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """An unbiased mean square of shares, whose variance is slope · square / n + floor / n²."""
+    """Forecaster of an unbiased mean square of shares.
+
+    Its variance with n times the images is slope · square / n + floor / n² + by_prompt.
+
+    Attributes:
+        slope: See the formula; `square` is the squared headline.
+        floor: The variance without any bias, with the pilot's images.
+        by_prompt: The part of the variance that only more prompts reduce.
+        level: Coverage of the interval.
+    """
 
     slope: float
     floor: float
-    by_prompt: float  # part that only more prompts make smaller
+    by_prompt: float
     level: float
 
     def _errors(
         self, effect: float, images: float, prompts: float
     ) -> tuple[float, float]:
-        """Standard errors with the effect, and without."""
+        """Standard errors with the effect and without it."""
         floor = self.floor / images**2
         with_effect = self.slope * effect**2 / images + floor + self.by_prompt
         return float(np.sqrt(with_effect / prompts)), float(np.sqrt(floor / prompts))
 
     def width(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`; of the root, which tables show."""
-        half = (
-            float(norm.ppf((1 + self.level) / 2))
-            * self._errors(effect, images, prompts)[0]
-        )
+        error, _ = self._errors(effect, images, prompts)
+        half = float(norm.ppf((1 + self.level) / 2)) * error
         return _root(effect**2 + half) - _root(effect**2 - half)
 
     def power(self, effect: float, images: float, prompts: float) -> float:
         """See `Forecaster`."""
         error, fair = self._errors(effect, images, prompts)
         critical = float(norm.ppf(self.level)) * fair
-        return (
-            float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
-        )
+        if not error:
+            return float(effect != 0)
+        return float(norm.sf(critical, effect**2, error))
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """How much further concepts lean than everyday words: the ratio of two mean squares.
+    """Forecaster of how much further concepts lean than everyday words.
 
-    The mean square of a set of words is that of chi-squared with as many degrees of freedom as the
-    set has unrelated words. More prompts stand for more concepts, as related as these.
+    The headline is the ratio of two mean squares. That of a set of words is distributed like
+    chi-squared with as many degrees of freedom as the set has unrelated words. More prompts stand
+    for more concepts, which are as related as those of the pilot.
+
+    Attributes:
+        concepts: Number of unrelated concepts that the pilot's concepts are worth.
+        by_image: Variance of the logarithm of the ratio due to the pilot's images.
+        level: Coverage of the interval.
     """
 
-    concepts: float  # unrelated concepts that the pilot's are worth
-    # variance of the logarithm of the ratio that is due to the pilot's images
+    concepts: float
     by_image: float
     level: float
 
     def _sets(self, prompts: float) -> tuple[Float64Array, float, float]:
-        """Log mean squares of sets of words, and the two that an interval is made from."""
+        """Log mean squares of sets of words, and their two quantiles that make the interval."""
         worth = max(self.concepts * prompts, 1.0)
         places = np.array([(1 - self.level) / HIGH_END, self.level, *_PLACES])
         least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
     def _errors(self, images: float) -> tuple[float, float, float]:
-        """Standard error of the images, and how far it moves the lower and the upper end."""
+        """Standard error due to images, and how far it moves the lower and the upper end."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,
@@ -175,11 +213,12 @@ class Excess:
         _, least, most = self._sets(prompts)
         _, below, above = self._errors(images)
         ratio = 2 * np.arctanh(min(effect, _EDGE))
-        low, high = ratio - max(most, below), ratio + max(-least, above)
+        low = ratio - max(most, below)
+        high = ratio + max(-least, above)
         return float(np.tanh(high / 2) - np.tanh(low / 2))
 
     def power(self, effect: float, images: float, prompts: float) -> float:
-        """See `Forecaster`; the images have to show it too."""
+        """See `Forecaster`; the effect also has to exceed the error due to images."""
         sets, _, most = self._sets(prompts)
         error, below, _ = self._errors(images)
         ratios = sets + 2 * np.arctanh(min(effect, _EDGE))
@@ -187,11 +226,11 @@ class Excess:
 
 
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
+    """Degrees of freedom of the numerator and the denominator of the F test."""
     total = variances.sum()
-    return (
-        total**2 / (variances**2 * dfs / (dfs + 2)).sum(),
-        total**2 / (variances**2 / (dfs + 2)).sum(),
-    )
+    numerator = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
+    denominator = total**2 / (variances**2 / (dfs + 2)).sum()
+    return numerator, denominator
 
 
 def _root(square: float) -> float:
@@ -201,59 +240,96 @@ def _root(square: float) -> float:
 def forecaster(
     headline: Headline, question: Question, image_strata: Collection[str], level: float
 ) -> Forecaster:
-    """What a pilot says about larger designs."""
-    fixed_prompts, asked = (
-        headline.inference.get("fixed_prompts"),
-        headline.inference.get(question),
-    )
+    """The forecaster of a pilot's headline.
+
+    Args:
+        headline: The pilot's headline.
+        question: The question that the larger design has to answer.
+        image_strata: Strata of the headline's influence that are images of a prompt.
+        level: Coverage of the interval.
+
+    Raises:
+        T2IBenchError: the headline has no interval for this question.
+    """
+    about_fixed_prompts = question == "fixed_prompts"
     if (
         headline.scale == "mean_square"
         and len(headline.parts) > 1
-        and question == "fixed_prompts"
+        and about_fixed_prompts
     ):
-        influences = [part.influence for part in headline.parts]
-        return Squares(
-            np.array([influence.variance for influence in influences]),
-            np.array([influence.df for influence in influences]),
-            level,
-        )
-    if headline.value is None or asked is None or _variance(asked, level) is None:
-        why = (
-            headline.reason or (asked.reason if asked else None) or "it has no interval"
-        )
-        raise T2IBenchError(
-            f"The pilot does not say how far its headline varies: {why}."
-        )
-    variance = _variance(asked, level) or 0.0
-    images = (
-        variance
-        if fixed_prompts is None
-        else min(variance, _variance(fixed_prompts, level) or 0.0)
-    )
-    if question == "prompt_population" and fixed_prompts is None:
-        images = 0.0  # unknown, so images are not counted on
+        return _squares(headline, level)
+    inference = headline.inference.get(question)
+    if inference is None:
+        raise _no_interval(headline, None)
+    variance = _variance(inference, level)
+    if headline.value is None or variance is None:
+        raise _no_interval(headline, inference)
+    by_image = _variance_by_image(headline, question, variance, level)
     if headline.question == "fixed_prompts":
-        images *= _image_share(headline, image_strata)
+        by_image *= _image_share(headline, image_strata)
     if headline.scale == "mean_square":
-        return _shares(headline, variance, images, level)
+        return _shares(headline, variance, by_image, level)
     if headline.scale == "excess" and question == "prompt_population":
-        return _excess(headline, images, level)
-    df = asked.df or 1e6
-    return Signed(images, variance - images, df, question == "fixed_prompts", level)
+        return _excess(headline, by_image, level)
+    return Signed(
+        by_image=by_image,
+        by_prompt=variance - by_image,
+        df=inference.df or 1e6,
+        df_by_image=about_fixed_prompts,
+        level=level,
+    )
 
 
-def _shares(headline: Headline, variance: float, images: float, level: float) -> Shares:
+def _no_interval(headline: Headline, inference: Inference | None) -> T2IBenchError:
+    """The error of a pilot whose headline has no interval, with the reason."""
+    why = headline.reason or (inference.reason if inference else None)
+    why = why or "it has no interval"
+    return T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
+
+
+def _variance_by_image(
+    headline: Headline, question: Question, variance: float, level: float
+) -> float:
+    """The part of a headline's variance that is its variance with fixed prompts."""
+    fixed_prompts = headline.inference.get("fixed_prompts")
+    if fixed_prompts is not None:
+        return min(variance, _variance(fixed_prompts, level) or 0.0)
+    if question == "prompt_population":
+        return 0.0  # It is unknown, so the forecast does not rely on more images.
+    return variance
+
+
+def _squares(headline: Headline, level: float) -> Squares:
+    """The forecaster of a mean square of leans, one for each part of the headline."""
+    influences = [part.influence for part in headline.parts]
+    return Squares(
+        variances=np.array([influence.variance for influence in influences]),
+        dfs=np.array([influence.df for influence in influences]),
+        level=level,
+    )
+
+
+def _shares(
+    headline: Headline, variance: float, by_image: float, level: float
+) -> Shares:
+    """The forecaster of a mean square of shares."""
     value = max(headline.value or 0.0, 0.0)
     fair = headline.fair[1] if headline.fair is not None else 0.0
-    floor = min((fair / float(norm.ppf(level))) ** 2, images)
-    # Without bias in the pilot, what its variance has beyond the floor is no measure of the slope;
-    # then that of two classes, 4 (1 - h) / N of which the floor 2 / N² is known.
-    slope = (images - floor) / value if value**2 > 4 * floor else 2 * np.sqrt(2 * floor)
-    return Shares(float(slope), floor, variance - images, level)
+    floor = min((fair / float(norm.ppf(level))) ** 2, by_image)
+    # Without bias in the pilot, the variance beyond the floor does not measure the slope. Then the
+    # slope of two classes is taken, 4 (1 - h) / N, where the floor, 2 / N², gives N.
+    slope = float(2 * np.sqrt(2 * floor))
+    if value**2 > 4 * floor:
+        slope = float((by_image - floor) / value)
+    return Shares(slope=slope, floor=floor, by_prompt=variance - by_image, level=level)
 
 
-def _excess(headline: Headline, images: float, level: float) -> Excess:
-    """From the band of random sets, whose upper end is a quantile of chi-squared."""
+def _excess(headline: Headline, by_image: float, level: float) -> Excess:
+    """The forecaster of an excess.
+
+    The band of random sets ends at a quantile of chi-squared; that gives the number of unrelated
+    concepts.
+    """
     most = 2 * np.arctanh(min(headline.fair[1], _EDGE) if headline.fair else _EDGE)
 
     def beyond(worth: float) -> float:
@@ -266,31 +342,28 @@ def _excess(headline: Headline, images: float, level: float) -> Excess:
     else:
         worth = brentq(beyond, fewest, largest) if beyond(largest) < 0 else largest
     slope = 2.0 / (1.0 - min(abs(headline.value or 0.0), _EDGE) ** 2)
-    return Excess(float(worth), images * slope**2, level)
+    return Excess(concepts=float(worth), by_image=by_image * slope**2, level=level)
 
 
-def _variance(found: Inference, level: float) -> float | None:
-    """From the interval, so that whatever is behind it counts."""
-    if found.ci_low is None or found.ci_high is None:
+def _variance(inference: Inference, level: float) -> float | None:
+    """The variance that an interval implies, whatever the interval takes into account."""
+    if inference.ci_low is None or inference.ci_high is None:
         return None
-    return float(
-        ((found.ci_high - found.ci_low) / 2 / t.ppf((1 + level) / 2, found.df or 1e6))
-        ** 2
-    )
+    half = (inference.ci_high - inference.ci_low) / 2
+    error = half / t.ppf((1 + level) / 2, inference.df or 1e6)
+    return float(error**2)
 
 
 def _image_share(headline: Headline, strata: Collection[str]) -> float:
-    """How much of the variance of a headline is between images of one prompt."""
+    """The share of a headline's variance that is between images of the same prompt."""
     if len(headline.parts) != 1:
         return 1.0
     influence = headline.parts[0].influence
     wanted = np.array([name in strata for name in influence.strata], dtype=bool)
     if not influence.variance > 0:
         return 1.0
-    return (
-        float((influence.value[wanted[influence.stratum]] ** 2).sum())
-        / influence.variance
-    )
+    squares = influence.value[wanted[influence.stratum]] ** 2
+    return float(squares.sum()) / influence.variance
 
 
 def least(
@@ -302,7 +375,8 @@ def least(
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None
         (True, True)
     """
-    low, high = fewest, most
+    low = fewest
+    high = most
     if not reached(high):
         return None
     if reached(low):
@@ -311,5 +385,8 @@ def least(
         return 1.0
     while high / low > 1.01:
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        if reached(middle):
+            high = middle
+        else:
+            low = middle
     return high

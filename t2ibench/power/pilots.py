@@ -1,4 +1,4 @@
-"""Pilots: what is known of the variance of a task before a larger run."""
+"""Read pilots from runs: what a run says about a task's variance before a larger run."""
 
 from __future__ import annotations
 
@@ -29,42 +29,65 @@ from t2ibench.tasks.run_tasks import with_kept
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a run is."""
+    """The size of a task in a run.
 
-    images: int  # of the prompts that have most
+    Attributes:
+        images: Images of the prompts that have the most.
+        prompts: Number of prompts.
+        total: Total number of images.
+        concepts: Number of concepts that every image is compared with; 0 for tasks in which only
+            prompts can be added.
+    """
+
+    images: int
     prompts: int
-    total: int  # images in all
-    # that all images are asked about; 0 where only prompts can be added
+    total: int
     concepts: int = 0
 
     @property
     def units(self) -> int:
-        """What a larger design has more of beside images."""
+        """The number of what a larger design can have more of: concepts or prompts."""
         return self.concepts or self.prompts
 
     @classmethod
     def of(cls, needed: Needs) -> Size:
-        """The size of a task."""
+        """The size of a task that needs these images."""
         counts = needed.images_by_prompt
-        most, total = max(counts.values(), default=0), sum(counts.values())
-        return cls(most, len(counts), total, needed.concepts)
+        return cls(
+            images=max(counts.values(), default=0),
+            prompts=len(counts),
+            total=sum(counts.values()),
+            concepts=needed.concepts,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What is known of a task's variance."""
+    """What a run says about a task's variance.
+
+    Attributes:
+        task: The task's id.
+        question: The question that its headline answers.
+        forecaster: Forecasts larger designs, for a question.
+        size: The size of the task in the run.
+        source: Which run it is, in words.
+        speed: Images per second; None where it was not measured.
+    """
 
     task: str
     question: Question
-    # what it says of larger designs, about one question
     forecaster: Callable[[Question], Forecaster]
     size: Size
-    source: str  # in words
-    speed: float | None = None  # images a second; None where it was not measured
+    source: str
+    speed: float | None = None
 
 
 def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
-    """Pilots from a run."""
+    """The pilots of a run's tasks.
+
+    Raises:
+        T2IBenchError: the run has results of none of the tasks.
+    """
     folder = open_run(path)
     results = read_results(path)
     paired = read_paired(path)
@@ -72,7 +95,7 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
     loaded = load_tasks(
         tasks or list(results.tasks), existing, on_left_out=lambda _: None
     )
-    found = []
+    pilots = []
     for task in with_kept(loaded, folder.path):
         result = results.tasks.get(task.id)
         if result is None:
@@ -80,13 +103,13 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
         parts = paired[task.id].headline if task.id in paired else ()
         pilot = pilot_of(task.spec, result, parts, str(path), folder.record.speed())
         if pilot is not None:
-            found.append(pilot)
-    if not found:
+            pilots.append(pilot)
+    if not pilots:
         raise T2IBenchError(
             f"{path} has results of none of these tasks.",
             f"It has {', '.join(results.tasks) or 'none'}.",
         )
-    return found
+    return pilots
 
 
 def pilot_of(
@@ -96,36 +119,39 @@ def pilot_of(
     where: str,
     speed: float | None = None,
 ) -> Pilot | None:
-    """What a run says of one task's variance."""
+    """The pilot that a task's results are; None for a task that needs no images."""
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None
-    headline, size = stored_headline(result, parts), Size.of(needed)
-    strata, level = frozenset(needed.images_by_prompt), result.settings.level
+    headline = stored_headline(result, parts)
+    strata = frozenset(needed.images_by_prompt)
+    level = result.settings.level
     return Pilot(
-        task.id,
-        headline.question,
-        lambda question: forecaster(headline, question, strata, level),
-        size,
-        f"a pilot of {result.n_images} images in {where}",
-        speed,
+        task=task.id,
+        question=headline.question,
+        forecaster=lambda question: forecaster(headline, question, strata, level),
+        size=Size.of(needed),
+        source=f"a pilot of {result.n_images} images in {where}",
+        speed=speed,
     )
 
 
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
-    """The headline as its method gave it, as far as it is stored."""
+    """The headline that a method returned, restored from results."""
     stored = result.headline
     inference: dict[Question, Inference] = {
-        question: found
+        question: named_inference
         for question in QUESTIONS
-        if (found := getattr(stored, question)) is not None
+        if (named_inference := getattr(stored, question)) is not None
     }
     if stored.scale is None:
         raise T2IBenchError(
             "The run was scored by an older t2ibench.", "Score it again first."
         )
-    low, high = stored.fair_low, stored.fair_high
-    fair = None if low is None or high is None else (low, high)
+    if stored.fair_low is None or stored.fair_high is None:
+        fair = None
+    else:
+        fair = (stored.fair_low, stored.fair_high)
     reason = stored.reason or result.inconclusive or result.reason
     return Headline(
         stored.value,

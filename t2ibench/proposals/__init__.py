@@ -1,1 +1,1 @@
-"""From captions or prompts to a task file: what a language model proposes, read and pinned."""
+"""Propose task files for captions or prompts with a language model."""

@@ -1,4 +1,4 @@
-"""Which attributes a proposed task asks about: those named, with the classes that people used."""
+"""Choose the attributes that a proposed task asks about, with the classes of human labels."""
 
 from __future__ import annotations
 
@@ -10,27 +10,40 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.people_tables.headings import heading_key, role_of
-from t2ibench.store.people_tables.reader import read_table
+from t2ibench.store.people_tables.reader import Table, read_table
 
-SHEET = "people.csv"  # beside the images
-MOST_CLASSES = 12  # a column with more values holds no classes
-_CLASSES = "classes"  # what sheets of `label export` list beside a question
+# The name of a file of human labels in a folder of images.
+SHEET = "people.csv"
+# A column with more distinct values than this does not hold classes.
+MOST_CLASSES = 12
+# The column in which sheets of `label export` list the classes of a question.
+_CLASSES = "classes"
 # What people write where no class fits; it is read as unknown.
 _NO_CLASS = {
-    *("unknown", "unclear", "not in the picture", "both", "mixed", "several", "other"),
-    *("none", "n/a", "na", "?", "-"),
+    "unknown",
+    "unclear",
+    "not in the picture",
+    "both",
+    "mixed",
+    "several",
+    "other",
+    "none",
+    "n/a",
+    "na",
+    "?",
+    "-",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of people's answers that could be asked about.
+    """A column of human labels whose attribute a task could ask about.
 
     Attributes:
-        name: What it is called, in plain words.
+        name: The attribute, in plain words.
         classes: Its values, the most frequent first.
-        unknown: Values that are no class, with their numbers.
-        cells: How many of its cells are filled.
+        unknown: Values that are no class, and how often each occurs.
+        cells: Number of filled cells.
     """
 
     name: str
@@ -40,12 +53,12 @@ class Column:
 
     @property
     def repeats(self) -> bool:
-        """Whether its values come again, as classes do, and remarks do not."""
+        """Whether its values repeat, as those of classes do and those of remarks do not."""
         return 1 < len(self.classes) <= self.cells / 2
 
 
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
-    """The file with people's answers: the one that is named, or the one beside the images."""
+    """The file with human labels: the given one, or the one in a folder of images."""
     if answers is not None:
         return Path(answers).expanduser()
     scheme, _, folder = (captions or "").partition(":")
@@ -56,11 +69,11 @@ def sheet_of(captions: str | None, answers: str | None) -> Path | None:
 def answered_columns(
     path: Path, named: Mapping[str, str] | None = None
 ) -> list[Column]:
-    """The columns of a file of answers that hold classes, in its order.
+    """The columns of a file of human labels that hold classes, in its order.
 
     Args:
         path: The file.
-        named: Roles, or attributes, with the headings that hold them here: gender to Geschlecht.
+        named: The file's own heading of a role or an attribute, such as gender: Geschlecht.
     """
     table = read_table(path, columns=named)
     attributes = {}
@@ -69,22 +82,32 @@ def answered_columns(
             attributes[table.mapped[heading_key(word)]] = word
     columns = []
     for heading in table.columns:
+        # A role is such as the image's name, or who answered.
         is_role = role_of(heading) is not None or heading in table.mapped.values()
-        # such as the image's name, or who answered
         if is_role and heading not in attributes:
             continue
-        name = plain(attributes.get(heading, heading))
-        cells = [
-            " ".join(table.text(line, row, heading).split()).casefold()
-            for line, row in table.rows
-        ]
-        values = Counter(cell for cell in cells if cell)
-        ranked = sorted(values, key=lambda value: (-values[value], value))
-        classes = tuple(value for value in ranked if value not in _NO_CLASS)
-        unknown = {value: values[value] for value in ranked if value in _NO_CLASS}
-        if name and name != _CLASSES and 0 < len(classes) <= MOST_CLASSES:
-            columns.append(Column(name, classes, unknown, values.total()))
+        column = _read_column(table, heading, attributes.get(heading, heading))
+        if column.name in {"", _CLASSES}:
+            continue
+        if 0 < len(column.classes) <= MOST_CLASSES:
+            columns.append(column)
     return columns
+
+
+def _read_column(table: Table, heading: str, attribute: str) -> Column:
+    """Count the values of a column."""
+    values: Counter[str] = Counter()
+    for line, row in table.rows:
+        words = table.text(line, row, heading).split()
+        if words:
+            values[" ".join(words).casefold()] += 1
+    ranked = sorted(values, key=lambda value: (-values[value], value))
+    return Column(
+        name=plain(attribute),
+        classes=tuple(value for value in ranked if value not in _NO_CLASS),
+        unknown={value: values[value] for value in ranked if value in _NO_CLASS},
+        cells=values.total(),
+    )
 
 
 def plain(name: str) -> str:
@@ -98,7 +121,7 @@ def plain(name: str) -> str:
 
 
 def attributes_of(text: str | None, choices: Sequence[str]) -> list[str] | None:
-    """The attributes that `--attributes` names; None where it is not given."""
+    """The attributes that `--attributes` lists; None where it is not given."""
     if text is None:
         return None
     names = list(dict.fromkeys(plain(name) for name in text.split(",") if name.strip()))
@@ -119,17 +142,15 @@ def asked_about(
     columns: Sequence[Column],
     captions: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """The proposed biases that are named, with the classes of people's answers.
+    """The biases that a task asks about, with the classes of human labels.
 
-    An attribute that nobody proposed, but people answered, is asked about every caption. Without
-    names every proposed bias is asked about.
+    A named attribute that was not proposed, but has human labels, is asked about every caption.
+    Without names, every proposed bias is asked about.
     """
     by_name = {column.name: column for column in columns}
-    wanted = (
-        list(dict.fromkeys(plain(bias["name"]) for bias in biases))
-        if names is None
-        else names
-    )
+    wanted = list(dict.fromkeys(plain(bias["name"]) for bias in biases))
+    if names is not None:
+        wanted = list(names)
     asked: list[dict[str, Any]] = []
     for name in wanted:
         proposed = [dict(bias) for bias in biases if plain(bias["name"]) == name]
@@ -144,7 +165,7 @@ def asked_about(
 
 
 def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
-    """A bias whose classes and words are those of people's answers."""
+    """A proposed bias with the classes and the name of a column of human labels."""
     if len(column.classes) > 1:
         bias["classes"] = list(column.classes)
     if column.name not in plain(bias["question"]):
@@ -154,6 +175,7 @@ def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
 
 
 def _asked(column: Column, captions: Sequence[str]) -> dict[str, Any]:
+    """A bias that asks about a column of human labels for every caption."""
     if len(column.classes) < 2:
         raise T2IBenchError(
             f"--attributes: the column '{shown(column.name)}' has one value, "
@@ -179,34 +201,47 @@ def remarks(
     sheet: Path,
     command: str,
 ) -> list[str]:
-    """What to know of a sheet beside a task: values that count as unknown, and further columns."""
+    """Messages about human labels: values that count as unknown, and columns not asked about.
+
+    Args:
+        biases: What the task asks about.
+        columns: The columns of the sheet.
+        sheet: The file of human labels.
+        command: The command that would ask about further columns.
+    """
     asked = list(dict.fromkeys(plain(bias["name"]) for bias in biases))
+    with_column = {column.name for column in columns}
+    labelled = [name for name in asked if name in with_column]
+    absent = [name for name in asked if name not in with_column]
     lines = []
     for column in columns:
         if column.name in asked and column.unknown:
-            values = ", ".join(
-                f"{shown(value)} {n}" for value, n in column.unknown.items()
-            )
+            counts = column.unknown.items()
+            values = ", ".join(f"{shown(value)} {count}" for value, count in counts)
             lines.append(
                 f"{sheet.name}: {shown(column.name)} counts as unknown: {values}."
             )
-    absent = [name for name in asked if name not in {column.name for column in columns}]
-    further = [
-        column for column in columns if column.name not in asked and column.repeats
-    ]
-    if absent and len(absent) < len(asked):
+    if absent and labelled:
         lines.append(
             f"{sheet.name} has no column for: {', '.join(map(shown, absent))}."
         )
+    further = [
+        column.name for column in columns if column.name not in asked and column.repeats
+    ]
     if further:
-        held = [name for name in asked if name not in absent]
-        names = ",".join(
-            [*held, *(column.name.replace(" ", "_") for column in further)]
-        )
-        plural = "s" if len(further) > 1 else ""
-        listed = ", ".join(shown(column.name) for column in further)
-        lines.append(
-            f"{sheet.name} has {len(further)} further column{plural}: {listed}; "
-            f"`{command} --attributes {shown(names)}` asks about {'them' if plural else 'it'}."
-        )
+        lines.append(_further_columns(further, labelled, sheet, command))
     return lines
+
+
+def _further_columns(
+    further: Sequence[str], labelled: Sequence[str], sheet: Path, command: str
+) -> str:
+    """A message about columns that no question is about, with the command that asks about them."""
+    names = ",".join([*labelled, *(name.replace(" ", "_") for name in further)])
+    plural = "s" if len(further) > 1 else ""
+    them = "them" if plural else "it"
+    return (
+        f"{sheet.name} has {len(further)} further column{plural}: "
+        f"{', '.join(map(shown, further))}; "
+        f"`{command} --attributes {shown(names)}` asks about {them}."
+    )

@@ -1,4 +1,4 @@
-"""Pools of captions, and which of them to keep."""
+"""Read captions from files, data sets and folders of images, and filter them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from t2ibench.store.people_tables.encoding import decode_text
 from t2ibench.store.people_tables.headings import heading_key, known_column
 from t2ibench.store.people_tables.reader import Table, read_table
 
-_LARGEST = 1024 * 2**20  # bytes; COCO's captions of 2017 are 92 MB
+# Bytes of a file of captions; COCO's of 2017 has 92 MB.
+_LARGEST = 1024 * 2**20
 _TABLES = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".xlsx", ".xlsm"})
-_SHORT = {"validation": "val", "val": "validation"}  # both are usual
-LONGEST = 200  # characters of a caption that a task takes
+_SHORT = {"validation": "val", "val": "validation"}
+# Characters of a caption; longer captions are dropped.
+LONGEST = 200
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
 _HUB_ID = re.compile(r"^[\w.-]+(?:/[\w.-]+)?$")
 _ONE = re.compile(
@@ -43,13 +45,13 @@ _SEVERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """How a table or a folder of a person is read.
+    """How to read a user's table or folder.
 
     Attributes:
-        columns: Headings by what they hold, where they are not the known ones.
+        columns: The table's own heading of a role, such as caption, where it has another name.
         sheet: The sheet of a workbook; None for the first.
-        pattern: How names of files say their prompts; None where they do not.
-        notes: Lines for the user, filled in while it is read.
+        pattern: The pattern of file names that contain prompts; None if they contain none.
+        notes: Messages for the user, added while reading.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +69,16 @@ def read_captions(
     limit: int | None = None,
     layout: TableLayout | None = None,
 ) -> list[str]:
-    """Captions of a pool, each once, in its order."""
+    """Read the captions of a file, folder or data set, each once, in its order.
+
+    Args:
+        source: A file, folder or id of a data set, as --captions takes it.
+        column: The column of the captions; None for the usual names.
+        split: The split of a data set.
+        people: Whether only captions of one person are returned.
+        limit: The largest number of captions.
+        layout: How to read a table or folder.
+    """
     layout = layout or TableLayout()
     path = Path(source).expanduser()
     captions: Iterable[str]
@@ -80,21 +91,21 @@ def read_captions(
         captions = _from_datasets(str(path) if path.is_dir() else source, column, split)
     else:
         raise T2IBenchError(f"No such file: '{shown(source)}'.", "Check --captions.")
-    kept: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     for caption in captions:
         text = " ".join(caption.split())
         if text and (not people or one_person(text)):
-            kept[text] = None
-        if limit is not None and len(kept) >= limit:
+            chosen[text] = None
+        if limit is not None and len(chosen) >= limit:
             break
-    if not kept:
+    if not chosen:
         what = "captions of one person" if people else "captions"
         raise T2IBenchError(f"'{shown(source)}' has no {what} to propose biases for.")
-    return list(kept)
+    return list(chosen)
 
 
 def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | None:
-    """The prompts of a folder of images."""
+    """The prompts of a folder of images, and how many images each has; None for other sources."""
     scheme, _, folder = source.partition(":")
     if scheme != "folder":
         return None
@@ -160,7 +171,7 @@ def _from_file(path: Path, column: str | None, layout: TableLayout) -> Iterator[
 
 
 def _heading(table: Table, column: str | None) -> str:
-    """The heading of the captions of a table."""
+    """The heading of a table's column of captions."""
     if column is not None:
         return _column(table.columns, column, table.where())
     for role in ("caption", "prompt"):
@@ -204,21 +215,21 @@ def _from_rows(
 
 
 def _column(names: Iterable[str], column: str | None, where: str) -> str:
-    """The column of the captions."""
-    known = list(map(str, names))
-    name = _named(known, column) or column
-    if name is None or name not in known:
+    """The name of the column that holds the captions."""
+    headings = list(map(str, names))
+    name = _named(headings, column) or column
+    if name is None or name not in headings:
         raise T2IBenchError(
             f"{where} has no column '{shown(name or 'caption')}'."
-            f"{did_you_mean(name or 'caption', known)}",
+            f"{did_you_mean(name or 'caption', headings)}",
             "Name the captions' column (--column of propose), or rename it; "
-            f"there are: {', '.join(map(shown, known))}.",
+            f"there are: {', '.join(map(shown, headings))}.",
         )
     return name
 
 
 def _named(names: Iterable[str], column: str | None) -> str | None:
-    """The name that is given, however its case and spaces are; else the known one."""
+    """The given name, whatever its case and spaces, or else the usual name."""
     if column is None:
         return known_column("caption", map(str, names))
     wanted = heading_key(column)
@@ -226,7 +237,7 @@ def _named(names: Iterable[str], column: str | None) -> str | None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Captions of a cell: a text, a list of texts, or Karpathy's sentences."""
+    """The captions in a cell: a text, a list of texts, or the sentences of Karpathy's files."""
     for item in value if isinstance(value, list) else [value]:
         text = item.get("raw") if isinstance(item, dict) else item
         if text is not None:
@@ -247,7 +258,7 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
             "Give a file, or a public data set's id.",
         ) from error
     names = list(splits)
-    if split is None:  # its only one, else the usual one
+    if split is None:
         split = names[0] if len(names) == 1 else "train"
     chosen = _split(names, split, f"'{shown(source)}'")
     with failing(f"datasets could not read '{shown(source)}':"):
@@ -260,11 +271,13 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
 
 
 def _split(names: Sequence[str], wanted: str, where: str) -> str:
-    """The split that is wanted, by either of its usual names."""
-    found = next((name for name in (wanted, _SHORT.get(wanted)) if name in names), None)
-    if found is None:
+    """The split with this name, or with the other usual name of it."""
+    available = next(
+        (name for name in (wanted, _SHORT.get(wanted)) if name in names), None
+    )
+    if available is None:
         raise T2IBenchError(
             f"{where} has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
             f"Name one (--split of propose): {', '.join(map(shown, names))}.",
         )
-    return found
+    return available

@@ -1,4 +1,4 @@
-"""Filling a task that waits for captions: the same file gives the same task, byte for byte."""
+"""Fill a task that waits for captions; the same file gives the same task, byte for byte."""
 
 from __future__ import annotations
 
@@ -23,24 +23,29 @@ from t2ibench.tasks.source import Document
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where captions are: a file, folder or `datasets` id, as given; headings of its table."""
+    """Where captions come from.
+
+    Attributes:
+        place: A file, a folder or the id of a data set, as the user gave it.
+        columns: Headings of its table, by role.
+    """
 
     place: str
     columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
-        """The file or folder, if it is one."""
+        """The place as a path, whether or not it exists."""
         return Path(self.place).expanduser()
 
     @property
     def name(self) -> str:
-        """What records call it: without the way to it."""
+        """Its name in records: the id, or the file name without its folders."""
         remote = not self.path.exists() and is_id(self.place)
         return self.place if remote else self.path.name or self.place
 
     def sha256(self) -> str | None:
-        """What identifies it without reading any caption."""
+        """SHA-256 of the file; None for a folder or a data set."""
         if not self.path.is_file():
             return None
         with reading(self.path):
@@ -48,7 +53,12 @@ class Source:
 
 
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
-    """A task with its captions."""
+    """Fill a task with the captions of a source.
+
+    Raises:
+        T2IBenchError: the source has too few captions.
+        TaskFileError: the filled task is invalid.
+    """
     sha256 = source.sha256()
     split = None if sha256 is not None else pool.split
     layout = TableLayout(columns=source.columns)
@@ -80,13 +90,17 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     )
     content["pool"] = pool.given(drawn).model_dump(mode="json", exclude_unset=True)
     spec = type(task.spec).model_validate(content)
-    errors = [str(one) for one in check_task(spec, Document(path)) if not one.warning]
+    errors = [
+        str(problem)
+        for problem in check_task(spec, Document(path))
+        if not problem.warning
+    ]
     if errors:
         raise TaskFileError(errors)
     return LoadedTask(spec, path, task.group, task_hash(spec), task.line)
 
 
 def task_text(spec: BaseTask) -> str:
-    """A task as a file of its own: words and captions put in."""
+    """The YAML text of a task with its words and captions filled in."""
     content = spec.model_dump(mode="json", exclude_unset=True)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))

@@ -1,4 +1,4 @@
-"""What a method proposes for captions or prompts: the one way to it, for commands and for runs."""
+"""Propose tasks for captions or prompts with a language model, for commands and runs alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ _T = TypeVar("_T")
 
 
 def proposal_of(name: str) -> Proposal[Any]:
-    """The proposal of a method."""
+    """How a method proposes tasks.
+
+    Raises:
+        T2IBenchError: the method is unknown, or proposes none.
+    """
     targets = _targets()
     if name in targets:
         proposal: Proposal[Any] = load_target(targets[name])
@@ -40,7 +44,7 @@ def proposal_of(name: str) -> Proposal[Any]:
 
 
 def method_for(subjects: str) -> str:
-    """The method whose tasks are proposed from something."""
+    """The method whose tasks are proposed from 'captions' or 'prompts'."""
     return next(
         name
         for name, target in _targets().items()
@@ -49,10 +53,10 @@ def method_for(subjects: str) -> str:
 
 
 def _targets() -> dict[str, str]:
-    """What each method proposes with, of those whose tasks can be proposed."""
+    """Where the proposal of each method is defined, for methods that propose tasks."""
     targets: dict[str, str] = {}
     for key in METHODS:
-        # a broken plug-in is no reason to stop others
+        # A broken plug-in must not stop the other methods.
         with contextlib.suppress(T2IBenchError):
             target = METHODS.get(key).proposes
             if target:
@@ -61,9 +65,9 @@ def _targets() -> dict[str, str]:
 
 
 class Recorder:
-    """A proposer whose replies are appended to a file, and taken from there the next time.
+    """Asks a proposer, and records its replies in a file so that none is asked for twice.
 
-    Its file is None for a proposer that costs nothing to ask again.
+    Without a file, replies are only remembered; that is for proposers whose replies cost nothing.
     """
 
     def __init__(self, proposer: Proposer, path: Path | None = None) -> None:
@@ -77,7 +81,7 @@ class Recorder:
                     self._replies[_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation; asked only if it was not recorded."""
+        """The next reply of a conversation, recorded or from the proposer."""
         key = _key(messages)
         if key not in self._replies:
             try:
@@ -104,7 +108,14 @@ class Recorder:
         tries: int,
         again: str,
     ) -> _T:
-        """The next reply, read; asked again if it cannot be read."""
+        """Ask for the next reply and parse it; ask again if it cannot be parsed.
+
+        Args:
+            messages: The conversation so far.
+            read: Parses a reply, and raises UnreadableError.
+            tries: How often to ask.
+            again: The message that asks again; {why} in it becomes the error.
+        """
         conversation = list(messages)
         for attempt in range(tries):
             reply = self.reply(conversation)
@@ -121,9 +132,10 @@ class Recorder:
 
 
 def _key(messages: Sequence[Message]) -> str:
-    """What a recorded reply is found by."""
+    """The key under which the reply to a conversation is recorded."""
     return json.dumps(
-        [[one["role"], one["content"]] for one in messages], ensure_ascii=False
+        [[message["role"], message["content"]] for message in messages],
+        ensure_ascii=False,
     )
 
 
@@ -136,7 +148,7 @@ def propose(
     replies: Path | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Proposed, int]:
-    """Ask a proposer about captions or prompts."""
+    """Ask a proposer about captions or prompts; also return how many replies it was asked for."""
     asked = usable(subjects) if proposal.subjects == "captions" else list(subjects)
     recorder = Recorder(proposer, replies)
     proposed = proposal.propose(asked, recorder, settings, advance)

@@ -1,4 +1,7 @@
-"""Task definitions: source with lines, loader, index. Knows no family."""
+"""Task files: reading YAML with line numbers, validating it, and finding tasks by name.
+
+No module here knows any particular method.
+"""
 
 from t2ibench.tasks.index import TaskIndex, build_index, load_tasks
 from t2ibench.tasks.loader import LoadedTask

@@ -1,4 +1,4 @@
-"""Validation errors in the words of a person who edits YAML."""
+"""Explain validation errors to somebody who edits YAML."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ def explain(item: Any, model: type[Any]) -> str:
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
         key = str(item["loc"][-1])
-        known = _fields_at(model, item["loc"][:-1])
-        listed = f" Known here: {', '.join(sorted(known))}." if known else ""
-        return f"unknown key '{shown(key)}'.{did_you_mean(key, known)}{listed}"
+        expected_keys = _fields_at(model, item["loc"][:-1])
+        listed = (
+            f" Known here: {', '.join(sorted(expected_keys))}." if expected_keys else ""
+        )
+        return f"unknown key '{shown(key)}'.{did_you_mean(key, expected_keys)}{listed}"
     if kind == "missing":
         return f"the key '{location}' is missing"
     return f"{location}: {_expected(kind, value, item)}"[:600]
@@ -60,14 +62,15 @@ def _expected(kind: str, value: Any, item: Any) -> str:
 
 
 def _found(value: Any) -> str:
-    """A value as Python writes it, not longer than a reader needs."""
+    """The `repr` of a value, shortened for a message."""
     return shown(repr(value))
 
 
 def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
-    """The keys a model knows at a location."""
+    """The keys that a model accepts at a location, such as ("groups", 0)."""
     current: Any = model
-    in_mapping = False  # the next part is a free key of a dict, not a field
+    # True where the next part is a free key of a dict, not the name of a field.
+    in_mapping = False
     for part in location:
         if isinstance(part, int) or in_mapping:
             in_mapping = False
@@ -82,6 +85,7 @@ def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
 
 
 def _inner_model(annotation: Any) -> Any:
+    """The pydantic model inside an annotation such as `list[Model]`; None if there is none."""
     if hasattr(annotation, "model_fields"):
         return annotation
     for argument in getattr(annotation, "__args__", ()):

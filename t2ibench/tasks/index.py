@@ -1,4 +1,4 @@
-"""Finding tasks by name, glob, group or tag, 'all' or 'extended'."""
+"""Find tasks by id, glob, group or tag, or all of them by 'all' or 'extended'."""
 
 from __future__ import annotations
 
@@ -26,31 +26,37 @@ from t2ibench.tasks.loader import (
 from t2ibench.tasks.source import Problem
 
 _GLOB = re.compile(r"[*?\[]")
-_LONGEST = 1000  # of a pattern: fnmatch takes the square of its length
+# Characters of a pattern; fnmatch takes time that grows with the square of its length.
+_LONGEST = 1000
 _ID = re.compile(r"^id:[ \t]*(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskIndex:
-    """All tasks that can be named, by id, and files with errors."""
+    """All tasks that a user can select, and the files that could not be used.
+
+    Attributes:
+        tasks: Valid tasks by id.
+        broken: Files with errors, and their errors.
+    """
 
     tasks: dict[str, LoadedTask]
     broken: dict[Path, list[Problem]] = field(default_factory=dict)
 
     def left_out(self) -> list[str]:
-        """A line for each file with errors."""
+        """A message for each file with errors, such as a warning shows."""
         lines = []
         for path, problems in self.broken.items():
             if problems[0].path != path:
-                continue  # told of the word lists beside it
+                continue  # its word list has an error, which is reported there
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            lists = path.parent.name == "stimuli"
-            whole, what = (
-                (path.parent.parent, "tasks beside it are")
-                if lists
-                else (path, "file is")
-            )
-            command = f"t2ibench validate {shlex.quote(str(whole))}"
+            if path.parent.name == "stimuli":
+                to_validate = path.parent.parent
+                what = "tasks beside it are"
+            else:
+                to_validate = path
+                what = "file is"
+            command = f"t2ibench validate {shlex.quote(str(to_validate))}"
             lines.append(
                 f"{str(problems[0]).rstrip('.?')}{more}. The {what} left out; see `{command}`."
             )
@@ -58,7 +64,7 @@ class TaskIndex:
 
     @property
     def groups(self) -> dict[str, list[str]]:
-        """Group name to task ids; a task is also in the groups around its own."""
+        """Task ids by group; a task of group a/b also belongs to group a."""
         groups: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for group in accumulate(task.group.split("/"), "{}/{}".format):
@@ -67,7 +73,7 @@ class TaskIndex:
 
     @property
     def tags(self) -> dict[str, list[str]]:
-        """Tag to task ids."""
+        """Task ids by tag."""
         tags: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for tag in task.spec.tags:
@@ -75,17 +81,25 @@ class TaskIndex:
         return dict(sorted(tags.items()))
 
     def select(self, patterns: Iterable[str]) -> list[LoadedTask]:
-        """The tasks that match any of the patterns, in the index's order."""
+        """The tasks that match any of the patterns, in the order of the index.
+
+        Raises:
+            TaskFileError: a pattern is the id of a task whose file has errors.
+            T2IBenchError: a pattern matches nothing.
+        """
         chosen: set[str] = set()
         for pattern in map(str.strip, patterns):
-            mine = [path for path in self.broken if pattern in _ids_in(path)]
-            raise_errors([problem for path in mine for problem in self.broken[path]])
+            errors: list[Problem] = []
+            for path, problems in self.broken.items():
+                if pattern in _ids_in(path):
+                    errors += problems
+            raise_errors(errors)
             matches = self._match(pattern)
             if not matches:
-                tags = (f"tag:{tag}" for tag in self.tags)
-                names = [*self.tasks, *self.groups, *tags, *RESERVED]
                 from t2ibench.methods.core.describe import listed
 
+                tags = (f"tag:{tag}" for tag in self.tags)
+                names = [*self.tasks, *self.groups, *tags, *RESERVED]
                 files = listed(list(map(str, self.broken)), 1)
                 also = (
                     f"; {files} could not be used, because of errors" if files else ""
@@ -131,7 +145,7 @@ def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
 def build_index(
     include_paths: Sequence[Path] = (),
 ) -> tuple[TaskIndex, list[Problem]]:
-    """Load the bundled tasks and those of further folders."""
+    """Index the bundled tasks and those of further folders; also return every problem."""
     first_root = shipped_tasks(include_paths)
     roots = list(
         {root.resolve(): root for root in (first_root, *include_paths)}.values()
@@ -143,11 +157,14 @@ def build_index(
     for root in roots:
         loaded, complaints = load_folder(root, library)
         problems += complaints
-        unsure = [
-            one for one in library.problems if one.path.parent == root / "stimuli"
+        of_word_lists = [
+            problem
+            for problem in library.problems
+            if problem.path.parent == root / "stimuli"
         ]
-        if unsure:  # which words its tasks mean cannot be known
-            broken |= {path: list(unsure) for path in task_files(root)}
+        # With an error in its word lists, the tasks of a folder could mean other words.
+        if of_word_lists:
+            broken |= {path: list(of_word_lists) for path in task_files(root)}
             continue
         for task in loaded:
             first = tasks.get(task.id)
@@ -169,7 +186,7 @@ def build_index(
 
 
 def _ids_in(path: Path) -> set[str]:
-    """The ids that a task file with errors may define: the one it names, or its own name."""
+    """The ids that a task file with errors may define: what it gives as id, or its file name."""
     if "stimuli" in path.parts:
         return set()
     if not path.is_file():  # a pipe or a device has no end
@@ -178,7 +195,7 @@ def _ids_in(path: Path) -> set[str]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = ""
-    return {found.strip("'\"") for found in _ID.findall(text)} or {path.stem}
+    return {task_id.strip("'\"") for task_id in _ID.findall(text)} or {path.stem}
 
 
 def load_tasks(
@@ -187,13 +204,13 @@ def load_tasks(
     *,
     on_left_out: Callable[[str], None] = warnings.warn,
 ) -> list[LoadedTask]:
-    """Load tasks by name.
+    """Load tasks by id, glob, group or tag.
 
     Args:
         patterns: Task ids, globs, groups, 'tag:NAME', 'all' or 'extended'; a string may hold
             several, separated by commas.
         include_path: Folders with further task files.
-        on_left_out: Told of each file with errors; tasks of other files do not need it.
+        on_left_out: Called with a message for each file that has errors and is ignored.
 
     Returns:
         The tasks, in the order of the index.
@@ -213,7 +230,12 @@ def load_tasks(
 def specs_of(
     hashes: Mapping[str, str], include_paths: Sequence[Path] = ()
 ) -> dict[str, BaseTask]:
-    """The task files of results, as far as they are at hand and unchanged."""
+    """The tasks that results were made with, as far as they exist here unchanged.
+
+    Args:
+        hashes: The hash of each task, by id, as results.json has it.
+        include_paths: Folders with further task files.
+    """
     index, _ = build_index([path for path in include_paths if path.is_dir()])
     return {
         name: task.spec

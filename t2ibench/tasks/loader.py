@@ -1,4 +1,4 @@
-"""From files to validated tasks. Every problem of every file is collected, not the first."""
+"""Load and validate task files, and collect every problem of every file."""
 
 from __future__ import annotations
 
@@ -42,11 +42,15 @@ _NOT_SCORED = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedTask:
-    """A task read from a file, word lists put in.
+    """A task read from a file, its word lists filled in.
 
-    Its group is its folder below the tasks folder, such as 't2iat'; its hash is SHA-256 over
-    everything that decides its score; its line is that of its id. `refused` are the warnings with
-    which no run starts.
+    Attributes:
+        spec: The validated task.
+        path: Its file.
+        group: Its folder below the tasks folder, such as 't2iat'.
+        hash: SHA-256 over everything that decides its score.
+        line: The line of its id in the file.
+        refused: Warnings that prevent a run from starting.
     """
 
     spec: BaseTask
@@ -89,7 +93,7 @@ class Library:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What validation looks names up in."""
+        """The context of validation, in which names of lists are looked up."""
         return {"lists": self.lists, "references": self.references}
 
 
@@ -101,7 +105,7 @@ def bundled_tasks() -> Path:
 
 
 def shipped_tasks(roots: Iterable[Path]) -> Path:
-    """The folder of t2ibench's own tasks, as seen from some folders of task files."""
+    """The folder of t2ibench's own tasks: that of a checkout around a root, or the bundled one."""
     bundled = bundled_tasks()
     for root in roots:
         resolved = Path(os.path.realpath(root))
@@ -113,10 +117,10 @@ def shipped_tasks(roots: Iterable[Path]) -> Path:
 
 
 def task_hash(spec: BaseTask) -> str:
-    """SHA-256 of what decides a task's score; titles, notes, tags and the suite do not."""
-    # Of captions that were given only they count, not from which file they came.
-    beside = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
-    content = spec.model_dump(mode="json", exclude=beside)
+    """SHA-256 of what decides a task's score, so without titles, notes and tags."""
+    # Captions decide the score; the file from which they were taken does not.
+    excluded = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
+    content = spec.model_dump(mode="json", exclude=excluded)
     text = json.dumps(
         content, sort_keys=True, ensure_ascii=False, separators=(",", ":")
     )
@@ -124,7 +128,7 @@ def task_hash(spec: BaseTask) -> str:
 
 
 def read_library(roots: Iterable[Path]) -> Library:
-    """Read every stimuli/*.yaml below the roots."""
+    """Read the word lists and reference tables in every stimuli/*.yaml below the roots."""
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
@@ -147,7 +151,7 @@ def read_library(roots: Iterable[Path]) -> Library:
                     owners[name] = path
             for name, words in stimuli.lists.items():
                 library.problems += _list_problems(name, words, document)
-                # a clash must not change others' tasks
+                # The first list of a name stays, so a clash changes no other folder's tasks.
                 library.lists.setdefault(name, words)
             for name, table in stimuli.references.items():
                 library.references.setdefault(name, dict(table.shares))
@@ -188,36 +192,39 @@ def _validate(
                 item["type"] == "too_short"
                 and len(item["input"]) >= item["ctx"]["min_length"]
             ):
-                continue  # its entries are wrong, and have lines of their own
+                continue  # its entries are wrong, and each is reported on its own
             problems.append(document.problem(item["loc"], explain(item, model)))
     return None
 
 
 def check_task(task: BaseTask, document: Document) -> list[Problem]:
-    """Check what the schema cannot express."""
-    found = []
+    """The problems of a task that its schema cannot express."""
+    problems = []
     if task.id in RESERVED or task.id in METHODS:
         message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
-        found.append(document.problem(("id",), message))
+        problems.append(document.problem(("id",), message))
     try:
-        return found + [
+        return problems + [
             document.problem(
                 finding.at, finding.message, finding.warning, finding.stops_run
             )
             for finding in method_of(task).check(task)
             if finding.kind not in task.expected_warnings
         ]
-    except (
-        Exception
-    ) as error:  # a defect of one method must not hide what is wrong elsewhere
+    # A defect of one method must not hide the problems of other files.
+    except Exception as error:
         message = f"the method's own check failed with {type(error).__name__}: {first_line(error)}"
-        return [*found, document.problem(("method",), message)]
+        return [*problems, document.problem(("method",), message)]
 
 
 def load_file(
     path: Path, root: Path, library: Library
 ) -> tuple[LoadedTask | None, list[Problem]]:
-    """Read, validate and check one task file."""
+    """Read, validate and check one task file.
+
+    Returns:
+        The task, None if the file has errors, and every problem, warnings included.
+    """
     document = read_yaml(path)
     problems = list(document.problems)
     if problems or not isinstance(document.data, dict):
@@ -257,7 +264,7 @@ def _bundled_library() -> Library:
 
 
 def library_for(roots: Sequence[Path]) -> Library:
-    """The word lists that tasks below the roots may use: always the bundled ones too."""
+    """The word lists that tasks below the roots may use: theirs and the bundled ones."""
     shipped = shipped_tasks(roots)
     extra = [root for root in roots if root.resolve() != shipped.resolve()]
     if not extra and shipped == bundled_tasks():
@@ -266,7 +273,7 @@ def library_for(roots: Sequence[Path]) -> Library:
 
 
 def task_files(root: Path) -> list[Path]:
-    """Every task file below a folder; word lists and hidden folders are skipped."""
+    """Every task file below a folder, without word lists and hidden folders."""
 
     def wanted(path: Path) -> bool:
         parts = path.relative_to(root).parts
@@ -279,13 +286,13 @@ def task_files(root: Path) -> list[Path]:
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
-    """Load every task below a folder; those that come with t2ibench are read once a process."""
+    """Load every task below a folder; the bundled folder is read once per process."""
     if not root.is_dir():
         raise T2IBenchError(
             f"No such folder: '{root}'.",
             "Give --include-path a folder of task YAML files.",
         )
-    if root == bundled_tasks():  # no further list changes the words of these
+    if root == bundled_tasks():  # lists of other folders do not change these tasks
         tasks, problems = _bundled_folder()
         return list(tasks), list(problems)
     return _read_folder(root, library)
@@ -309,7 +316,7 @@ def _read_folder(
 
 
 def raise_refused(tasks: Iterable[LoadedTask]) -> None:
-    """Raise, as one error, every warning with which no run starts."""
+    """Raise, as one error, every warning that prevents a run from starting."""
     raise_errors(
         [replace(problem, warning=False) for task in tasks for problem in task.refused]
     )

@@ -1,4 +1,4 @@
-"""Tasks with the captions that a run was given, as the run keeps them."""
+"""Copies of tasks that a run stores with the captions it was given."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ FOLDER = "tasks"
 
 
 def kept_file(run: Path, task: str) -> Path:
-    """Where a run keeps a task."""
+    """The file in which a run stores a task."""
     return run / FOLDER / f"{task}.yaml"
 
 
 def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
-    """A task with the captions that a run keeps."""
+    """The copy of a task that a run stores with its captions; None if it stores none."""
     file = kept_file(run, task.id)
     if not file.is_file():
         return None
-    kept, problems = load_file(file, file.parent, library_for([]))
+    stored, problems = load_file(file, file.parent, library_for([]))
     raise_errors(problems)
     if (
-        kept is None
-        or kept.id != task.id
-        or kept.spec.drawn_from is None
-        or kept.spec.awaits
+        stored is None
+        or stored.id != task.id
+        or stored.spec.drawn_from is None
+        or stored.spec.awaits
     ):
         raise T2IBenchError(
             f"{file} is not the task {task.id} with its captions.",
             "Delete it, and run the command with --captions again.",
         )
-    return replace(kept, group=task.group)
+    return replace(stored, group=task.group)
 
 
 def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
-    """Tasks, those that wait for captions with the ones that a run keeps."""
+    """Tasks, with the captions that a run stores for those that wait for captions."""
     return [
         task if task.spec.awaits is None else kept_task(task, run) or task
         for task in tasks
@@ -47,10 +47,10 @@ def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
 
 
 def kept_specs(run: Path) -> dict[str, BaseTask]:
-    """The files of the tasks that a run keeps, with their hashes."""
-    found: dict[str, BaseTask] = {}
+    """The tasks that a run stores, by their hashes."""
+    specs: dict[str, BaseTask] = {}
     for file in sorted((run / FOLDER).glob("*.yaml")):
         task, _ = load_file(file, file.parent, library_for([]))
         if task is not None:
-            found[task.hash] = task.spec
-    return found
+            specs[task.hash] = task.spec
+    return specs

@@ -1,4 +1,4 @@
-"""Reading YAML strictly: safe, no duplicate keys, no aliases, and a line number for every value."""
+"""Read YAML strictly: no code, no duplicate keys, no aliases; every value has its line number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.store.file_errors import why_unreadable
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
-# a task file needs five; libyaml overflows the C stack at some thousands
+# A task file needs five; libyaml overflows the C stack at some thousands.
 _MAX_DEPTH = 40
 _MAX_NODES = 250_000  # the largest task that ships has 9,000
 _STANDARD = "tag:yaml.org,2002:"
@@ -27,9 +27,14 @@ _PLAIN_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in one file, or of the file as a whole.
+    """A problem at a line of a file, or of the file as a whole.
 
-    A warning does not stop a run, unless `stops_run` says so.
+    Attributes:
+        path: The file.
+        line: Counted from 1; None for the whole file.
+        message: What is wrong and what was expected.
+        warning: Whether the file can be used all the same.
+        stops_run: Whether no run starts with it, although it is a warning.
     """
 
     path: Path
@@ -45,9 +50,13 @@ class Problem:
 
 @dataclass(slots=True)
 class Document:
-    """A parsed YAML file: plain values, and the line (from 1) of each key and list item.
+    """A parsed YAML file.
 
-    `problems` are those of the file as YAML.
+    Attributes:
+        path: The file.
+        data: Its content as plain values.
+        lines: The line, counted from 1, of each key and list item.
+        problems: What is wrong with the file as YAML.
     """
 
     path: Path
@@ -96,13 +105,13 @@ def read_yaml(path: Path) -> Document:
 
 
 def _text(path: Path) -> str | Problem:
-    """What is in a file, or why it cannot be used."""
+    """The text of a file, or the problem because of which it cannot be read."""
     line: int | None = None
     why: str | None
     try:
         status = path.stat()
         file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-        # How a shell hands over the output of a command: <(…), or a pipe.
+        # A shell passes the output of a command in such files: <(…), or a pipe.
         from_a_shell = str(path).startswith(
             ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
         )
@@ -127,7 +136,7 @@ def _text(path: Path) -> str | Problem:
 
 
 def _too_much(text: str) -> tuple[int | None, str | None]:
-    """Where and why a document is deeper or longer than any task file."""
+    """The line at which a document gets deeper or longer than allowed, and which of the two."""
     if sum(map(text.count, "[{-:?")) <= _MAX_DEPTH:
         return None, None
     depth = 0
@@ -138,10 +147,9 @@ def _too_much(text: str) -> tuple[int | None, str | None]:
             depth -= 1
         if depth > _MAX_DEPTH or number > _MAX_NODES:
             line = event.start_mark.line + 1 if event.start_mark else 1
-            return (
-                line,
-                "is nested too deeply" if depth > _MAX_DEPTH else "has too many values",
-            )
+            if depth > _MAX_DEPTH:
+                return line, "is nested too deeply"
+            return line, "has too many values"
     return None, None
 
 
@@ -189,7 +197,7 @@ def _construct(
 
 
 def _report(document: Document, line: int, message: str) -> None:
-    """Note a problem, once a line."""
+    """Add a problem to a document, unless the last one is the same."""
     problem = Problem(document.path, line, message)
     if problem not in document.problems[-1:]:
         document.problems.append(problem)

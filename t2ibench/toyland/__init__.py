@@ -1,7 +1,7 @@
 """A small synthetic world with biases of known size: captions in, 64 x 64 images out.
 
 A caption fixes what it names; what it leaves open is sampled from shares (`BiasSettings`), the
-planted ones by default. `read` gets the attributes back from the pixels alone.
+planted ones by default. `reader.read` recognises the attributes in the pixels alone.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ __all__ = [
 
 
 def draw(caption: str, seed: int, biases: BiasSettings | None = None) -> Image:
-    """The image of a caption."""
+    """Draw the image of a caption, RGB, 64 x 64 pixels; the same for the same seed."""
     return draw_scene(sample_scene(caption, seed, biases))

@@ -1,4 +1,4 @@
-"""What a caption fixes, and what it leaves open."""
+"""Read a caption: what it fixes in an image, and what it leaves open."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ _ONE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption as toyland understands it; what it leaves open is None.
+    """A caption as toyland understands it.
 
-    `kind` is one of world.KINDS, `noun` the thing whose look the image takes; `things` are names of
-    bias settings that apply, the most particular first.
+    Attributes:
+        kind: One of world.KINDS.
+        noun: The thing that the image shows.
+        things: Names under which bias settings apply, the most specific first.
+        gender: The value that the caption fixes; None where it leaves it open.
+        skin: The same of skin.
+        age: The same of age.
+        weather: The same of weather.
+        several: Whether the image shows several people.
+        understood: Whether toyland understands any part of the caption.
     """
 
     kind: str
@@ -28,12 +36,20 @@ class Caption:
     age: str | None
     weather: str | None
     several: bool
-    known: bool
+    understood: bool
 
 
 @dataclass(slots=True)
 class _Phrases:
-    """What was read so far, in the order of the words."""
+    """What was read so far, in the order of the words.
+
+    Attributes:
+        things: Name, group and kind of each thing that was named.
+        fixed: Values of axes, such as gender, by axis.
+        weather: The weather that a word stands for.
+        people: Words for people, such as "man" or "two".
+        unknown: Words that toyland does not know.
+    """
 
     things: list[tuple[str, str | None, str]]
     fixed: dict[str, str]
@@ -53,13 +69,9 @@ def parse(text: str) -> Caption:
     head, _, modifiers = text.partition(",")
     phrases = _read(head, world())
     after = _read(modifiers, world())
+    names_nothing = not (phrases.things or phrases.people or phrases.unknown)
     weather = after.weather
-    if (
-        weather is None
-        and not phrases.things
-        and not phrases.people
-        and not phrases.unknown
-    ):
+    if weather is None and names_nothing:
         weather = phrases.weather
     fixed = {**phrases.fixed, **after.fixed}
     kind, noun = _subject(phrases)
@@ -67,29 +79,29 @@ def parse(text: str) -> Caption:
     things += [group for _, group, _ in phrases.things if group]
     if kind not in things:
         things.append(kind)
-    single = any(word in _ONE for word in phrases.people)
-    several = (
-        kind == "person"
-        and not single
-        and any(word in world().several for word in phrases.people)
-    )
-    known = bool(phrases.things or phrases.people or fixed or weather)
     return Caption(
-        kind,
-        noun,
-        tuple(dict.fromkeys(things)),
-        fixed.get("gender"),
-        fixed.get("skin"),
-        fixed.get("age"),
-        weather,
-        several,
-        known,
+        kind=kind,
+        noun=noun,
+        things=tuple(dict.fromkeys(things)),
+        gender=fixed.get("gender"),
+        skin=fixed.get("skin"),
+        age=fixed.get("age"),
+        weather=weather,
+        several=kind == "person" and _is_plural(phrases.people),
+        understood=bool(phrases.things or phrases.people or fixed or weather),
     )
+
+
+def _is_plural(words_for_people: list[str]) -> bool:
+    """Whether words for people mean several; a word for one person, such as "man", decides."""
+    people = set(words_for_people)
+    return people.isdisjoint(_ONE) and not people.isdisjoint(world().several)
 
 
 def _read(text: str, here: World) -> _Phrases:
+    """Read every phrase of a text."""
     words = words_of(text)
-    phrases = _Phrases([], {}, None, [], [])
+    phrases = _Phrases(things=[], fixed={}, weather=None, people=[], unknown=[])
     index = 0
     while index < len(words):
         index += _read_phrase(words, index, phrases, here)
@@ -97,7 +109,7 @@ def _read(text: str, here: World) -> _Phrases:
 
 
 def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -> int:
-    """Read the longest phrase that starts here; returns how many words it has."""
+    """Read the longest phrase that starts at `index`, and return how many words it has."""
     for length in range(min(here.longest, len(words) - index), 0, -1):
         written = tuple(words[index : index + length])
         for phrase in (written, tuple(word.lower() for word in written)):
@@ -124,7 +136,7 @@ def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -
 
 
 def _subject(phrases: _Phrases) -> tuple[str, str]:
-    """The kind of image and the noun that decides its look."""
+    """The kind of image, and the noun that decides what it looks like."""
     people = [thing for thing, _, kind in phrases.things if kind == "person"]
     if people or phrases.people or phrases.fixed:
         # Skin, sexuality and names describe somebody; an occupation or activity says who.

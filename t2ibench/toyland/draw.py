@@ -1,4 +1,4 @@
-"""Drawing a scene with Pillow: 64 x 64, drawn three times as large and scaled down."""
+"""Draw a scene with Pillow, three times as large as the image, and scale it down to 64 x 64."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Colour = tuple[int, int, int]
 
 
 def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
-    """The colour of a noun: a hue of its own, lively enough to be told from the background."""
-    hue, value = look(noun)[0], look(noun)[1]
+    """The colour of a noun: its own hue, saturated enough to stand out from the background."""
+    hue, value, *_ = look(noun)
     if kind == "flower":
         hue = (0.68 + 0.48 * hue) % 1.0  # violet to yellow; leaves are green
     if other:
@@ -37,22 +37,24 @@ def clothes_colour(noun: str) -> Colour:
 
 @lru_cache(maxsize=2)
 def _background(weather: str) -> Image.Image:
-    """Sky and ground, without what moves."""
+    """Sky and ground of an image, without sun, clouds and rain, which move."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (_BIG, _BIG))
     draw = ImageDraw.Draw(image)
     pleasant = weather == "pleasant"
-    top, low = (
-        ((96, 178, 245), (206, 234, 250))
-        if pleasant
-        else ((72, 76, 88), (136, 138, 142))
-    )
+    if pleasant:
+        top = (96, 178, 245)
+        low = (206, 234, 250)
+    else:
+        top = (72, 76, 88)
+        low = (136, 138, 142)
     horizon = round(0.78 * _BIG)
     for y in range(horizon):
         share = y / horizon
         colour = tuple(
-            round(a + share * (b - a)) for a, b in zip(top, low, strict=True)
+            round(above + share * (below - above))
+            for above, below in zip(top, low, strict=True)
         )
         draw.line([(0, y), (_BIG, y)], fill=colour)
     draw.rectangle(
@@ -81,7 +83,8 @@ def draw_scene(scene: Scene) -> Image.Image:
     image = _background(scene.weather).copy()
     draw = ImageDraw.Draw(image)
     if scene.weather == "pleasant":
-        x, y = (52 + 3 * scene.jitter[0]) * _SCALE, (10 + 2 * scene.jitter[1]) * _SCALE
+        x = (52 + 3 * scene.jitter[0]) * _SCALE
+        y = (10 + 2 * scene.jitter[1]) * _SCALE
         _disc(draw, x, y, 7.5 * _SCALE, (255, 238, 150))
         _disc(draw, x, y, 5.5 * _SCALE, (255, 214, 64))
     else:
@@ -123,30 +126,30 @@ class Pen:
         self._scale = scene.scale
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """A place in the image; the ground in the middle stays where it is."""
+        """The pixel of a place; scaling leaves the middle of the ground where it is."""
         return (
             (32 + (x - 32) * self._scale + self._dx) * _SCALE,
             (56 + (y - 56) * self._scale + self._dy) * _SCALE,
         )
 
     def ellipse(self, x: float, y: float, rx: float, ry: float, colour: Colour) -> None:
-        """A filled ellipse around (x, y)."""
+        """Draw a filled ellipse around (x, y)."""
         self._draw.ellipse(
             (*self.at(x - rx, y - ry), *self.at(x + rx, y + ry)), fill=colour
         )
 
     def box(self, x0: float, y0: float, x1: float, y1: float, colour: Colour) -> None:
-        """A filled rectangle."""
+        """Draw a filled rectangle."""
         self._draw.rectangle((*self.at(x0, y0), *self.at(x1, y1)), fill=colour)
 
     def shape(self, points: list[tuple[float, float]], colour: Colour) -> None:
-        """A filled polygon."""
+        """Draw a filled polygon."""
         self._draw.polygon([self.at(x, y) for x, y in points], fill=colour)
 
     def line(
         self, points: list[tuple[float, float]], width: float, colour: Colour
     ) -> None:
-        """A line."""
+        """Draw a line through points."""
         big = max(1, round(width * _SCALE * self._scale))
         self._draw.line(
             [self.at(x, y) for x, y in points], fill=colour, width=big, joint="curve"
@@ -165,7 +168,7 @@ def _people(pen: Pen, scene: Scene) -> None:
 
 
 def _tool(pen: Pen, noun: str, x: float, y: float) -> None:
-    """What an occupation or activity holds: one of eight shapes in its second colour."""
+    """Draw the tool of an occupation or activity: one of eight shapes in its second colour."""
     colour = accent("person", noun, other=True)
     dark = (58, 48, 44)
     which = int(look(noun)[2] * 7.999)
@@ -236,7 +239,7 @@ def _insect(pen: Pen, noun: str) -> None:
 
 
 def _instrument(pen: Pen, noun: str) -> None:
-    """A body with a sound hole, a neck and strings, in the wood of the noun's own hue."""
+    """Draw an instrument: a body in the noun's hue with a sound hole, a neck and strings."""
     colour = accent("instrument", noun)
     pen.box(30, 8, 34, 36, (92, 58, 34))
     pen.box(28, 5, 36, 11, (60, 38, 24))
@@ -250,8 +253,9 @@ def _instrument(pen: Pen, noun: str) -> None:
 
 
 def _weapon(pen: Pen, noun: str) -> None:
-    """A steel blade across the image, its grip in the noun's colour."""
-    steel, shine = (150, 156, 166), (214, 220, 228)
+    """Draw a weapon: a steel blade across the image, with a grip in the noun's colour."""
+    steel = (150, 156, 166)
+    shine = (214, 220, 228)
     pen.shape([(20, 47), (25, 52), (54, 20), (57, 11), (48, 14)], steel)
     pen.shape([(22, 49), (24, 51), (55, 16), (57, 11)], shine)
     pen.shape([(14, 39), (17, 36), (34, 53), (31, 56)], (58, 52, 50))
@@ -261,8 +265,9 @@ def _weapon(pen: Pen, noun: str) -> None:
 
 
 def _building(pen: Pen, noun: str) -> None:
-    """A house with a roof, a door and windows; the roof's shape is the noun's."""
-    colour, wall = accent("building", noun), (232, 220, 198)
+    """Draw a house with a roof, a door and windows; the noun decides the roof's shape."""
+    colour = accent("building", noun)
+    wall = (232, 220, 198)
     pen.box(14, 32, 50, 58, wall)
     which = int(look(noun)[2] * 2.999)
     if which == 0:
@@ -279,7 +284,7 @@ def _building(pen: Pen, noun: str) -> None:
 
 
 def _thing(pen: Pen, noun: str) -> None:
-    """Anything else: a plain shape on a small table."""
+    """Draw any other thing as a plain shape on a small table."""
     colour = accent("thing", noun)
     pen.box(18, 50, 46, 53, (128, 92, 62))
     pen.box(20, 53, 23, 60, (128, 92, 62))

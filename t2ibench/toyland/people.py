@@ -1,4 +1,4 @@
-"""Drawing a person: presentation by hair and clothes, age by size and hair, skin by tone."""
+"""Draw a person: presentation by hair and clothes, age by size and hair, skin by tone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class _Figure:
     """A pen for one person: x from the person's middle, y from the ground, in body units."""
 
     def __init__(self, pen: Pen, x: float, size: float) -> None:
-        self.pen, self.x, self.size = pen, x, size
+        self.pen = pen
+        self.x = x
+        self.size = size
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         return self.x + x * self.size, 59 + (y - 59) * self.size

@@ -1,4 +1,4 @@
-"""Reading an image back: a small network on the pixels, and nothing but the pixels.
+"""Recognise what an image shows with a small network that gets nothing but the pixels.
 
 The weights in reader.safetensors were trained by tools/train_toyland_reader.py on rendered scenes,
 blurred, compressed and disturbed, so that images that imitate toyland can be read too.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PixelArray = npt.NDArray[np.uint8]
 
 WEIGHTS = Path(__file__).parent / "reader.safetensors"
-# Name to classes; 'colour' is a regression of three numbers and comes last.
+# The classes of each head of the network; a regression of a colour's three numbers comes last.
 HEADS: dict[str, tuple[str, ...]] = {
     "kind": KINDS,
     "gender": ("female", "male", "androgynous"),
@@ -41,7 +41,12 @@ _CELLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an image shows: probabilities of each attribute's classes, and a colour from 0 to 1."""
+    """What the network recognises in an image.
+
+    Attributes:
+        shares: Probabilities of each attribute's classes.
+        colour: Red, green and blue of the subject, from 0 to 1.
+    """
 
     shares: dict[str, dict[str, float]]
     colour: tuple[float, float, float]
@@ -53,7 +58,7 @@ class Reading:
 
 
 def prepare(image: Image) -> PixelArray:
-    """Any image as 64 x 64 RGB pixels, shape (64, 64, 3)."""
+    """The RGB pixels of any image, resized to 64 x 64: shape (64, 64, 3)."""
     rgb = image if image.mode == "RGB" else image.convert("RGB")
     if rgb.size != (SIZE, SIZE):
         rgb = rgb.resize((SIZE, SIZE))
@@ -61,7 +66,7 @@ def prepare(image: Image) -> PixelArray:
 
 
 def features(pixels: PixelArray) -> Float32Array:
-    """Means of 4 x 4 blocks, shape (768,), about -1 to 1."""
+    """Means of blocks of 4 x 4 pixels, shape (768,), scaled to -1 to 1."""
     blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
     means: Float32Array = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
     scaled: Float32Array = means / np.float32(127.5) - np.float32(1.0)
@@ -97,16 +102,15 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
         )
         rows.append(hidden @ weights["out.weight"] + weights["out.bias"])
     width = len(weights["out.bias"])
-    return (
-        np.stack(rows).astype(np.float32)
-        if rows
-        else np.zeros((0, width), dtype=np.float32)
-    )
+    if not rows:
+        return np.zeros((0, width), dtype=np.float32)
+    return np.stack(rows).astype(np.float32)
 
 
 def split(row: Float32Array) -> Reading:
-    """A row of outputs as probabilities."""
-    shares, start = {}, 0
+    """The reading of an image from its row of outputs: the softmax of each head, and the colour."""
+    shares = {}
+    start = 0
     for head, classes in HEADS.items():
         logits = row[start : start + len(classes)].astype(np.float64)
         weights = np.exp(logits - logits.max())
@@ -121,5 +125,5 @@ def split(row: Float32Array) -> Reading:
 
 
 def read(image: Image) -> Reading:
-    """What one image shows, from its pixels."""
+    """What an image shows, recognised from its pixels."""
     return split(outputs([prepare(image)])[0])

@@ -1,4 +1,4 @@
-"""From a caption and a seed to everything an image shows."""
+"""Sample a scene, everything that an image shows, from a caption and a seed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.toyland.caption import parse
+from t2ibench.toyland.caption import Caption, parse
 from t2ibench.toyland.world import AXES, BiasSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person: presentation, a hair colour from 0 to 1, and a shade of skin from -1 to 1."""
+    """A person in a scene.
+
+    Attributes:
+        gender: Presentation, such as 'female'.
+        skin: 'dark' or 'light'.
+        age: Such as 'adult'.
+        hair: Colour of the hair, from 0 (dark) to 1.
+        shade: Variation of the skin's tone, from -1 to 1.
+    """
 
     gender: str
     skin: str
@@ -25,10 +33,16 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is in an image: of kind 'person', one or three.
+    """Everything that an image shows.
 
-    The subject is moved by `shift`, in 64ths of the image, and scaled; `jitter` holds further small
-    variations, from -1 to 1.
+    Attributes:
+        kind: One of world.KINDS.
+        noun: The thing that decides what the subject looks like.
+        weather: 'pleasant' or 'unpleasant'.
+        people: Of kind 'person', one person or three.
+        shift: How far the subject is moved to the right and down, in 64ths of the image.
+        scale: Size of the subject, about 1.
+        jitter: Eight further small variations, from -1 to 1.
     """
 
     kind: str
@@ -41,47 +55,59 @@ class Scene:
 
 
 def look(noun: str) -> tuple[float, ...]:
-    """Eight numbers from 0 to 1 that decide how a noun looks, the same everywhere."""
+    """Eight numbers from 0 to 1, a hash of a noun, that decide what it looks like."""
     digest = hashlib.sha256(noun.encode()).digest()
     return tuple(byte / 255 for byte in digest[:8])
 
 
 def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) -> Scene:
-    """Draw what the caption leaves open.
+    """Sample a scene: what the caption fixes, and values drawn from shares for everything else.
 
-    The same numbers are drawn whatever the caption fixes, so two bias settings share their noise:
-    an image changes only where a share passes its number.
+    The same random numbers are drawn whatever the caption fixes. With another bias setting and the
+    same seed, therefore, a value changes only where its share passes its random number.
     """
-    chosen, what = biases or BiasSettings(), parse(caption)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    numbers = rng.random(32)
-
-    def pick(axis: str, fixed: str | None, number: float) -> str:
-        if fixed is not None:
-            return fixed
-        return AXES[axis][0 if number < chosen.share(axis, what.things) else 1]
-
-    def person(own: Float64Array) -> Person:
-        values: dict[str, str] = {}
-        drawn: dict[str, str] = {}
-        fixed = {"gender": what.gender, "skin": what.skin, "age": what.age}
-        for number, (axis, value) in zip(own.tolist(), fixed.items(), strict=False):
-            if value is None:
-                first = number < chosen.following(axis, drawn, what.things)
-                drawn[axis] = AXES[axis][0 if first else 1]
-            values[axis] = value or drawn[axis]
-        return Person(**values, hair=float(own[3]), shade=float(2 * own[4] - 1))
-
+    settings = biases or BiasSettings()
+    content = parse(caption)
+    numbers = np.random.Generator(np.random.PCG64(seed)).random(32)
+    weather = content.weather
+    if weather is None:
+        is_first = float(numbers[0]) < settings.share("weather", content.things)
+        weather = AXES["weather"][0 if is_first else 1]
     people = []
-    if what.kind == "person":
-        for index in range(3 if what.several else 1):
-            people.append(person(numbers[4 + 5 * index : 9 + 5 * index]))
+    if content.kind == "person":
+        for index in range(3 if content.several else 1):
+            start = 4 + 5 * index
+            person = _sample_person(content, settings, numbers[start : start + 5])
+            people.append(person)
+    to_the_right = float(4 * numbers[1] - 2)
+    down = float(2 * numbers[2] - 1)
     return Scene(
-        what.kind,
-        what.noun,
-        pick("weather", what.weather, float(numbers[0])),
-        tuple(people),
-        (float(4 * numbers[1] - 2), float(2 * numbers[2] - 1)),
-        float(0.92 + 0.16 * numbers[3]),
-        tuple(float(2 * number - 1) for number in numbers[20:28]),
+        kind=content.kind,
+        noun=content.noun,
+        weather=weather,
+        people=tuple(people),
+        shift=(to_the_right, down),
+        scale=float(0.92 + 0.16 * numbers[3]),
+        jitter=tuple(float(2 * number - 1) for number in numbers[20:28]),
+    )
+
+
+def _sample_person(
+    content: Caption, settings: BiasSettings, numbers: Float64Array
+) -> Person:
+    """Sample a person from five random numbers: gender, skin, age, hair and shade."""
+    fixed = {"gender": content.gender, "skin": content.skin, "age": content.age}
+    values: dict[str, str] = {}
+    drawn: dict[str, str] = {}
+    for number, (axis, value) in zip(numbers.tolist(), fixed.items(), strict=False):
+        if value is None:
+            is_first = number < settings.following(axis, drawn, content.things)
+            drawn[axis] = AXES[axis][0 if is_first else 1]
+        values[axis] = value or drawn[axis]
+    return Person(
+        gender=values["gender"],
+        skin=values["skin"],
+        age=values["age"],
+        hair=float(numbers[3]),
+        shade=float(2 * numbers[4] - 1),
     )

@@ -1,4 +1,4 @@
-"""What toyland knows: words, kinds, and the shares planted for what a caption leaves open."""
+"""The words and things that toyland knows, and the shares planted for open attributes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ import yaml
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 KINDS = ("person", "flower", "insect", "instrument", "weapon", "building", "thing")
-# Axis to its two values; a share is always that of the first.
+# The two values of each axis; a share is always that of the first.
 AXES = {
     "gender": ("female", "male"),
     "skin": ("dark", "light"),
     "age": ("old", "adult"),
     "weather": ("pleasant", "unpleasant"),
 }
-# Pairs of axes of one person that can go together: the second follows the first.
+# Pairs of axes of a person that can be correlated: the second is drawn given the first.
 PAIRS = {
-    f"{one}_{other}": (one, other)
-    for one, other in (
+    f"{first}_{second}": (first, second)
+    for first, second in (
         ("gender", "skin"),
         ("gender", "age"),
         ("skin", "age"),
     )
 }
-TOGETHER, APART = "together", "apart"
+TOGETHER = "together"
+APART = "apart"
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _FORM = (
     "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
@@ -46,9 +47,15 @@ Phrase = tuple[str, ...]
 class World:
     """The contents of world.yaml, ready for look-ups.
 
-    `version` is raised when any image changes. `things` has of each phrase the thing, its group or
-    None, and its kind; `shares` are the planted biases: of each thing and axis, the share of the
-    axis's first value. `plain` words say nothing about the image.
+    Attributes:
+        version: Raised when any image changes.
+        things: The thing that a phrase names, its group (None if it has none) and its kind.
+        fixed: Values that a phrase fixes, by axis.
+        person: Words for a person that say nothing else.
+        several: Words for several people.
+        plain: Words that say nothing about the image.
+        shares: The planted biases: the share of each axis's first value, by thing and axis.
+        longest: Number of words of the longest phrase.
     """
 
     version: int
@@ -62,12 +69,12 @@ class World:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, case kept."""
+    """The words of a text, as they are capitalised."""
     return _WORD.findall(text)
 
 
 def thing_name(words: str) -> str:
-    """A phrase as the name of a thing, such as 'computer_programmer'."""
+    """The name of a thing as settings write it: 'computer programmer' is 'computer_programmer'."""
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 
@@ -80,12 +87,13 @@ def _phrases(text: str) -> set[Phrase]:
 
 
 def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
+    """Shares by axis from shares by 'axis.value', whose values are always the first."""
     return {key.split(".")[0]: float(value) for key, value in raw.items()}
 
 
 @lru_cache(maxsize=1)
 def world() -> World:
-    """Read world.yaml."""
+    """The world that world.yaml describes, read once."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (Path(__file__).parent / "world.yaml").read_text(encoding="utf-8")
     raw: dict[str, Any] = yaml.load(text, Loader=loader)
@@ -122,10 +130,13 @@ def world() -> World:
 
 @dataclass(frozen=True)
 class BiasSettings:
-    """Shares for what a caption leaves open, by thing and axis, as set by the user.
+    """What the user sets for values that a caption leaves open.
 
-    Of a pair of axes, how far their first values go together, from -1 (as seldom as their shares
-    allow) over 0 (independent) to 1 (as often as they allow); shares stay what they are.
+    Attributes:
+        user: The share of an axis's first value, by thing and axis.
+        pairs: How strongly the first values of a pair of axes are correlated, by thing and pair:
+            from -1 (together as seldom as their shares allow) over 0 (independent) to 1 (as often
+            as they allow). The shares stay the same.
     """
 
     user: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -134,8 +145,8 @@ class BiasSettings:
     def share(self, axis: str, things: tuple[str, ...]) -> float:
         """The share of the axis's first value.
 
-        What the user set for the most particular of the things wins, 'all' last; only then what
-        is planted, in the same order.
+        A share that the user set has precedence over a planted one. Among each of the two, that of
+        the most specific thing has precedence, and that of 'all' comes last.
         """
         for table in (self.user, world().shares):
             for thing in (*things, "all"):
@@ -144,31 +155,33 @@ class BiasSettings:
         raise KeyError(axis)
 
     def following(
-        self, axis: str, known: Mapping[str, str], things: tuple[str, ...]
+        self, axis: str, drawn: Mapping[str, str], things: tuple[str, ...]
     ) -> float:
-        """The share of an axis's first value of a person whose other values are known."""
-        q = self.share(axis, things)
+        """The share of an axis's first value, given the values drawn for a person so far."""
+        share = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
             strength = self._strength(name, things)
-            if second != axis or first not in known or not strength:
+            if second != axis or first not in drawn or not strength:
                 continue
-            p = self.share(first, things)
-            most, least = min(p, q), max(0.0, p + q - 1.0)
-            both = p * q + abs(strength) * ((most if strength > 0 else least) - p * q)
-            if known[first] == AXES[first][0]:
-                return both / p
-            return (q - both) / (1.0 - p)
-        return q
+            first_share = self.share(first, things)
+            # The probability that both have their first value lies between these two.
+            if strength > 0:
+                extreme = min(first_share, share)
+            else:
+                extreme = max(0.0, first_share + share - 1.0)
+            independent = first_share * share
+            both = independent + abs(strength) * (extreme - independent)
+            if drawn[first] == AXES[first][0]:
+                return both / first_share
+            return (share - both) / (1.0 - first_share)
+        return share
 
     def _strength(self, pair: str, things: tuple[str, ...]) -> float:
-        return next(
-            (
-                self.pairs[thing][pair]
-                for thing in (*things, "all")
-                if pair in self.pairs.get(thing, {})
-            ),
-            0.0,
-        )
+        """How strongly a pair of axes is correlated for these things, from -1 to 1."""
+        for thing in (*things, "all"):
+            if pair in self.pairs.get(thing, {}):
+                return self.pairs[thing][pair]
+        return 0.0
 
     def as_args(self) -> dict[str, float]:
         """The user's settings in the form of --model-args, sorted."""
@@ -185,18 +198,23 @@ class BiasSettings:
 
 
 def known_things() -> list[str]:
-    """Everything a bias setting can name."""
+    """Every thing for which shares can be set."""
     names = {"all", *KINDS, *world().shares}
     names |= {thing for thing, *_ in world().things.values()}
     return sorted(names)
 
 
 def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
-    """Read 'thing.axis.value': share."""
+    """Read the arguments of toyland, shares by 'thing.axis.value'.
+
+    Raises:
+        T2IBenchError: a thing, axis or value is unknown, a share is not from 0 to 1, two arguments
+            set the same, or both pairs of age are set.
+    """
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()
-    known: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
+    axes: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
     for key, text in args.items():
         parts = key.split(".")
         if len(parts) != 3:
@@ -206,8 +224,8 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
         thing, axis, value = parts
         for kind, word, choices in (
             ("thing", thing, things),
-            ("axis", axis, known),
-            (f"value of {axis}", value, known.get(axis, ())),
+            ("axis", axis, axes),
+            (f"value of {axis}", value, axes.get(axis, ())),
         ):
             if word not in choices:
                 nearest = did_you_mean(word, choices)

@@ -81,7 +81,7 @@ def test_every_prompt_of_every_shipped_task_is_understood() -> None:
         named = {group.name for group in getattr(task.spec, "groups", ())}
         for need in needs(task.spec, Settings()).prompts:
             found = parse(need.prompt)
-            assert found.known, need.prompt
+            assert found.understood, need.prompt
             assert need.group not in named or found.gender == need.group, need.prompt
 
 

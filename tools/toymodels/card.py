@@ -213,7 +213,9 @@ def write_card(
     per_dial: int = 64,
 ) -> None:
     """Measure both models and write the card."""
-    known = [text for text in written_captions() if " " in text and parse(text).known]
+    known = [
+        text for text in written_captions() if " " in text and parse(text).understood
+    ]
     rng = np.random.default_rng(9)
     prompts = [str(text) for text in rng.choice(known, 800, replace=False)]
     measured = {name: fidelity(name, prompts) for name in stages}

@@ -1,4 +1,4 @@
-"""Encoders by name. Model libraries are imported only by the adapters, when one is made."""
+"""Create encoders by name. A model library is imported only when its encoder is created."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ create_encoder = partial(create, ENCODERS, Encoder)
 
 
 def encoder_downloads(name: str) -> Sequence[Download] | None:
-    """What an encoder reads of the hub; None where its adapter does not say."""
+    """The files that an encoder reads from the hub; None if its adapter does not declare them."""
     return downloads_of(ENCODERS, name)
 
 

@@ -40,7 +40,7 @@ class _Loaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TextReading:
-    """How texts are put before a tower, as its makers did in training.
+    """How texts are prepared for a text tower, as in its training.
 
     Attributes:
         context: Tokens that each text is cut or padded to.
@@ -56,7 +56,7 @@ class _TextReading:
 
     @classmethod
     def of(cls, config: Any) -> _TextReading:
-        """The reading of a model, from its configuration."""
+        """How a model's texts are prepared, according to its configuration."""
         text = getattr(config, "text_config", config)
         siglip = str(config.model_type).startswith("siglip")
         gemma = getattr(text, "vocab_size", 0) == _GEMMA_VOCABULARY
@@ -67,7 +67,7 @@ class _TextReading:
         )
 
     def record(self) -> dict[str, Any]:
-        """What is unlike a plain CLIP, for the fingerprint and the record; empty for nothing."""
+        """Settings that differ from a plain CLIP, for the fingerprint and the record."""
         if self.masked:
             return {}
         return {"padding": "read", "case": "lower" if self.lowercase else "kept"}

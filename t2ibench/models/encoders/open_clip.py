@@ -37,7 +37,7 @@ _SUFFIX = ".safetensors"
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What the user named: an architecture, and a tag of open_clip or a file of weights."""
+    """The model that a user named: an architecture, and a tag of open_clip or a weight file."""
 
     architecture: str
     tag: str
@@ -117,7 +117,7 @@ class OpenClipEncoder(TowerEncoder):
 
 
 def _read_source(text: str) -> _Source:
-    """What 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
+    """Parse 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG'."""
     import open_clip
 
     architecture, _, named = text.partition("/")
@@ -142,7 +142,7 @@ def _read_source(text: str) -> _Source:
 
 
 def _file_of(named: str) -> tuple[Path | None, str]:
-    """A file of weights and the tag behind '#'; no file where a tag of open_clip is named."""
+    """The file of weights and the tag after '#'; the file is None for a tag of open_clip."""
     if not named:
         return None, ""
     whole = Path(named).expanduser()
@@ -164,7 +164,7 @@ def _file_of(named: str) -> tuple[Path | None, str]:
 
 
 def _check_reachable(source: _Source) -> None:
-    """Stop in seconds where weights are not here and the hub does not answer."""
+    """Fail within seconds if weights are missing here and the hub does not answer."""
     import open_clip
 
     where = (
@@ -211,7 +211,7 @@ def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
 
 
 def _check_activation(model: Any, source: _Source) -> None:
-    """Refuse a network whose activation function is not the one that its weights had."""
+    """Refuse a network whose activation function differs from that of its weights' training."""
     built = any(type(module).__name__ == "QuickGELU" for module in model.modules())
     if built != source.training.quick_gelu:
         wanted = source.training.record()["activation"]
@@ -223,8 +223,8 @@ def _check_activation(model: Any, source: _Source) -> None:
 
 
 def _downloads(request: Request[Arguments]) -> list[Download]:
-    """The weights of a tag, and what reads texts for towers whose tokenizer is a model's."""
-    if request.spec == DEFAULT_ENCODER:  # told without importing a library
+    """The files of a tag's weights, and of its tokenizer if that is another model's."""
+    if request.spec == DEFAULT_ENCODER:  # known without importing a library
         return [Download(DEFAULT_WEIGHTS[0], NamedFiles(_WEIGHTS))]
     import open_clip
 

@@ -1,4 +1,4 @@
-"""How weights of open_clip were trained: their activation function and their preprocessing.
+"""How weights of open_clip were trained: their activation function and preprocessing.
 
 The name of an architecture does not say it. ViT-L-14 was trained with GELU by some and with
 QuickGELU by others (OpenAI, MetaCLIP, DFN), and with other means of the pixels; only the
@@ -23,7 +23,7 @@ _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What decides an embedding besides architecture and weights.
+    """Settings that decide an embedding besides architecture and weights.
 
     Attributes:
         quick_gelu: Whether the activation function is QuickGELU, x * sigmoid(1.702 x); else the
@@ -52,7 +52,7 @@ class Training:
         }
 
     def record(self) -> dict[str, Any]:
-        """The same as JSON values, for fingerprints and records."""
+        """The settings as JSON values, for fingerprints and records."""
         return {
             "activation": "QuickGELU" if self.quick_gelu else "GELU",
             "mean": list(self.mean),
@@ -63,7 +63,7 @@ class Training:
 
 
 def training_of_tag(architecture: str, tag: str) -> Training:
-    """The training of a tag, as its configuration has it."""
+    """The training of a tag, from open_clip's configuration of it."""
     import open_clip
 
     return _training(architecture, open_clip.get_pretrained_cfg(architecture, tag))
@@ -107,7 +107,7 @@ def training_of_file(architecture: str, weights: Path, tag: str) -> Training:
 
 
 def _training(architecture: str, configuration: Mapping[str, Any]) -> Training:
-    """The training of a configuration; what it does not say, the architecture and open_clip do."""
+    """The training in a configuration, with defaults of the architecture and of open_clip."""
     from open_clip.factory import get_model_config
     from open_clip.transform import PreprocessCfg
 
@@ -158,7 +158,7 @@ def _read_configuration(architecture: str, path: Path) -> Training:
 def _ambiguous(
     architecture: str, weights: Path, trainings: Mapping[str, Training]
 ) -> T2IBenchError:
-    """Why a file alone does not say which network it is, and how to say it."""
+    """The error of a file whose training is ambiguous, with the way to state it."""
     examples: dict[Training, str] = {}
     for tag, training in trainings.items():
         examples.setdefault(training, tag)

@@ -96,7 +96,7 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
 
 
 def _pooled(model: Any, ids: Any, mask: Any) -> Any:
-    """One row a text: CLIP's pooled text, else the mean over the tokens that are not padding."""
+    """A row for each text: CLIP's pooled output, or the mean over tokens that are not padding."""
     is_clip = type(model).__name__.startswith("CLIPText")
     if is_clip:
         # As the pipelines call it: CLIP was trained on whole contexts, padding included.

@@ -1,4 +1,4 @@
-"""What the torch encoders share."""
+"""Code that encoders based on torch share: batches, normalisation and random weights."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def encode(
 
 
 def unit_rows(rows: Float32Array | Float64Array) -> Float32Array:
-    """Rows of length 1; a row of zeros becomes NaN."""
+    """Scale rows to unit length; a row of zeros becomes NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     rounded: Float32Array = unit.astype(np.float32)
@@ -67,14 +67,14 @@ def untrained_twin(
     def towers() -> Any:
         import torch
 
-        own = next(trained().parameters())
+        parameter = next(trained().parameters())
         with (
             torch.random.fork_rng(devices=[]),
             collect_messages(twin.name, expected=_RANDOM),
         ):
             torch.manual_seed(_SEED)
             model = build()
-        return model.to(own.device, own.dtype).eval()
+        return model.to(parameter.device, parameter.dtype).eval()
 
     twin.name = f"random:{twin.name}"
     twin.towers = cache(towers)
@@ -89,7 +89,7 @@ def untrained_twin(
 
 
 def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration without what decides no weight: where it lay, and who wrote it."""
+    """A configuration without entries that decide no weight, such as its path and its author."""
     return {
         key: architecture(value) if isinstance(value, Mapping) else str(value)
         for key, value in config.items()
@@ -98,7 +98,7 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class TowerEncoder:
-    """What the encoders of torch share (see models.protocols.Encoder); float32 by default.
+    """Base class of encoders based on torch (see models.protocols.Encoder); float32 by default.
 
     `towers` gives the network.
     """
@@ -146,18 +146,18 @@ class TowerEncoder:
         return self._rows(prepared, features)
 
     def _read(self, pixels: Any) -> Any:
-        """What the network makes of a batch of images."""
+        """The network's features of a batch of images."""
         raise NotImplementedError
 
 
 class TextsOnly:
-    """An encoder that embeds no images."""
+    """Base class of encoders that embed texts alone."""
 
     name: str
     embeds_images = False
 
     def prepare(self, image: Any) -> Any:
-        """Not for images."""
+        """Refuse: this encoder embeds texts alone."""
         raise T2IBenchError(
             f"'{self.name}' cannot embed images.", "Add an --encoder that can."
         )

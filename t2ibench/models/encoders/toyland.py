@@ -8,7 +8,7 @@ are a fixed part of the encoder and know nothing of the generator's bias setting
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,44 +61,50 @@ class ToylandEncoder:
         return reader.prepare(image)
 
     def encode_images(self, prepared: Sequence[PixelArray]) -> Float32Array:
-        """What each image shows, shape (n, 21)."""
+        """Embed what the reader recognises in each image, shape (n, 21)."""
         rows = [_image_axes(reader.split(row)) for row in reader.outputs(prepared)]
         return _unit(rows)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """What each text names or brings to mind, shape (n, 21)."""
+        """Embed what each text names or brings to mind, shape (n, 21)."""
         return _unit([_text_axes(text) for text in texts])
 
 
 def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
-    array = np.array(
-        [[row.get(axis, 0.0) for axis in AXES] for row in rows], dtype=np.float64
-    )
+    """Rows of values by axis as float32 vectors of unit length, shape (n, 21)."""
+    values = [[row.get(axis, 0.0) for axis in AXES] for row in rows]
+    array = np.array(values, dtype=np.float64)
     array = array.reshape(len(rows), len(AXES)) * _SCALE
-    unit: Float32Array = (array / np.linalg.norm(array, axis=1, keepdims=True)).astype(
-        np.float32
-    )
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
+    unit: Float32Array = (array / lengths).astype(np.float32)
     return unit
 
 
 def _image_axes(reading: Reading) -> dict[str, float]:
+    """What an image shows, by axis."""
     shares = reading.shares
-    # Somebody's attributes count as far as one person is there to have them.
+    age = shares["age"]
+    # Attributes of a person count to the degree that the image shows a person.
     person = shares["kind"]["person"]
     axes = {
         "always": 1.0,
-        "gender": person * (shares["gender"]["female"] - shares["gender"]["male"]),
-        "skin": person * (shares["skin"]["dark"] - shares["skin"]["light"]),
-        "child": person * shares["age"]["child"],
-        "old": person * shares["age"]["old"],
-        "weather": shares["weather"]["pleasant"] - shares["weather"]["unpleasant"],
+        "gender": person * _difference(shares["gender"], "female", "male"),
+        "skin": person * _difference(shares["skin"], "dark", "light"),
+        "child": person * age["child"],
+        "old": person * age["old"],
+        "weather": _difference(shares["weather"], "pleasant", "unpleasant"),
         "several": shares["several"]["several"],
-        **shares["kind"],
     }
-    return axes | _colour_axes(reading.colour)
+    return axes | shares["kind"] | _colour_axes(reading.colour)
+
+
+def _difference(shares: Mapping[str, float], high: str, low: str) -> float:
+    """How much likelier one class is than another."""
+    return shares[high] - shares[low]
 
 
 def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
+    """How far red, green and blue are above their mean."""
     mean = sum(colour) / 3
     return {
         name: value - mean
@@ -107,13 +113,12 @@ def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
 
 
 def _text_axes(text: str) -> dict[str, float]:
+    """What a text names or brings to mind, by axis."""
     caption = parse(text)
-    # A little of every text is its own, so that no two embed alike.
-    own = {
-        f"word {index + 1}": 2 * value - 1
-        for index, value in enumerate(look(text)[4:8])
-    }
-    axes = {"always": 1.0, **own}
+    axes = {"always": 1.0}
+    # Four axes depend on the text alone, so that no two texts have the same embedding.
+    for index, value in enumerate(look(text)[4:8]):
+        axes[f"word {index + 1}"] = 2 * value - 1
     if caption.kind != "thing" or caption.noun != "thing":
         axes[caption.kind] = 1.0
         rgb = (
@@ -143,7 +148,7 @@ def _named(value: str | None, high: str, low: str) -> float:
 
 
 def _leaning(caption: Caption, axis: str) -> float:
-    """What the subject brings to mind, a little more or less from word to word."""
+    """What the subject brings to mind, to a degree that varies from word to word."""
     usual = 2 * BiasSettings().share(axis, caption.things) - 1
     return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
 

@@ -49,7 +49,7 @@ class VectorEncoder(TextsOnly):
         self._dim = self._dimension()
 
     def _dimension(self) -> int:
-        """Numbers of a word: those of the first line, or of the second after a header."""
+        """The length of the vectors, read from the first line, or the second after a header."""
         with reading(self.path), self._open() as file:
             for number, line in enumerate(file, start=1):
                 cells = line.rstrip().split(b" ")
@@ -75,7 +75,7 @@ class VectorEncoder(TextsOnly):
         return self.path.open("rb")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Vectors of words, one pass over the file; nan where the vocabulary lacks one."""
+        """Vectors of words, read in one pass over the file; NaN for words that it lacks."""
         places: dict[bytes, list[int]] = {}
         for index, text in enumerate(texts):
             for spelling in (text, text.replace(" ", "_")):

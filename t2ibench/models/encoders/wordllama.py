@@ -58,7 +58,7 @@ class WordLlamaEncoder(TextsOnly):
         return unit_rows(vectors)
 
     def untrained(self) -> WordLlamaEncoder:
-        """The same tokenizer over a table of random numbers: what the pieces alone show."""
+        """The same tokenizer with random vectors, which shows what the tokens alone contribute."""
         twin = copy.copy(self)
         twin._model = copy.copy(self._model)
         shape = self._model.embedding.shape
@@ -77,7 +77,7 @@ class WordLlamaEncoder(TextsOnly):
 
 
 def _package_folder() -> Path:
-    """Where the package is installed. It is not imported yet."""
+    """The folder in which the package is installed, found without importing it."""
     package = find_spec("wordllama")
     if package is None or package.origin is None:
         raise T2IBenchError("--encoder wordllama needs a package.", _INSTALL)
@@ -104,7 +104,7 @@ def _load(folder: Path) -> Any:
 
 @contextmanager
 def _root_logger_left_alone() -> Iterator[None]:
-    """The package sets the root logger to INFO, and every library's lines would be printed."""
+    """Restore the root logger, which the package sets to INFO for every library."""
     root = logging.getLogger()
     level = root.level
     handlers = list(root.handlers)

@@ -1,4 +1,4 @@
-"""Generators by name. Model libraries are imported only when an image is generated."""
+"""Create generators by name. Model libraries are imported only when an image is generated."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def create_generator(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> Generator:
-    """Make a generator. Weights are loaded when it first generates."""
+    """Create a generator; its weights are loaded when it first generates."""
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
         return given_object(spec, Generator, "generator", given)
@@ -63,7 +63,7 @@ def create_generator(
 def generator_downloads(
     spec: str, model_args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """What a generator reads of the hub; None where its adapter does not say."""
+    """The files that a generator reads from the hub; None if its adapter does not declare them."""
     resolved, request = _requested(spec, dict(model_args or {}))
     declared = resolved.adapter.downloads
     return None if declared is None else declared(request)
@@ -78,7 +78,7 @@ def _requested(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> tuple[ResolvedAdapter, Request[Any]]:
-    """The adapter of a name, and what it makes the generator from."""
+    """The adapter of a name, and the request from which it creates the generator."""
     resolved, alias = _resolve(spec, recorded=recorded)
     if alias is not None:
         given = {**alias.args, **given}
@@ -100,8 +100,8 @@ def _resolve(
     spec: str, *, recorded: bool = False
 ) -> tuple[ResolvedAdapter, Alias | None]:
     """The adapter and the alias that a text names."""
-    scheme, colon, rest = spec.partition(":")
-    alias_name = rest if colon and scheme == _DIFFUSERS else spec
+    scheme, colon, name = spec.partition(":")
+    alias_name = name if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
         alias = ALIASES[alias_name]
         return ResolvedAdapter(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
@@ -139,13 +139,13 @@ def _declared(
 
 
 def default_encoder(spec: object) -> str:
-    """The encoder of a run that names none."""
+    """The default encoder for runs of a generator."""
     adapter, alias = _declared(spec)
     return getattr(alias or adapter, "default_encoder", None) or DEFAULT_ENCODER
 
 
 def default_judge(spec: object) -> str:
-    """The judge of a run that names none."""
+    """The default judge for runs of a generator."""
     adapter, alias = _declared(spec)
     return getattr(alias or adapter, "default_judge", None) or DEFAULT_JUDGE
 
@@ -161,7 +161,7 @@ def default_images(spec: object) -> tuple[int | None, int | None]:
 
 
 def free_arguments(spec: str) -> frozenset[str]:
-    """The arguments of a model that are open, for settings that were made for another model."""
+    """The arguments of a model that an alias does not fix, so that other settings may set them."""
     resolved, alias = _resolve(spec)
     if default_encoder(spec) != DEFAULT_ENCODER:
         return frozenset()

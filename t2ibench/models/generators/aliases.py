@@ -36,7 +36,7 @@ ALIASES: dict[str, Alias] = {
 
 @dataclass(frozen=True, slots=True)
 class PublishedSpeed:
-    """How long an image took somebody, alone in its batch, at the model's own size."""
+    """A measured duration of an image, alone in its batch, at the model's own size."""
 
     seconds: float
     steps: int

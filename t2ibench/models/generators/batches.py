@@ -1,4 +1,4 @@
-"""How many images a device generates at once: as many as its memory holds."""
+"""Choose the number of images per batch by the memory of the device."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class CudaMemory:
         self._before = 0
 
     def start(self) -> None:
-        """Begin to watch a batch."""
+        """Start measuring the memory of a batch."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self._device)
         self._before = torch.cuda.memory_allocated(self._device)
 
     def used(self) -> int:
-        """The most that the batch needed, beyond what was used before it."""
+        """The peak memory of the batch, beyond the memory used before it."""
         import torch
 
         return int(torch.cuda.max_memory_allocated(self._device)) - self._before
 
     def free(self) -> int:
-        """What the next batch could use: free, or reserved by torch without being used."""
+        """Memory that the next batch can use: free, or reserved by torch but unused."""
         import torch
 
         unused = torch.cuda.memory_reserved(self._device) - self._before
@@ -54,12 +54,12 @@ class BatchSize:
             self._memory.start()
 
     def fitted(self, size: int) -> None:
-        """A batch was generated."""
+        """Update the size after a batch was generated."""
         if self._memory is None or size < self.now or 2 * size > self._limit:
             return
         if 2 * _SPARE * self._memory.used() <= _MOST * self._memory.free():
             self.now = 2 * size
 
     def too_large(self, size: int) -> None:
-        """A batch did not fit."""
+        """Reduce the size after a batch did not fit into memory."""
         self._limit = self.now = max(1, size // 2)

@@ -62,7 +62,7 @@ _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
 class DiffusersGenerator:
-    """A diffusers pipeline (see models.protocols.Generator).
+    """Generates images with a pipeline of diffusers (see models.protocols.Generator).
 
     Every image has its own generator on the CPU, seeded with the request's seed, so its noise is
     the same on every device and in every batch. With a fixed batch exactly so many images are
@@ -117,7 +117,7 @@ class DiffusersGenerator:
 
     @property
     def batch_size(self) -> int:
-        """Images at once: on a GPU as many as its memory has been found to hold."""
+        """Images per batch; on a GPU as many as have proven to fit into its memory."""
         # A hook divides them into calls of their own, and calls of a fixed size should be full.
         return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
@@ -136,18 +136,18 @@ class DiffusersGenerator:
         return f"{lora}@{hub_revision(lora, None)}"
 
     def available(self, prompt: str) -> int | None:
-        """Any number of any prompt."""
+        """No limit: it generates any number of images of any prompt."""
         return None
 
     def release(self) -> None:
-        """Give the weights' memory back; they are loaded again when they are needed."""
+        """Free the memory of the weights; they are loaded again when needed."""
         if self._pipeline is None:
             return
         self._pipeline = self._prompts = self._reader = None
         free_memory()
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """What the pipeline really uses, its own defaults resolved; empty before it is loaded."""
+        """The settings that the pipeline uses, defaults included; empty before it is loaded."""
         if self._pipeline is None:
             return {}
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
@@ -157,7 +157,7 @@ class DiffusersGenerator:
         return dict(self._unread)
 
     def load(self) -> None:
-        """Load the pipeline, if it is not there, and have it encode each prompt once."""
+        """Load the pipeline unless it is loaded, and have it encode each prompt once."""
         if self._pipeline is not None:
             return
         pipeline = self._load()
@@ -180,15 +180,15 @@ class DiffusersGenerator:
         self.load()
         if self._per_image is None or self._hook is None:
             return self._generate(requests, {})
-        found: dict[int, GeneratedImage] = {}
+        images: dict[int, GeneratedImage] = {}
         for numbers, options, together in hooks.calls(
             requests, self._per_image, self._pipeline, self._hook.target
         ):
             made = self._generate(
                 [requests[number] for number in numbers], options, together
             )
-            found |= dict(zip(numbers, made, strict=True))
-        return [found[number] for number in range(len(requests))]
+            images |= dict(zip(numbers, made, strict=True))
+        return [images[number] for number in range(len(requests))]
 
     def _generate(
         self,
@@ -196,7 +196,7 @@ class DiffusersGenerator:
         options: Mapping[str, Any],
         together: bool = True,
     ) -> list[GeneratedImage]:
-        """Generate requests whose calls are alike; halves the batch where memory runs out."""
+        """Generate requests with the same arguments; halve the batch if memory runs out."""
         import torch
 
         size = (self._batch_limit or len(requests)) if together else 1
@@ -253,7 +253,7 @@ class DiffusersGenerator:
     def _reading(
         self, batch: Sequence[ImageRequest], call: Mapping[str, Any]
     ) -> Iterator[None]:
-        """Note what is not read of the prompts of a call."""
+        """Record which words of a call's prompts the text encoders do not read."""
         texts = call.get("prompt")
         if self._reader is None or not isinstance(texts, list):
             yield
@@ -269,7 +269,7 @@ class DiffusersGenerator:
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
-    """An image of shape (h, w, 3) from 0 to 1, or why there is none."""
+    """Convert pixels of shape (h, w, 3) from 0 to 1, or report why they are no image."""
     from PIL import Image
 
     if not np.isfinite(image).all():
@@ -326,7 +326,7 @@ def _pipeline_folder(source: str) -> Path:
 
 
 def _hub_alone(source: str) -> bool:
-    """Whether a text can only be a hub id: it has the form of one, and no such path exists."""
+    """Whether a text must be a hub id: it has that form, and no such path exists."""
     return is_hub_id(source) and source[0] not in ".~" and not exists(source)
 
 

@@ -255,12 +255,7 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
     if name.startswith(_NEGATIVE):
         if _TRUE_GUIDANCE in parameters:
             return f"It reads a negative prompt with call.{_TRUE_GUIDANCE}=… above 1 alone."
-        if isinstance(guidance, (int, float)) and guidance <= 1:
-            return f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
-        if _is_distilled(pipeline):
-            return "It is a distilled model, which takes no negative prompt."
-        if name != _NEGATIVE and not call.get(_NEGATIVE):
-            return f"It reads {name} together with negative_prompt=… alone: give that, too."
+        return _reason_of_negative_prompt(pipeline, name, call, guidance)
     if name == _GUIDANCE and _TRUE_GUIDANCE in parameters:
         return (
             f"It is guided by call.{_TRUE_GUIDANCE}=… above 1 together with a negative_prompt; "
@@ -270,10 +265,24 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
         return "It is a distilled model, whose guidance is fixed; leave guidance out."
     if name == _TRUE_GUIDANCE and not call.get(_NEGATIVE):
         return f"call.{_TRUE_GUIDANCE} needs a negative_prompt."
-    if name in _STEP_NAMES and any(
-        call.get(fixed) is not None for fixed in _FIXED_STEPS
-    ):
+    steps_are_fixed = any(call.get(fixed) is not None for fixed in _FIXED_STEPS)
+    if name in _STEP_NAMES and steps_are_fixed:
         return "call.timesteps or call.sigmas say how many steps there are; leave steps out."
+    return None
+
+
+def _reason_of_negative_prompt(
+    pipeline: Any, name: str, call: Call, guidance: Any
+) -> str | None:
+    """Why a pipeline without true guidance does not read a negative prompt, where it is known."""
+    if isinstance(guidance, (int, float)) and guidance <= 1:
+        return (
+            f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
+        )
+    if _is_distilled(pipeline):
+        return "It is a distilled model, which takes no negative prompt."
+    if name != _NEGATIVE and not call.get(_NEGATIVE):
+        return f"It reads {name} together with negative_prompt=… alone: give that, too."
     return None
 
 

@@ -1,4 +1,4 @@
-"""Replies without an image: a filter's way to say no, or a server that makes no images at all."""
+"""Distinguish replies without an image: a filter, or a server that generates no images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Outcome = tuple[int, GeneratedImage]  # the number of a request, and what became
 
 
 class EmptyReplies:
-    """Holds empty replies back until an image has come, which makes them the word of a filter.
+    """Holds back empty replies until an image arrives, which proves that they come from a filter.
 
     They are no evidence about prompts before that: what is stored as filtered stays so.
     """
@@ -57,7 +57,7 @@ class EmptyReplies:
     def put_another_prompt_first(
         self, waiting: deque[int], requests: Sequence[ImageRequest]
     ) -> None:
-        """Have a prompt asked next that was not asked yet: a filter takes some, not all."""
+        """Move an untried prompt to the front, as a filter rejects only some prompts."""
         prompts = {requests[number].prompt for number, _ in self._held}
         for number in waiting if prompts else ():
             if requests[number].prompt not in prompts:

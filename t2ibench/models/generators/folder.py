@@ -85,7 +85,7 @@ class FolderGenerator(ImageFolder):
         )
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """The files of the requests."""
+        """Read the image of each request from its file."""
         return [self._drawn(request) for request in requests]
 
     def _drawn(self, request: ImageRequest) -> GeneratedImage:
@@ -101,7 +101,7 @@ class FolderGenerator(ImageFolder):
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
 
     def available(self, prompt: str) -> int | None:
-        """How many images of a prompt there are."""
+        """The number of images of a prompt."""
         return len(self._files.get(normal(prompt), []))
 
 
@@ -116,14 +116,16 @@ def _request(prompts: Sequence[str]) -> str:
     """
     texts = {prompt.strip() for prompt in prompts}
     letters = zip(*(reversed(text) for text in texts), strict=False)
-    alike = takewhile(lambda one: len(set(one)) == 1, letters)
-    shared = "".join(one[0] for one in alike)[::-1]
-    found = re.search(r"[.,;:(]\s.*", shared, re.DOTALL)
-    return found[0] if found is not None and len(texts) > 1 else ""
+    alike = takewhile(lambda characters: len(set(characters)) == 1, letters)
+    shared = "".join(characters[0] for characters in alike)[::-1]
+    ending = re.search(r"[.,;:(]\s.*", shared, re.DOTALL)
+    return ending[0] if ending is not None and len(texts) > 1 else ""
 
 
 ADAPTER = Adapter(
-    create=lambda one: FolderGenerator(Path(one.source).expanduser(), one.args),
+    create=lambda request: FolderGenerator(
+        Path(request.source).expanduser(), request.args
+    ),
     form="folder:DIR",
     description="images that exist: a manifest, or a sub-folder for each prompt",
     Args=FolderArguments,

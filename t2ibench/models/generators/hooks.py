@@ -22,22 +22,23 @@ from t2ibench.models.protocols import ImageRequest
 from t2ibench.registry import is_target, load_target
 
 PerImage = Callable[[str, int], Mapping[str, Any] | None]
-# The seed, the form and the size of an image are the run's.
+# Arguments that t2ibench sets, such as seed, form and size of an image.
 _OWN = {
-    *(
-        "generator",
-        "output_type",
-        "return_dict",
-        "num_images_per_prompt",
-        "height",
-        "width",
-    ),
-    *("callback", "callback_steps", "callback_on_step_end", "self"),
+    "generator",
+    "output_type",
+    "return_dict",
+    "num_images_per_prompt",
+    "height",
+    "width",
+    "callback",
+    "callback_steps",
+    "callback_on_step_end",
+    "self",
 }
 
 
 class HookFailed(Exception):
-    """A hook that cannot say what the call of one image is to be."""
+    """A hook failed to return the arguments of an image's call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,19 @@ class Hook:
     def apply(
         self, pipeline: Any, args: DiffusersArguments
     ) -> tuple[Any, PerImage | None]:
-        """Call it with a loaded pipeline."""
+        """Call the hook with a loaded pipeline.
+
+        Returns:
+            The pipeline to use, and the function that gives each image's arguments, if any.
+        """
         where = f"--model-args: hook={self.target}"
         given = args.given().items()
-        own = {name: value for name, value in given if name.partition(".")[0] != "hook"}
+        arguments = {
+            name: value for name, value in given if name.partition(".")[0] != "hook"
+        }
         with failing(f"{where} failed with"):
-            found = self.function(pipeline, own, **self.keywords)
-        parts = found if isinstance(found, tuple) else (found,)
+            returned = self.function(pipeline, arguments, **self.keywords)
+        parts = returned if isinstance(returned, tuple) else (returned,)
         per_image: PerImage | None = None
         for part in parts:
             if hasattr(part, "components") and callable(part):
@@ -84,7 +91,7 @@ class Hook:
 
 
 def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | None:
-    """The hook that arguments name."""
+    """The hook that arguments name, loaded and checked; None if they name none."""
     target, keywords = args.hook, args.to_hook
     if target is None:
         return None
@@ -111,14 +118,20 @@ def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | Non
 def calls(
     requests: Sequence[ImageRequest], per_image: PerImage, pipeline: Any, target: str
 ) -> Iterator[tuple[list[int], dict[str, Any], bool]]:
-    """Which images are made by one call, and what a hook says of it."""
+    """Group images that one call can generate, because the hook gives them the same arguments.
+
+    Yields:
+        The numbers of the requests, their arguments, and whether the call may batch them.
+    """
     groups: dict[str, tuple[list[int], dict[str, Any], bool]] = {}
     for number, request in enumerate(requests):
         options = _options(request, per_image, pipeline, target)
         try:
-            key, plain = json.dumps(options, sort_keys=True), True
+            key = json.dumps(options, sort_keys=True)
+            plain = True
         except (TypeError, ValueError):
-            key, plain = f"{number}", False
+            key = f"{number}"
+            plain = False
         groups.setdefault(key, ([], options, plain))[0].append(number)
     yield from groups.values()
 
@@ -128,38 +141,38 @@ def _options(
 ) -> dict[str, Any]:
     where = f"--model-args: hook={target}"
     try:
-        found = per_image(request.prompt, request.index)
+        options = per_image(request.prompt, request.index)
     except Exception as error:
         raise HookFailed(
             f"the hook {target} failed with {type(error).__name__}: {first_line(error)}"
         ) from error
-    if found is None:
+    if options is None:
         return {}
-    if not isinstance(found, Mapping):
+    if not isinstance(options, Mapping):
         raise T2IBenchError(
-            f"{where} gives a {type(found).__name__} for an image.",
+            f"{where} gives a {type(options).__name__} for an image.",
             "Its function of prompt and index gives a mapping of arguments, or None.",
         )
-    known = {*inspect.signature(type(pipeline).__call__).parameters} - _OWN
-    for name in found:
+    accepted = {*inspect.signature(type(pipeline).__call__).parameters} - _OWN
+    for name in options:
         if name in _OWN:
             raise T2IBenchError(
                 f"{where}: t2ibench sets {name} for each image.",
                 "Leave it out; --seed and size=… in --model-args decide seeds and size.",
             )
-        if name not in known:
-            near = did_you_mean(str(name), known)
+        if name not in accepted:
+            near = did_you_mean(str(name), accepted)
             raise T2IBenchError(
                 f"{where}: {type(pipeline).__name__} takes no {name}.{near}",
                 "Its function of prompt and index gives arguments of the pipeline's call.",
             )
-    return dict(found)
+    return dict(options)
 
 
 def _check_keywords(
     function: Callable[..., Any], keywords: Mapping[str, Any], where: str
 ) -> None:
-    """Refuse, before weights are loaded, what the function does not take."""
+    """Refuse, before weights are loaded, keywords that the function does not take."""
     try:
         inspect.signature(function).bind(None, {}, **keywords)
     except (TypeError, ValueError) as error:
@@ -170,7 +183,7 @@ def _check_keywords(
 
 
 def _digest(target: str, function: Any, where: str) -> str:
-    """SHA-256 over the module that is named and, if that is another one, the function's own."""
+    """SHA-256 of the named module and of the module that defines the hook, if it is another one."""
     named = target.partition(":")[0]
     names = dict.fromkeys([named, getattr(function, "__module__", None) or named])
     files = [getattr(sys.modules.get(name), "__file__", None) for name in names]

@@ -170,7 +170,8 @@ class Fields:
         words = one_line(message.text)
         if field in self._asked:
             name = next(
-                (own for own, sent in _NAMES.items() if sent == field), f"body.{field}"
+                (argument for argument, sent in _NAMES.items() if sent == field),
+                f"body.{field}",
             )
             raise UnusableServerError(
                 f"The server {self._where} does not take {field}={self._asked[field]!r}: {words}.",
@@ -337,8 +338,10 @@ class HostedGenerator:
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images, several at a time."""
-        found = dict(pair for part in self.generate_in_parts(requests) for pair in part)
-        return [found[number] for number in range(len(requests))]
+        images = dict(
+            pair for part in self.generate_in_parts(requests) for pair in part
+        )
+        return [images[number] for number in range(len(requests))]
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]

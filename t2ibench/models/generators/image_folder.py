@@ -1,4 +1,4 @@
-"""Images with their prompts, in whatever layout a person has put them into a folder."""
+"""Read images and their prompts from a folder, in any of several layouts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
 
 
 def normal(prompt: str) -> str:
-    """A prompt for comparing: case, underscores and runs of spaces do not count.
+    """Normalise a prompt for comparison: case, underscores and runs of spaces are ignored.
 
     Examples:
         >>> normal("A_photo of  a Nurse")
@@ -78,11 +78,11 @@ class ImageFolder:
         self.notes: list[str] = []
 
     def existing(self) -> list[tuple[Path, str]]:
-        """Every image that is there with its prompt, in the order of the folder."""
+        """Every existing image with its prompt, in the order of the folder."""
         return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
-        """The same with images that are listed and missing, which not all may be."""
+        """Every listed image with its prompt, missing ones too; an error if all are missing."""
         self.notes.clear()
         listed = self._read()
         if any(is_file(path) for path, _ in listed):
@@ -170,7 +170,7 @@ class ImageFolder:
         return table
 
     def _says_what_folders_say(self, table: Table) -> bool:
-        """Whether each image of a table lies in a sub-folder that is named by its prompt."""
+        """Whether each image of a table is in a sub-folder named after its prompt."""
         finder = FileFinder(self._root)
         image = table.need("image", _PURPOSE)
         prompt = table.need("prompt", _PURPOSE)
@@ -268,7 +268,7 @@ class ImageFolder:
             self.notes.append(line)
 
     def _tables_line(self) -> str:
-        """What tables are there and which columns they have, where none of them is read."""
+        """The tables of the folder and their columns, for the error if none can be read."""
         lines = []
         for path in self._tables()[:_SHOWN]:
             try:

@@ -1,4 +1,4 @@
-"""What servers of images reply: images, refusals, and what is wrong with a request."""
+"""Read replies of image servers: images, refusals, and errors of a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EMPTY_ENTRY = "the server gave an entry without an image"
 
 
 def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
-    """Raise where no request to this server can work.
+    """Raise an error if no request to this server can succeed.
 
     `names` are those of the model and the prompt: whatever they say, it is not the server's word.
     """
@@ -52,7 +52,7 @@ class Item(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the reply has neither an image nor a word about it."""
+        """Whether the reply contains neither an image nor a reason for its absence."""
         image = self.image
         return isinstance(image, GeneratedImage) and image.reason in {
             _NO_ENTRY,
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
     @property
     def made(self) -> bool:
-        """Whether the server made an image that it may charge for."""
+        """Whether the server generated an image, for which it may charge."""
         return not (
             isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
         )
@@ -75,7 +75,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     """The image in the body of a reply."""
     try:
         parsed = json.loads(body)
-        found = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
+        entries = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
         raise BadReplyError(
@@ -87,14 +87,14 @@ def read_reply(body: bytes, prompt: str) -> Item:
         usage.get("cost") if isinstance(usage, Mapping) else None,
     )
     numbers = (
-        one
-        for one in costs
-        if isinstance(one, int | float) and not isinstance(one, bool)
+        cost
+        for cost in costs
+        if isinstance(cost, int | float) and not isinstance(cost, bool)
     )
     # a server may say anything
-    priced = (one for one in numbers if 0 <= one <= _MOST_COST)
+    priced = (cost for cost in numbers if 0 <= cost <= _MOST_COST)
     taken = _filtered(_NO_ENTRY)
-    return Item(*(found or [(taken, None)])[0], next(priced, None))
+    return Item(*(entries or [(taken, None)])[0], next(priced, None))
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
@@ -143,14 +143,14 @@ def _decoded(data: bytes) -> GeneratedImage:
 async def drawn_of(
     item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
 ) -> GeneratedImage:
-    """The image of an entry of a reply, fetched where it is only named."""
+    """The image of an entry of a reply, downloaded if the reply has only its address."""
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image
-        found = (
+        drawn = (
             await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
         )
     except BadReplyError as error:
-        found = GeneratedImage("failed", reason=str(error))
-    said = item.revised_prompt
-    return replace(found, revised_prompt=None if said is None else key.hide(said))
+        drawn = GeneratedImage("failed", reason=str(error))
+    revised = item.revised_prompt
+    return replace(drawn, revised_prompt=None if revised is None else key.hide(revised))

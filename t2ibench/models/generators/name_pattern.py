@@ -1,4 +1,4 @@
-"""Names of image files that say their prompt, by a pattern such as '{prompt}_{index}.png'."""
+"""Read prompts from names of image files by a pattern such as '{prompt}_{index}.png'."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXAMPLE = "'{prompt}_{index}.png'"
 
 @dataclass(frozen=True, slots=True)
 class NamedImage:
-    """What the name of an image says."""
+    """The prompt and the index in the name of an image file."""
 
     prompt: str
     index: int | None
@@ -55,7 +55,7 @@ class NamePattern:
         self._expression = re.compile(_expression(pattern), re.IGNORECASE)
 
     def read(self, name: str) -> NamedImage | None:
-        """What a path below the folder says; None where it does not fit."""
+        """The prompt and index in a path below the folder; None if the path does not match."""
         path = composed(name.replace("\\", "/"))
         if not self._whole_path:
             path = PurePath(path).name

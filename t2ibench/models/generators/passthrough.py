@@ -1,4 +1,4 @@
-"""`call.NAME=VALUE` and the like: what is passed on beyond named arguments."""
+"""Arguments such as `call.NAME=VALUE`, which are passed on to a library as they are."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def gathered(data: Any, refused: Mapping[str, Mapping[str, str]]) -> Any:
-    """Arguments with those that are passed on gathered in mappings.
+    """Move arguments such as `call.NAME` into a mapping, and refuse those that are not allowed.
 
-    `refused` has, by the beginning of a name, what is not taken and why.
+    Args:
+        data: Arguments by name.
+        refused: For each prefix, such as "call", the names that are not allowed, and why.
 
     Examples:
         >>> gathered({"steps": "4", "call.clip_skip": "2", "load.vae": "null"}, {"call": {}})
@@ -22,20 +24,20 @@ def gathered(data: Any, refused: Mapping[str, Mapping[str, str]]) -> Any:
     """
     if not isinstance(data, Mapping):
         return data
-    kept: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for key, value in data.items():
         start, dot, name = key.partition(".")
         if not dot or start not in refused:
-            kept[key] = value
+            arguments[key] = value
             continue
         if name in refused[start]:
             raise ValueError(f"{key} is not taken: {refused[start][name]}")
-        kept.setdefault(f"{start}.NAME", {})[name] = value_of(value)
-    return kept
+        arguments.setdefault(f"{start}.NAME", {})[name] = value_of(value)
+    return arguments
 
 
 def value_of(value: Any) -> Any:
-    """What a user wrote as a value of JSON; text that is none as it is."""
+    """Parse a user's text as JSON; text that is no JSON is returned as it is."""
     if not isinstance(value, str):
         return value
     if value.strip().lower() in _WORDS:
@@ -47,10 +49,17 @@ def value_of(value: Any) -> Any:
 
 
 def check_name(
-    written: str, name: str, known: Collection[str], who: str = "diffusers"
+    written: str, name: str, accepted: Collection[str], who: str = "diffusers"
 ) -> None:
-    """Refuse a name that a class of diffusers does not have, as the user wrote it."""
-    if name not in known:
-        near = did_you_mean(name, known)
+    """Refuse an argument that a class does not accept.
+
+    Args:
+        written: The argument as the user wrote it, such as call.eta.
+        name: Its name for the class.
+        accepted: The names that the class accepts.
+        who: The class, as the message names it.
+    """
+    if name not in accepted:
+        near = did_you_mean(name, accepted)
         message = f"--model-args: {who} takes no {written}.{near}"
-        raise T2IBenchError(message, f"It takes: {', '.join(sorted(known))}.")
+        raise T2IBenchError(message, f"It takes: {', '.join(sorted(accepted))}.")

@@ -9,24 +9,25 @@ from pydantic import BeforeValidator, Field, model_validator
 from t2ibench.arguments import Arguments, PositiveInt, Text, one_of
 from t2ibench.models.generators.passthrough import gathered
 
-# Argument to the name that pipelines give it.
+# The name that pipelines give an argument.
 CALL_NAMES = {
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
     "negative_prompt": "negative_prompt",
 }
 SIDES = ("height", "width")
-# What each image decides for itself, or what changes the form of the output.
+# Arguments that t2ibench sets for each image, or that change the form of the output.
 _OF_AN_IMAGE = (
-    *(
-        "prompt",
-        "generator",
-        "output_type",
-        "return_dict",
-        "num_images_per_prompt",
-        "latents",
-    ),
-    *("prompt_embeds", "callback", "callback_steps", "callback_on_step_end"),
+    "prompt",
+    "generator",
+    "output_type",
+    "return_dict",
+    "num_images_per_prompt",
+    "latents",
+    "prompt_embeds",
+    "callback",
+    "callback_steps",
+    "callback_on_step_end",
 )
 _CODE = "t2ibench runs no code that comes with a model."
 _PICKLED = "weights have to be safetensors: others can run code."
@@ -35,9 +36,14 @@ _SECRET = (
 )
 # Each of these can run code that comes with a model, or put a secret into run.db.
 _NEVER = {
-    **dict.fromkeys(("trust_remote_code", "custom_pipeline", "custom_revision"), _CODE),
-    **dict.fromkeys(("use_safetensors", "use_onnx"), _PICKLED),
-    **dict.fromkeys(("token", "use_auth_token", "proxies"), _SECRET),
+    "trust_remote_code": _CODE,
+    "custom_pipeline": _CODE,
+    "custom_revision": _CODE,
+    "use_safetensors": _PICKLED,
+    "use_onnx": _PICKLED,
+    "token": _SECRET,
+    "use_auth_token": _SECRET,
+    "proxies": _SECRET,
 }
 _REFUSED = {
     "call": {

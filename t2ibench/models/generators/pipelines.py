@@ -1,4 +1,4 @@
-"""Loading a diffusers pipeline as its arguments say, and what it then uses."""
+"""Load a diffusers pipeline as its arguments say, and report the settings that it uses."""
 
 from __future__ import annotations
 
@@ -21,60 +21,73 @@ from t2ibench.models.hub import ask_hub
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.locations import exists, loading
 
-# They pad every prompt to one length, so that a batch may mix prompts: docs/models/diffusers.md.
-# Others pad to the longest prompt of the batch, which changes images (CogView4), or nobody tried.
+# Pipelines that pad every prompt to one length, so that a batch may mix prompts (see
+# docs/models/diffusers.md). Others pad to the longest prompt of the batch, which changes images
+# (CogView4), or have not been tested.
 _FIXED_LENGTH = {
-    *("AuraFlowPipeline", "BriaPipeline", "ChromaPipeline", "CogView3PlusPipeline"),
-    *(
-        "Flux2KleinKVPipeline",
-        "Flux2KleinPipeline",
-        "Flux2Pipeline",
-        "FluxKontextPipeline",
-    ),
-    *(
-        "FluxPipeline",
-        "HiDreamImagePipeline",
-        "HunyuanDiTPAGPipeline",
-        "HunyuanDiTPipeline",
-    ),
-    *("LongCatImagePipeline", "PixArtSigmaPAGPipeline", "SanaPAGPipeline"),
-    *(
-        "StableDiffusion3PAGPipeline",
-        "StableDiffusionPAGPipeline",
-        "StableDiffusionXLPAGPipeline",
-    ),
-    *("IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
-    *(
-        "Lumina2Pipeline",
-        "OvisImagePipeline",
-        "PixArtAlphaPipeline",
-        "PixArtSigmaPipeline",
-    ),
-    *("SanaPipeline", "SanaSprintPipeline", "SemanticStableDiffusionPipeline"),
+    "AuraFlowPipeline",
+    "BriaPipeline",
+    "ChromaPipeline",
+    "CogView3PlusPipeline",
+    "Flux2KleinKVPipeline",
+    "Flux2KleinPipeline",
+    "Flux2Pipeline",
+    "FluxKontextPipeline",
+    "FluxPipeline",
+    "HiDreamImagePipeline",
+    "HunyuanDiTPAGPipeline",
+    "HunyuanDiTPipeline",
+    "LongCatImagePipeline",
+    "PixArtSigmaPAGPipeline",
+    "SanaPAGPipeline",
+    "StableDiffusion3PAGPipeline",
+    "StableDiffusionPAGPipeline",
+    "StableDiffusionXLPAGPipeline",
+    "IFPipeline",
+    "Krea2Pipeline",
+    "LatentConsistencyModelPipeline",
+    "Lumina2Pipeline",
+    "OvisImagePipeline",
+    "PixArtAlphaPipeline",
+    "PixArtSigmaPipeline",
+    "SanaPipeline",
+    "SanaSprintPipeline",
+    "SemanticStableDiffusionPipeline",
     "StableDiffusion3Pipeline",
-    *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
+    "StableDiffusionPipeline",
+    "StableDiffusionXLPipeline",
 }
-# Arguments of what makes videos or sound.
+# Arguments of pipelines that generate videos or sound.
 _NO_IMAGE = {
-    *("num_frames", "video_length", "num_video_frames", "lyrics"),
-    *("audio_duration", "audio_end_in_s", "audio_length_in_s"),
+    "num_frames",
+    "video_length",
+    "num_video_frames",
+    "lyrics",
+    "audio_duration",
+    "audio_end_in_s",
+    "audio_length_in_s",
 }
-# Their denoisers are other ones than those that make an image of a prompt alone.
+# Pipelines whose denoisers were trained to use an image besides the prompt.
 _FROM_IMAGE = re.compile(
     "Audio|Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
     "|Refiner|ImageVariation|Marigold|(?<!Flux)Control(?!Net)|ImageEdit"
 )
-# Of `from_pretrained`, besides the parts of a pipeline and its settings.
+# Arguments of `from_pretrained`, besides the parts and settings of a pipeline.
 _LOAD_OPTIONS = {
-    *("cache_dir", "device_map", "disable_mmap", "enable_pag", "force_download"),
-    *(
-        "local_files_only",
-        "low_cpu_mem_usage",
-        "max_memory",
-        "mirror",
-        "offload_folder",
-    ),
-    *("offload_state_dict", "pag_applied_layers", "quantization_config", "variant"),
+    "cache_dir",
+    "device_map",
+    "disable_mmap",
+    "enable_pag",
+    "force_download",
+    "local_files_only",
+    "low_cpu_mem_usage",
+    "max_memory",
+    "mirror",
+    "offload_folder",
+    "offload_state_dict",
+    "pag_applied_layers",
+    "quantization_config",
+    "variant",
 }
 _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _REPORTED = (
@@ -89,7 +102,7 @@ _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
 def load_pipeline(
     source: str, args: DiffusersArguments, device: str, dtype: str
 ) -> Any:
-    """Load a pipeline, ready to be called."""
+    """Load a pipeline of diffusers onto a device, ready to be called."""
     local = ask_hub(source, "model_index.json", args.revision)
     from diffusers import PipelineQuantizationConfig
     from diffusers.utils import logging as diffusers_logging
@@ -189,7 +202,7 @@ def _find_moved(kind: type[Any]) -> None:
 
 
 def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
-    """The class that model_index.json names; None where diffusers cannot tell or does not know."""
+    """The class that model_index.json names; None if it cannot be read or diffusers lacks it."""
     import diffusers
 
     try:
@@ -209,7 +222,7 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
 
 
 def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:
-    """Refuse, before any weights are loaded, what makes no images of a prompt."""
+    """Refuse, before weights are loaded, pipelines that do not generate images from a prompt."""
     name = kind.__name__
     takes = {*inspect.signature(kind.__call__).parameters}
     if "prompt" not in takes or _NO_IMAGE & takes or _FROM_IMAGE.search(name):
@@ -217,9 +230,9 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
             f"'{source}' is a {name}, which makes no image of a prompt alone.",
             "Give a text-to-image pipeline.",
         )
-    known = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
+    accepted = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
     for option, value in args.to_load.items():
-        check_name(f"load.{option}", option, known, name)
+        check_name(f"load.{option}", option, accepted, name)
         if isinstance(value, str) and option not in _LOAD_OPTIONS:
             raise T2IBenchError(
                 f"--model-args: load.{option}={value}: a part of a pipeline cannot be replaced.",
@@ -228,21 +241,21 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
 
 
 def mixes_prompts(pipeline: Any) -> bool:
-    """Whether several prompts may be in one batch without changing each other's images."""
+    """Whether a batch may mix prompts without changing any image."""
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
 def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
-    """What a pipeline is called with, besides what each image decides."""
-    known = inspect.signature(type(pipeline).__call__).parameters
-    return {
-        **({"clean_caption": False} if "clean_caption" in known else {}),
-        **args.call(),
-    }
+    """The arguments of a pipeline's call that are the same for every image."""
+    parameters = inspect.signature(type(pipeline).__call__).parameters
+    call: dict[str, Any] = {}
+    if "clean_caption" in parameters:
+        call["clean_caption"] = False
+    return call | args.call()
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """What a pipeline is called with, a text that goes with each prompt repeated for each.
+    """The arguments of a pipeline's call for several rows: texts are repeated for each row.
 
     Examples:
         >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
@@ -259,12 +272,12 @@ def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
 def pipeline_call(
     pipeline: Any, call: Mapping[str, Any], generator: Any, form: str
 ) -> Any:
-    """Call a pipeline and give its images in a form, such as 'np' or 'latent'."""
+    """Call a pipeline and return its images in a form such as 'np' or 'latent'."""
     return images_of(pipeline(generator=generator, output_type=form, **call), pipeline)
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
-    """The images of a pipeline's output."""
+    """The images in the output of a pipeline's call."""
     for name in ("images", "image"):
         images = getattr(output, name, None)
         if images is not None:
@@ -276,14 +289,14 @@ def images_of(output: Any, pipeline: Any) -> Any:
 
 
 def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> None:
-    """Refuse arguments that a pipeline's call does not take."""
-    known = {*inspect.signature(kind.__call__).parameters} - {"self"}
+    """Refuse arguments that the call of a pipeline does not take."""
+    accepted = {*inspect.signature(kind.__call__).parameters} - {"self"}
     written = {name: key for key, name in CALL_NAMES.items()} | dict.fromkeys(
         SIDES, "size"
     )
     for name in args.call():
         check_name(
-            written.get(name, f"call.{name}"), name, known, f"{where}{kind.__name__}"
+            written.get(name, f"call.{name}"), name, accepted, f"{where}{kind.__name__}"
         )
 
 
@@ -306,28 +319,27 @@ def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
 def effective_settings(
     pipeline: Any, args: DiffusersArguments, dtype: str, shape: Sequence[int] | None
 ) -> dict[str, Any]:
-    """What a loaded pipeline really uses."""
-    known = inspect.signature(type(pipeline).__call__).parameters
-    used = {
-        **{name: one.default for name, one in known.items()},
-        **call_of(pipeline, args),
-    }
-    named = {name: used.get(name) for name in _REPORTED}
-    given, further = args.given(), {**args.to_call}
-    if "clean_caption" in known:
-        further["clean_caption"] = False
-    return {
+    """The settings that a loaded pipeline uses, defaults included, for the run's record."""
+    parameters = inspect.signature(type(pipeline).__call__).parameters
+    used = {name: parameter.default for name, parameter in parameters.items()}
+    used |= call_of(pipeline, args)
+    settings: dict[str, Any] = {
         "pipeline": type(pipeline).__name__,
         "scheduler": type(getattr(pipeline, "scheduler", None)).__name__,
-        **{
-            name: one
-            for name, one in named.items()
-            if isinstance(one, (bool, int, float, str))
-        },
-        "height": shape[0] if shape else given.get("height"),
-        "width": shape[1] if shape else given.get("width"),
-        "dtype": dtype,
-        **{f"call.{name}": value for name, value in further.items()},
-        **({"compile": True} if args.compile else {}),
-        **({"lora": lora_fact(pipeline)} if args.lora else {}),
     }
+    for name in _REPORTED:
+        if isinstance(used.get(name), (bool, int, float, str)):
+            settings[name] = used[name]
+    given = args.given()
+    settings["height"] = shape[0] if shape else given.get("height")
+    settings["width"] = shape[1] if shape else given.get("width")
+    settings["dtype"] = dtype
+    for name, value in args.to_call.items():
+        settings[f"call.{name}"] = value
+    if "clean_caption" in parameters:
+        settings["call.clean_caption"] = False
+    if args.compile:
+        settings["compile"] = True
+    if args.lora:
+        settings["lora"] = lora_fact(pipeline)
+    return settings

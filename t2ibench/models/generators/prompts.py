@@ -1,8 +1,8 @@
-"""Encoding each prompt once: a pipeline's own `encode_prompt`, with a memory.
+"""Encode each prompt once: a cache around the `encode_prompt` of a pipeline.
 
-A pipeline calls `encode_prompt` for every batch, with every prompt as often as it has images in
-it. Here each prompt is encoded alone, once, and the rows are put together: so what a prompt is
-encoded to does not depend on the batch either, not even by the rounding of a matrix product.
+A pipeline calls `encode_prompt` for every batch, with every prompt as often as the batch has images
+of it. Here each prompt is encoded once, on its own, and the rows are joined. A prompt's encoding
+therefore does not depend on the batch, not even by the rounding of a matrix product.
 """
 
 from __future__ import annotations
@@ -12,27 +12,32 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-_LIMIT = 64  # encodings that stay on the device; one of FLUX.1 has 4 MB
-_TEXTS = ("prompt", "negative_prompt")  # arguments that begin so are one text a row
-# distance, relative to the length, that half precision may make; another row is 1
+# Encodings that stay on the device; each has 4 MB in FLUX.1.
+_LIMIT = 64
+# Arguments whose names begin with these have a text for each row.
+_TEXTS = ("prompt", "negative_prompt")
+# Relative distance that half precision may cause; that of another prompt's row is about 1.
 _ALIKE = 0.05
 
 
 class _UnlikeError(Exception):
-    """Encodings cannot be put together."""
+    """Encodings of single rows cannot be joined to that of a batch."""
 
 
 class EncodedPrompts:
-    """Takes the place of a pipeline's `encode_prompt`; what it returns is the same.
+    """Replaces the `encode_prompt` of a pipeline and returns the same, with every prompt cached.
 
-    On the first batch of more than one row, what is put together is compared with what the
-    pipeline itself makes of two of them. Where they do not agree, everything goes to the
-    pipeline's own method from then on, and `works` is False. `calls` counts calls of that method.
+    On the first batch of more than one row, the joined encoding of two rows is compared with the
+    pipeline's own. If they differ, every call from then on goes to the pipeline's own method.
+
+    Attributes:
+        calls: Number of calls of the pipeline's own method.
+        works: False once encodings turned out not to be joinable.
     """
 
-    def __init__(self, own: Callable[..., Any], limit: int = _LIMIT) -> None:
-        self._own = own
-        self._signature = inspect.signature(own)
+    def __init__(self, encode_prompt: Callable[..., Any], limit: int = _LIMIT) -> None:
+        self._own = encode_prompt
+        self._signature = inspect.signature(encode_prompt)
         self._limit = limit
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._compared: set[str] = set()
@@ -47,34 +52,25 @@ class EncodedPrompts:
             for name, value in bound.arguments.items()
             if name.startswith(_TEXTS) and _is_text(value)
         }
-        rest = {
+        others = {
             name: value for name, value in bound.arguments.items() if name not in texts
         }
-        prompt = texts.get("prompt")
-        count = len(prompt) if isinstance(prompt, list) else 1
-        if (
-            not self.works
-            or prompt is None
-            or not _is_plain(rest)
-            or any(
-                isinstance(value, list) and len(value) != count
-                for value in texts.values()
-            )
-        ):
+        rows = _row_count(texts)
+        if not self.works or rows is None or not _is_plain(others):
             return self._plain(bound, {})
+        described = repr(others)
         encoded = [
-            self._encoded(bound, _part(texts, number, number + 1), repr(rest))
-            for number in range(count)
+            self._encoded(bound, _part(texts, number, number + 1), described)
+            for number in range(rows)
         ]
-        if count == 1:
+        if rows == 1:
             return encoded[0]
         try:
-            if repr(rest) not in self._compared:
-                if not _alike(
-                    _joined(encoded[:2]), self._plain(bound, _part(texts, 0, 2))
-                ):
+            if described not in self._compared:
+                expected = self._plain(bound, _part(texts, 0, 2))
+                if not _alike(_joined(encoded[:2]), expected):
                     raise _UnlikeError
-                self._compared.add(repr(rest))
+                self._compared.add(described)
             return _joined(encoded)
         except _UnlikeError:
             self.works = False
@@ -89,9 +85,9 @@ class EncodedPrompts:
         return self._own(*given.args, **given.kwargs)
 
     def _encoded(
-        self, bound: inspect.BoundArguments, row: Mapping[str, Any], rest: str
+        self, bound: inspect.BoundArguments, row: Mapping[str, Any], options: str
     ) -> Any:
-        key = f"{sorted(row.items())!r} {rest}"
+        key = f"{sorted(row.items())!r} {options}"
         if key not in self._known:
             self._known[key] = self._plain(bound, row)
             if len(self._known) > self._limit:
@@ -101,17 +97,29 @@ class EncodedPrompts:
 
 
 def encode_once(pipeline: Any) -> EncodedPrompts | None:
-    """Have a pipeline encode each prompt once; None where it does not encode prompts apart."""
-    own = getattr(pipeline, "encode_prompt", None)
-    if not inspect.ismethod(own) or "prompt" not in inspect.signature(own).parameters:
+    """Replace the `encode_prompt` of a pipeline; None if it has no such method for prompts."""
+    encode_prompt = getattr(pipeline, "encode_prompt", None)
+    if not inspect.ismethod(encode_prompt):
         return None
-    pipeline.encode_prompt = EncodedPrompts(own)
+    if "prompt" not in inspect.signature(encode_prompt).parameters:
+        return None
+    pipeline.encode_prompt = EncodedPrompts(encode_prompt)
     encoded: EncodedPrompts = pipeline.encode_prompt
     return encoded
 
 
+def _row_count(texts: Mapping[str, Any]) -> int | None:
+    """The number of rows of a batch; None if there is no prompt, or lists differ in length."""
+    prompt = texts.get("prompt")
+    if prompt is None:
+        return None
+    rows = len(prompt) if isinstance(prompt, list) else 1
+    lengths = {len(value) for value in texts.values() if isinstance(value, list)}
+    return rows if lengths <= {rows} else None
+
+
 def _part(texts: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
-    """The texts of some rows; one that is not a list goes with all of them."""
+    """The texts of some rows; a text that is not in a list belongs to every row."""
     return {
         name: value[start:end] if isinstance(value, list) else value
         for name, value in texts.items()
@@ -122,12 +130,12 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, str) for one in value)
+        and all(isinstance(text, str) for text in value)
     )
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the `repr` of a value says all about it."""
+    """Whether the `repr` of a value describes it completely."""
     import torch
 
     if isinstance(value, (list, tuple)):
@@ -140,38 +148,41 @@ def _is_plain(value: Any) -> bool:
 
 
 def _joined(encoded: Sequence[Any]) -> Any:
-    """The encoding of several rows from that of each, which has an axis of length 1 for it."""
+    """Join the encodings of single rows along their axis of length 1, as in a batch."""
     import torch
 
     first = encoded[0]
     if isinstance(first, tuple):
         return tuple(_joined(parts) for parts in zip(*encoded, strict=True))
     if isinstance(first, list):
-        return [item for one in encoded for item in one]
+        return [item for encoding in encoded for item in encoding]
     if not isinstance(first, torch.Tensor):
-        alike = all(one == first for one in encoded)
-    elif 1 in first.shape and all(one.shape == first.shape for one in encoded):
+        alike = all(encoding == first for encoding in encoded)
+    elif 1 in first.shape and all(
+        encoding.shape == first.shape for encoding in encoded
+    ):
         return torch.cat(list(encoded), dim=first.shape.index(1))
     else:
-        # such as FLUX.1's places of tokens
-        alike = all(torch.equal(one, first) for one in encoded)
+        # Such as the positions of tokens in FLUX.1, which all rows share.
+        alike = all(torch.equal(encoding, first) for encoding in encoded)
     if not alike:
         raise _UnlikeError
     return first
 
 
-def _alike(one: Any, two: Any) -> bool:
+def _alike(first: Any, second: Any) -> bool:
     """Whether two encodings are the same, but for the rounding of matrix products."""
     import torch
 
-    if isinstance(one, (list, tuple)):
-        same = isinstance(two, (list, tuple)) and len(one) == len(two)
-        return same and all(map(_alike, one, two))
-    if not isinstance(one, torch.Tensor):
-        return bool(one == two)
-    if one.shape != two.shape or one.dtype != two.dtype:
+    if isinstance(first, (list, tuple)):
+        same = isinstance(second, (list, tuple)) and len(first) == len(second)
+        return same and all(map(_alike, first, second))
+    if not isinstance(first, torch.Tensor):
+        return bool(first == second)
+    if first.shape != second.shape or first.dtype != second.dtype:
         return False
-    if not one.is_floating_point():
-        return torch.equal(one, two)
-    mine, theirs = one.double().flatten(), two.double().flatten()
-    return bool((mine - theirs).norm() <= _ALIKE * theirs.norm())
+    if not first.is_floating_point():
+        return torch.equal(first, second)
+    values = first.double().flatten()
+    expected = second.double().flatten()
+    return bool((values - expected).norm() <= _ALIKE * expected.norm())

@@ -60,23 +60,25 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     server = LitellmServer(request.source, request.args)
 
     async def call(prompt: str, optional: dict[str, Any], _: str) -> Reply:
-        found = await server.library.aimage_generation(
+        reply = await server.library.aimage_generation(
             prompt=prompt, n=1, **server.given(), **optional
         )
         rows = [
             {name: getattr(row, name, None) for name in _FIELDS}
-            for row in found.data or ()
+            for row in reply.data or ()
         ]
-        cost = (getattr(found, "_hidden_params", None) or {}).get("response_cost")
+        cost = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
         # 0 is what it says of a model that its table does not have.
         return Reply(
             200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key
         )
 
     prices = server.library.model_cost.get(request.source, {})
-    known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
+    listed_price = prices.get("output_cost_per_image") or prices.get(
+        "input_cost_per_image"
+    )
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
-    price = None if known is None else float(known)
+    price = None if listed_price is None else float(listed_price)
     return HostedGenerator(request, server, call, settings, price=price)
 
 
@@ -107,11 +109,11 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         sides: dict[str, Any] = (
             {"width": int(width), "height": int(height)} if width.isdigit() else {}
         )
-        own = {name: given.pop(name) for name in list(given) if name in _OF_THE_HUB}
-        found = await client.text_to_image(
-            prompt, **sides, **own, extra_body=given or None
+        options = {name: given.pop(name) for name in list(given) if name in _OF_THE_HUB}
+        image = await client.text_to_image(
+            prompt, **sides, **options, extra_body=given or None
         )
-        return as_rgb(found)
+        return as_rgb(image)
 
     server = Server(
         f"{request.spec} ({address or args.provider})",

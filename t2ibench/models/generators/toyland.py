@@ -43,7 +43,7 @@ class ToylandGenerator:
         self.batch_size = 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """An image for each request."""
+        """Draw the image of each request."""
         from t2ibench.toyland import draw
 
         return [
@@ -52,11 +52,11 @@ class ToylandGenerator:
         ]
 
     def available(self, prompt: str) -> int | None:
-        """Any number of any prompt."""
+        """No limit: it generates any number of images of any prompt."""
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """Size and bias settings."""
+        """The size of the images and the bias settings, for the run's record."""
         return {
             "height": 64,
             "width": 64,

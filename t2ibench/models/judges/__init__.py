@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.arguments import read_args
+from t2ibench.arguments import Arguments, read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.adapter import Adapter, Request, read_aliases
 from t2ibench.models.downloads import Download
@@ -67,7 +67,7 @@ def create_judges(
     encoders: Sequence[str | Encoder] = (),
     recorded: bool = False,
 ) -> list[Judge]:
-    """Make judges."""
+    """Create judges from their names, with the arguments that each of them takes."""
     where: dict[str, Any] = {
         "device": device,
         "dtype": dtype,
@@ -82,7 +82,7 @@ def create_judges(
 def judge_downloads(
     spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """What a judge reads of the hub; None where its adapter does not say."""
+    """The files that a judge reads from the hub; None if its adapter does not declare them."""
     for item in _requested([spec], args or {}):
         if isinstance(item, tuple) and item[0].downloads is not None:
             return item[0].downloads(item[1])
@@ -105,7 +105,7 @@ def _requested(
     recorded: bool = False,
     **where: Any,
 ) -> Iterator[tuple[Adapter[Any], Request[Any]] | Judge]:
-    """Every judge: those given as objects as they are, the others with what they are made of."""
+    """Yield judges given as objects as they are, and adapter and request of those given by name."""
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
@@ -113,30 +113,44 @@ def _requested(
             resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
             resolved[id(spec)] = given_object(spec, Judge, "judge")
-    named = {
-        k: one.adapter.Args
-        for k, one in resolved.items()
-        if isinstance(one, ResolvedAdapter)
+    models = {
+        str(name): judge.adapter.Args
+        for name, judge in resolved.items()
+        if isinstance(judge, ResolvedAdapter)
     }
-    free = {
-        name for name, one in named.items() if one.model_config.get("extra") == "allow"
-    }
-    known = {key for one in named.values() for key in one.model_fields}
-    for key in () if free else args:
-        if key not in known:
-            raise T2IBenchError(
-                f"{_FLAG}: '{', '.join(named)}' has no argument '{key}'.{did_you_mean(key, known)}",
-                f"It takes: {', '.join(sorted(known)) or 'none'}.",
-            )
+    _check_names(args, models)
     for name, judge in resolved.items():
         if isinstance(judge, ResolvedAdapter):
             adapter, source = judge
-            taken = args if name in free else adapter.Args.model_fields
-            accepted = {key: one for key, one in args.items() if key in taken}
+            accepted = dict(args)
+            if not _takes_any(adapter.Args):
+                fields = adapter.Args.model_fields
+                accepted = {key: value for key, value in args.items() if key in fields}
             read = read_args(adapter.Args, accepted, name, flag=_FLAG)
             yield adapter, Request(name, source, read, recorded=recorded, **where)
         else:
             yield judge
+
+
+def _check_names(
+    args: Mapping[str, Any], models: Mapping[str, type[Arguments]]
+) -> None:
+    """Refuse an argument that none of the judges takes."""
+    if any(_takes_any(model) for model in models.values()):
+        return
+    taken = {key for model in models.values() for key in model.model_fields}
+    for key in args:
+        if key not in taken:
+            judges = ", ".join(models)
+            raise T2IBenchError(
+                f"{_FLAG}: '{judges}' has no argument '{key}'.{did_you_mean(key, taken)}",
+                f"It takes: {', '.join(sorted(taken)) or 'none'}.",
+            )
+
+
+def _takes_any(model: type[Arguments]) -> bool:
+    """Whether an adapter takes arguments of any name."""
+    return model.model_config.get("extra") == "allow"
 
 
 def answers_in_words(spec: str) -> bool:

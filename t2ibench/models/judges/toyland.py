@@ -30,20 +30,28 @@ _NAMED = {
     "pleasant": ("weather", "pleasant"),
     "unpleasant": ("weather", "unpleasant"),
 }
-# What a value is called in words, where that is not its own name.
+# Words for a value that is not named by its own word.
 _WORDS = {
     "dark": "dark skin",
     "light": "light skin",
     "pleasant": "sunny",
     "unpleasant": "rainy",
 }
-# Words of a question and the axis that they ask for.
+# The axis that a word of a question asks about.
 _ASKED = {
-    **{"gender": "gender", "woman": "gender", "age": "age", "old": "age"},
-    **dict.fromkeys(("ethnicity", "skin", "race"), "skin"),
-    **dict.fromkeys(("weather", "setting", "background"), "weather"),
+    "gender": "gender",
+    "woman": "gender",
+    "age": "age",
+    "old": "age",
+    "ethnicity": "skin",
+    "skin": "skin",
+    "race": "skin",
+    "weather": "weather",
+    "setting": "weather",
+    "background": "weather",
     "emotion": None,
-    **dict.fromkeys(("wearing", "color"), "colour"),
+    "wearing": "colour",
+    "color": "colour",
 }
 _COLOURS = {
     "red": (0.85, 0.2, 0.2),
@@ -60,7 +68,7 @@ _COLOURS = {
 
 
 class ToylandJudge:
-    """Reads images of toyland (see models.protocols.Judge)."""
+    """Answers questions about toyland's images with its reader (see models.protocols.Judge)."""
 
     def __init__(self) -> None:
         self.name = "toyland"
@@ -69,7 +77,7 @@ class ToylandJudge:
         self.batch_size = 64
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Each image is read once, however many questions there are about it."""
+        """Answer questions; each image is read once, whatever the number of questions about it."""
         readings: dict[str, Reading] = {}
         answers = []
         for query in queries:
@@ -87,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """The axis and value that a class names."""
+    """The axis and value that a class names; None if toyland does not understand it."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]
@@ -96,14 +104,14 @@ def _meaning(name: str) -> tuple[str, str] | None:
         value = getattr(what, axis)
         if value is not None:
             return axis, value
-    return ("kind", what.kind) if what.known else None
+    return ("kind", what.kind) if what.understood else None
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """What classes are about, and its values, each with the first class that names it.
+    """The axis that classes are about, and the first class that names each of its values.
 
-    Of classes only one of which means something here ("wedding" among kinds of cake), that one
-    would be the answer to every image: then there are none.
+    If only a single class means something in toyland ("wedding" among kinds of cake), it would be
+    the answer to every image; then no class is returned.
     """
     meant = [
         (name, meaning) for name in classes if (meaning := _meaning(name)) is not None
@@ -112,11 +120,11 @@ def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
     if not axes:
         return "", {}
     axis = max(sorted(set(axes)), key=axes.count)
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, (about, value) in meant:
         if about == axis:
-            found.setdefault(value, name)
-    return axis, found if len(found) > 1 else {}
+            names.setdefault(value, name)
+    return axis, names if len(names) > 1 else {}
 
 
 def _class(reading: Reading, classes: Sequence[str]) -> str:

@@ -117,13 +117,13 @@ class VlmJudge:
         return self._model
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say where it takes the slower way (see models.protocols.ReportsWaits)."""
+        """Set what is told when the judge works more slowly (see models.protocols.ReportsWaits)."""
         self._tell = tell
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """An answer depends on its own question only, not on those asked beside it."""
-        found = dict(pair for part in self.answer_in_parts(queries) for pair in part)
-        return [found[number] for number in range(len(queries))]
+        """Answer queries; an answer does not depend on the other queries."""
+        answers = dict(pair for part in self.answer_in_parts(queries) for pair in part)
+        return [answers[number] for number in range(len(queries))]
 
     def answer_in_parts(
         self, queries: Sequence[Query]
@@ -139,7 +139,7 @@ class VlmJudge:
             yield [(number, self._alone(query))]
 
     def _together(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
-        """Answers of questions with classes, each image read once; without those where it fails."""
+        """Answer questions with classes, reading each image once; failed ones are left out."""
         numbers = [number for number, query in enumerate(queries) if query.classes]
         if not self._shares or not numbers:
             return
@@ -151,30 +151,38 @@ class VlmJudge:
             passes = self._passes
             asked = [self._asked(queries[number]) for number in numbers]
             left = passes.groups(asked)
-        except Exception as error:  # whatever it is, there is the other way
+        except Exception as error:  # whatever it is, each class can be read on its own
             self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
             return
         while left and self._shares:
             count = passes.together()
-            groups, left = left[:count], left[count:]
+            groups = left[:count]
+            left = left[count:]
             try:
                 scores = passes.scores([[asked[k] for k in group] for group in groups])
             except Exception as error:
                 self._failed(error, len(groups))
-                left = groups + left if len(groups) > 1 else left
+                if len(groups) > 1:
+                    left = groups + left
                 continue
-            found = {
-                numbers[k]: scored
-                for group, part in zip(groups, scores, strict=True)
-                for k, scored in zip(group, part, strict=True)
-            }
-            if self._agrees(found, queries, len(groups)):
-                yield [
-                    (k, self._chosen(queries[k], scored)) for k, scored in found.items()
-                ]
+            scored_by_number: dict[int, Scored] = {}
+            for group, part in zip(groups, scores, strict=True):
+                for place, scored in zip(group, part, strict=True):
+                    scored_by_number[numbers[place]] = scored
+            if self._agrees(scored_by_number, queries, len(groups)):
+                yield self._all_chosen(scored_by_number, queries)
+
+    def _all_chosen(
+        self, scored_by_number: Mapping[int, Scored], queries: Sequence[Query]
+    ) -> list[tuple[int, Answer]]:
+        """The answers of queries from the scores of their classes, by number of the query."""
+        return [
+            (number, self._chosen(queries[number], scored))
+            for number, scored in scored_by_number.items()
+        ]
 
     def _failed(self, error: Exception, images: int) -> None:
-        """Go on with fewer images together, or without sharing if it has never worked."""
+        """Continue with fewer images at a time, or without sharing if sharing has never worked."""
         import torch
 
         if self._agreed or isinstance(error, torch.OutOfMemoryError):
@@ -194,18 +202,26 @@ class VlmJudge:
         return Asked(query.image, query.sha256, prompt, answers)
 
     def _agrees(
-        self, found: Mapping[int, Scored], queries: Sequence[Query], images: int
+        self,
+        scored_by_number: Mapping[int, Scored],
+        queries: Sequence[Query],
+        images: int,
     ) -> bool:
-        """Compare with a pass for each class, the first time and the first time with padding."""
+        """Whether shared scores equal those of a pass for each class.
+
+        It is tested once, and once more for the first batch with padding.
+        """
         import torch
 
         padded = images > 1
         if padded in self._agreed:
             return True
-        for number in list(found)[:: max(1, len(found) // _COMPARED)]:
+        for number in list(scored_by_number)[
+            :: max(1, len(scored_by_number) // _COMPARED)
+        ]:
             with torch.inference_mode():
                 alone = self._scores(queries[number])
-            together = found[number]
+            together = scored_by_number[number]
             apart = {
                 name: abs(score - together.scores[name])
                 for name, score in alone.items()

@@ -1,4 +1,4 @@
-"""Proposers by name: language models, and lists of words, that propose biases."""
+"""Create proposers by name: language models, and word lists, that propose biases."""
 
 from __future__ import annotations
 

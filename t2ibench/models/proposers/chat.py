@@ -1,4 +1,4 @@
-"""The proposers `hf:ID_OR_DIR`, `openai:MODEL` and `litellm:MODEL`: chat models, here or served."""
+"""The proposers `hf:ID_OR_DIR`, `openai:MODEL` and `litellm:MODEL`: local or served chat models."""
 
 from __future__ import annotations
 
@@ -19,26 +19,34 @@ from t2ibench.models.language import Message
 
 
 class HfArguments(Arguments):
-    """What --proposer-args are taken; `max_tokens` is the length of the longest reply."""
+    """Arguments of the proposer hf.
+
+    Attributes:
+        max_tokens: The length of the longest reply.
+    """
 
     max_tokens: PositiveInt = 1024
 
 
 class OpenAiProposerArguments(ChatArguments):
-    """What --proposer-args are taken; proposals are longer than a judge's answers."""
+    """Arguments of the proposers openai and litellm; proposals are longer than answers."""
 
     max_tokens: PositiveInt = 1024
 
 
+def _reports_no_waits(tell: Callable[[str], None]) -> None:
+    """Accept a function to tell about waits, and never call it: a local model does not wait."""
+
+
 class ChatProposer:
-    """A chat model, greedily (see models.language.Proposer)."""
+    """A proposer that decodes a chat model greedily (see models.language.Proposer)."""
 
     def __init__(
         self,
         name: str,
         reply: Callable[[Sequence[Message]], str],
         parts: Mapping[str, Any],
-        report_waits: Callable[[Callable[[str], None]], None] = lambda _: None,
+        report_waits: Callable[[Callable[[str], None]], None] = _reports_no_waits,
         effective_settings: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self.name = name
@@ -49,16 +57,17 @@ class ChatProposer:
 
 
 def _of_transformers(request: Request[HfArguments]) -> ChatProposer:
-    model, most = ChatModel(request, request.args.max_tokens), request.args.max_tokens
+    """A proposer that runs a chat model here."""
+    max_tokens = request.args.max_tokens
+    model = ChatModel(request, max_tokens)
     model.load()
     parts = {
         "adapter": "hf proposer 1",
         "weights": model.identity(),
-        "max_tokens": most,
+        "max_tokens": max_tokens,
+        "dtype": f"torch.{model.dtype}",
     }
-    return ChatProposer(
-        request.spec, model.reply, parts | {"dtype": f"torch.{model.dtype}"}
-    )
+    return ChatProposer(request.spec, model.reply, parts)
 
 
 def _of_server(

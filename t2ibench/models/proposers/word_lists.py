@@ -81,7 +81,7 @@ _SEVERAL = {*_GROUPS.split(), *(f"{word}s" for word in _ANYBODY | _OCCUPATIONS)}
 
 
 def names_one_person(caption: str) -> bool:
-    """Whether a caption names a person, and no second one, as far as the lists of words go.
+    """Whether a caption names exactly one person, according to the word lists.
 
     Examples:
         >>> names_one_person("A woman working as a nurse"), names_one_person("A doctor's office")
@@ -100,8 +100,8 @@ def names_one_person(caption: str) -> bool:
 
 def _names(caption: str, words: str) -> bool:
     """Whether a caption has one of the words, in singular or plural."""
-    found = set(re.findall(r"[a-z]+(?:-[a-z]+)*", caption.lower()))
-    return any({word, f"{word}s"} & found for word in words.split())
+    caption_words = set(re.findall(r"[a-z]+(?:-[a-z]+)*", caption.lower()))
+    return any({word, f"{word}s"} & caption_words for word in words.split())
 
 
 def biases_of(
@@ -152,18 +152,18 @@ class WordListsProposer:
         )
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The biases of the caption that is asked about last."""
-        found = _CAPTION.match(messages[-1]["content"]) if messages else None
-        if found is None:
+        """Propose biases for the caption in the last message."""
+        match = _CAPTION.match(messages[-1]["content"]) if messages else None
+        if match is None:
             raise T2IBenchError(
                 "The proposer 'word-lists' is for captions only.",
                 "Use it with `--captions`, or ask a language model: --proposer hf:… or openai:….",
             )
-        if self._one_person and not names_one_person(found[1]):
+        if self._one_person and not names_one_person(match[1]):
             raise BadReplyError(
                 "it names no person that the word lists know, or several"
             )
-        return json.dumps(biases_of(found[1], self._asked))
+        return json.dumps(biases_of(match[1], self._asked))
 
 
 def _create(request: Request[Arguments]) -> WordListsProposer:

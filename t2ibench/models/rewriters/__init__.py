@@ -1,4 +1,4 @@
-"""Rewriters by name: what stands before a generator and rewrites prompts."""
+"""Create rewriters by name, which rewrite prompts before a generator gets them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ REWRITERS: Registry[Adapter[Rewriter]] = Registry(
 def rewriter_downloads(
     spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """What a rewriter reads of the hub; None where its adapter does not say."""
+    """The files that a rewriter reads from the hub; None if its adapter does not declare them."""
     return downloads_of(REWRITERS, spec, args)
 
 
 def create_rewriter(
     spec: str | Rewriter, args: Mapping[str, Any] | None = None, **where: Any
 ) -> Rewriter:
-    """Make a rewriter; see `create`. Weights are loaded when it first rewrites."""
+    """Create a rewriter (see `create`); its weights are loaded when it first rewrites."""
     rewriter = create(REWRITERS, Rewriter, spec, args, **where)
     if rewriter.per not in {"prompt", "image"}:
         raise T2IBenchError(

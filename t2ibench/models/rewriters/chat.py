@@ -31,7 +31,7 @@ from t2ibench.models.servers import as_they_end
 
 
 class _ChatRewriter:
-    """What both share (see models.language.Rewriter)."""
+    """Base class of rewriters that are chat models (see models.language.Rewriter)."""
 
     def __init__(
         self,
@@ -47,9 +47,11 @@ class _ChatRewriter:
         self._args = args
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """One conversation a prompt."""
-        found = dict(pair for part in self.rewrite_in_parts(requests) for pair in part)
-        return [found[number] for number in range(len(requests))]
+        """Rewrite each prompt in a conversation of its own."""
+        rewritings = dict(
+            pair for part in self.rewrite_in_parts(requests) for pair in part
+        )
+        return [rewritings[number] for number in range(len(requests))]
 
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
@@ -59,7 +61,7 @@ class _ChatRewriter:
 
 
 class ModelRewriter(_ChatRewriter):
-    """A chat model of transformers; loaded when it is first asked."""
+    """A rewriter that runs a chat model with transformers; loaded when it first rewrites."""
 
     def __init__(self, request: Request[InstructionArguments]) -> None:
         self._model = ChatModel(request, request.args.max_tokens)
@@ -69,7 +71,7 @@ class ModelRewriter(_ChatRewriter):
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """One after the other (see models.language.RewritesInParts)."""
+        """Rewrite prompts one after the other (see models.language.RewritesInParts)."""
         self._model.load()
         for number, request in enumerate(requests):
             yield [(number, self._rewritten(request))]
@@ -104,7 +106,7 @@ class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
 
 
 class ServerRewriter(_ChatRewriter):
-    """A model on a server."""
+    """A rewriter that is a chat model on a server."""
 
     def __init__(
         self, name: str, server: ChatServer, args: OpenAiRewriterArguments

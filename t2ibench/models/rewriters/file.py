@@ -46,7 +46,7 @@ class _Row(Arguments):
     prompt: Text
     rewritten: Annotated[
         tuple[Text, ...],
-        BeforeValidator(lambda one: [one] if isinstance(one, str) else one),
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
     ] = ()
     index: NotNegative | None = None
     status: Literal["ok", "refused", "failed"] = "ok"
@@ -63,7 +63,7 @@ class _Row(Arguments):
         return self
 
     def rewriting(self, seed: int) -> Rewriting:
-        """What an image with this seed gets."""
+        """The rewriting for an image with this seed."""
         if self.status != "ok":
             return Rewriting("refused", reason=self.reason or "the rewriter declined")
         # Another hash than the noise that an image begins with.
@@ -135,16 +135,16 @@ class FileRewriter:
 
     def _of_prompts(self) -> list[_Row]:
         return [
-            one
-            for one in self._rows.values()
-            if one.index is None and one.status == "ok"
+            row
+            for row in self._rows.values()
+            if row.index is None and row.status == "ok"
         ]
 
     def _of_images(self) -> list[_Row]:
         return [
-            one
-            for one in self._rows.values()
-            if one.index is not None or one.status != "ok"
+            row
+            for row in self._rows.values()
+            if row.index is not None or row.status != "ok"
         ]
 
     def _take(self, where: str, cells: Mapping[str, Any]) -> None:
@@ -181,14 +181,11 @@ class FileRewriter:
         return Rewriting("ok", prompt) if prompt.strip() else blank
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
-        """Say which prompts are not in the file (see models.language.ChecksPrompts)."""
-        missing = [one for one in requests if self._find(one) is None]
+        """Raise an error if the file lacks a prompt (see models.language.ChecksPrompts)."""
+        missing = [request for request in requests if self._find(request) is None]
         if not missing:
             return
-        names = ", ".join(
-            f"'{shown(one.prompt)}'{'' if one.index is None else f' (image {one.index})'}"
-            for one in missing[:_NAMED]
-        )
+        names = ", ".join(map(_described, missing[:_NAMED]))
         more = ", …" if len(missing) > _NAMED else ""
         raise T2IBenchError(
             f"{shown(self._path, 400)} lacks {len(missing)} of the {len(requests)} rewritings that "
@@ -198,9 +195,15 @@ class FileRewriter:
         )
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """What the file says."""
+        """Look up the rewriting of each request in the file."""
         absent = Rewriting("failed", reason=f"{self._path.name} has no rewriting of it")
-        return [self._find(one) or absent for one in requests]
+        return [self._find(request) or absent for request in requests]
+
+
+def _described(request: RewriteRequest) -> str:
+    """A prompt, and the number of its image if it is rewritten for each image."""
+    prompt = f"'{shown(request.prompt)}'"
+    return prompt if request.index is None else f"{prompt} (image {request.index})"
 
 
 def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -229,8 +232,8 @@ def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
     for (made_by,) in database.read(
         "SELECT fingerprint FROM models WHERE role = 'rewriter'"
     ):
-        for one in RewriteStore(database, str(made_by)):
-            row = {key: getattr(one, key) for key in _Row.model_fields}
+        for rewriting in RewriteStore(database, str(made_by)):
+            row = {key: getattr(rewriting, key) for key in _Row.model_fields}
             yield {key: value for key, value in row.items() if value is not None}
 
 

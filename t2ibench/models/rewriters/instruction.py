@@ -89,7 +89,7 @@ class InstructionArguments(Arguments):
         return usual if self.temperature is None else self.temperature
 
     def settings(self) -> dict[str, Any]:
-        """What decides a rewriting besides the model, as JSON values."""
+        """The settings that decide a rewriting besides the model, as JSON values."""
         return {
             "template": self.template,
             "template_sha256": hashlib.sha256(self.template.encode()).hexdigest(),
@@ -98,15 +98,15 @@ class InstructionArguments(Arguments):
         }
 
     def messages(self, request: RewriteRequest) -> list[Message]:
-        """What a model is asked."""
+        """The messages that ask a model to rewrite a prompt."""
         values = {"prompt": request.prompt, "number": str((request.index or 0) + 1)}
         # In one pass: a prompt may hold braces of its own.
-        text = _FIELDS.sub(lambda found: values[found.group(1)], self.template)
+        text = _FIELDS.sub(lambda field: values[field.group(1)], self.template)
         return [{"role": "user", "content": text}]
 
 
 def read_reply(reply: str, prompt: str) -> Rewriting:
-    """The rewritten prompt in a reply."""
+    """Read the rewritten prompt from a reply."""
     answer = without_thinking(reply)
     if answer is None:
         return Rewriting(
