@@ -134,7 +134,7 @@ class CellView:
         ran: Whether the model ran it.
         mark: The root mean square lean; without a value where it is not known.
         spoken: All of it in a sentence.
-        absent: What stands there without a number.
+        absent: The text where there is no number.
         value: The number.
         clear: Whether one of its tests is clear.
         counted: How many of its tests are clear.
@@ -332,7 +332,7 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model's result of one test; `more` is why it cannot tell, `judges` who answered."""
+    """A model's result of one test; `more` is why it is inconclusive, `judges` who answered."""
 
     model: ModelView
     row: TaskRowView
