@@ -412,8 +412,8 @@ class RunSettings(Measurement):
         bool,
         _where(
             "",
-            "generate, embed and ask, but do not score; `t2ibench score` "
-            "does (default: score)",
+            "stop before scoring; `t2ibench score` does it "
+            "(default: go on to the scores)",
             decides=False,
         ),
     ] = False

@@ -28,14 +28,28 @@ def add(verbs: Any) -> None:
         description="Test a generator, encoder or judge against its contract and print "
         "what it violates, one line each; exit 1 if anything.",
     )
-    add_flag(action, "spec SPEC", "as --model, --encoder, … takes it")
     add_flag(
-        action, "--kind", "by default that of the name", choices=check_adapter.KINDS
+        action,
+        "spec SPEC",
+        "test this adapter, given as for --model, --encoder, … (required)",
     )
-    add_flag(action, "--model-args k=v,…", "its arguments")
-    add_flag(action, "--other-args k=v,…", "arguments that must change the fingerprint")
     add_flag(
-        action, "--prompt P", "try these prompts or texts; repeatable", action="append"
+        action,
+        "--kind",
+        "treat it as this kind of adapter (default: read from its name)",
+        choices=check_adapter.KINDS,
+    )
+    add_flag(action, "--model-args k=v,…", "set its options (default: none)")
+    add_flag(
+        action,
+        "--other-args k=v,…",
+        "check that these options change the fingerprint (default: none)",
+    )
+    add_flag(
+        action,
+        "--prompt P",
+        "try this prompt or text; repeatable (default: built-in ones)",
+        action="append",
     )
     add_device(action)
     action.set_defaults(handler=check_adapter.run)
@@ -46,26 +60,42 @@ def add(verbs: Any) -> None:
         "how often it abstains, class by class and by the groups of other labels, what its errors "
         "make of a share, and a verdict: use, use corrected, do not use.",
     )
-    add_flag(action, "spec SPEC", "as --judge takes it")
-    add_flag(action, "--judge-args k=v,…", "its arguments", default="")
+    add_flag(action, "spec SPEC", "check this judge, given as for --judge (required)")
+    add_flag(
+        action, "--judge-args k=v,…", "set its options (default: none)", default=""
+    )
     add_flag(
         action,
         "--images DIR",
-        "folders of images, as folder: reads them",
+        "read labelled images from these folders, as folder: does (required)",
         nargs="+",
         required=True,
     )
     add_flag(
         action,
         "--labels FILE",
-        "people's labels, in each folder: a table of 'file' and a column an attribute (people.csv)",
+        "read human labels from this table in each folder: 'file' and a "
+        "column for each attribute (default: people.csv)",
     )
     add_flag(
-        action, "--columns k=NAME,…", "headings of the labels: image=Name", default=""
+        action,
+        "--columns k=NAME,…",
+        "name the headings of the labels: image=Name (default: common headings)",
+        default="",
     )
-    add_flag(action, "--sheet NAME", "the sheet of a workbook (the first)")
-    add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
-    add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
+    add_flag(
+        action, "--sheet NAME", "read this sheet of the workbook (default: the first)"
+    )
+    add_flag(
+        action,
+        "--output FILE",
+        "write the check to FILE, for `run --judge-check FILE` (default: print only)",
+    )
+    add_flag(
+        action,
+        "--encoder E",
+        "use this encoder for the judge clip (default: t2ibench's)",
+    )
     add_device(action)
     action.set_defaults(handler=check_judge.run)
     action = actions.add_parser(
@@ -75,8 +105,15 @@ def add(verbs: Any) -> None:
         "gender of occupations: rank and linear correlations with intervals, without noise, beside "
         "those of other attributes, and the items that they see most differently.",
     )
-    add_flag(action, "runs RUN", "runs of one model, read in several ways", nargs="+")
-    add_flag(action, "--format F", "md, latex, csv or a plug-in's", default="md")
+    add_flag(
+        action, "runs RUN", "compare these runs of one model (required)", nargs="+"
+    )
+    add_flag(
+        action,
+        "--format F",
+        "print md, latex, csv or a plug-in's format (default: md)",
+        default="md",
+    )
     action.set_defaults(handler=run_agreement)
 
 

@@ -31,10 +31,21 @@ def add(verbs: Any) -> None:
         "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
         "by prompt and index.",
     )
-    add_flag(verb, "first OLD", "a run folder")
-    add_flag(verb, "second NEW", "the run that is compared with it")
-    add_flag(verb, "--rows", "every bias and concept too")
-    add_flag(verb, "--format F", "md, latex, csv or a plug-in's", default="md")
+    add_flag(verb, "first OLD", "compare this run folder, the older one (required)")
+    add_flag(
+        verb, "second NEW", "compare it with this run folder, the newer one (required)"
+    )
+    add_flag(
+        verb,
+        "--rows",
+        "list every row too, such as occupations and concepts (default: headlines)",
+    )
+    add_flag(
+        verb,
+        "--format F",
+        "print md, latex, csv or a plug-in's format (default: md)",
+        default="md",
+    )
     verb.set_defaults(handler=run)
 
 

@@ -22,12 +22,36 @@ def add(verbs: Any) -> None:
         "see at once which anchor it leans to, with the images behind it. Several runs "
         "are shown side by side. Nothing leaves this machine.",
     )
-    add_flag(verb, "paths RUN|DIR", "by default the latest run", nargs="*")
-    add_flag(verb, "--anchors PROMPT", "two or more prompts of the images", nargs="+")
-    add_flag(verb, "--encoder E", "by default that of the run")
-    add_flag(verb, "--port N", "by default a free one", type=not_negative, default=0)
-    add_flag(verb, "--device D", "cuda, mps or cpu")
-    add_flag(verb, "--open", "open the browser")
+    add_flag(
+        verb,
+        "paths RUN|DIR",
+        "open these runs or folders of images (default: the latest run)",
+        nargs="*",
+    )
+    add_flag(
+        verb,
+        "--anchors PROMPT",
+        "start from these two or more prompts of the images (default: the run's)",
+        nargs="+",
+    )
+    add_flag(
+        verb,
+        "--encoder E",
+        "read words and images with this encoder (default: the run's)",
+    )
+    add_flag(
+        verb,
+        "--port N",
+        "serve on port N (default: a free one)",
+        type=not_negative,
+        default=0,
+    )
+    add_flag(
+        verb,
+        "--device D",
+        "run models on cuda, mps or cpu (default: the best that is available)",
+    )
+    add_flag(verb, "--open", "open the browser (default: print the address)")
     verb.set_defaults(handler=run)
 
 

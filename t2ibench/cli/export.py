@@ -30,16 +30,20 @@ def add(verbs: Any) -> None:
         "is.",
         epilog=_EXAMPLES,
     )
-    add_flag(verb, "run RUN", "a run folder, such as runs/toy")
+    add_flag(verb, "run RUN", "read this run folder, such as runs/toy (required)")
     add_flag(
         verb,
         "--to D,…",
-        "send results: wandb, hf-dataset:OWNER/NAME, or a plug-in's; no images are sent, except "
-        "those that report.html shows",
+        "send results to wandb, hf-dataset:OWNER/NAME, or a plug-in's destination; no images are "
+        "sent except those that report.html shows (default: nowhere)",
         dest="destinations",
     )
-    add_flag(verb, "--output DIR", "a new folder for the images; by default RUN/export")
-    add_flag(verb, "--log-args k=v,…", "of --to: project=…")
+    add_flag(
+        verb,
+        "--output DIR",
+        "write the images into this new folder (default: RUN/export)",
+    )
+    add_flag(verb, "--log-args k=v,…", "set options of --to: project=… (default: none)")
     verb.set_defaults(handler=run)
 
 

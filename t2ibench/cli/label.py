@@ -40,44 +40,73 @@ def add(verbs: Any) -> None:
     export = actions.add_parser(
         "export", help="draw a sample; write a sheet and a page"
     )
-    add_flag(export, "run RUN", "a run folder, such as runs/toy")
+    add_flag(export, "run RUN", "read this run folder, such as runs/toy (required)")
     add_flag(
-        export, "--images N", "images a question (200)", type=positive, default=200
+        export,
+        "--images N",
+        "sample N images for each question (default: 200)",
+        type=positive,
+        default=200,
     )
-    add_flag(export, "--question Q", "only this question; repeatable", action="append")
-    add_flag(export, "--unknown", "only images that a judge could name no class for")
-    add_flag(export, "--seed N", "of the sample", type=not_negative, default=0)
-    add_flag(export, "--output DIR", "by default RUN/labels")
+    add_flag(
+        export,
+        "--question Q",
+        "export only this question; repeatable (default: all)",
+        action="append",
+    )
+    add_flag(
+        export,
+        "--unknown",
+        "export only images that a judge could not classify (default: all images)",
+    )
+    add_flag(
+        export,
+        "--seed N",
+        "set the random seed of the sample (default: 0)",
+        type=not_negative,
+        default=0,
+    )
+    add_flag(export, "--output DIR", "write into this folder (default: RUN/labels)")
     export.set_defaults(handler=run_export)
     take = actions.add_parser(
         "import", help="store the answers of a filled sheet with the run"
     )
-    add_flag(take, "run RUN", "the run that the sheet was exported from")
-    add_flag(take, "file FILE", "the filled sheet, CSV or XLSX")
+    add_flag(
+        take,
+        "run RUN",
+        "store the labels in this run, from which the sheet was exported (required)",
+    )
+    add_flag(take, "file FILE", "read this filled sheet, CSV or XLSX (required)")
     add_flag(
         take,
         "--labeller NAME",
-        "who filled it; several may label (default: what a column 'labeller' says, else 1)",
+        "name the person who filled the sheet (default: the column 'labeller', else 1)",
     )
     add_flag(
         take,
         "--columns k=NAME,…",
-        "headings of the sheet: id=Nummer,answer=Antwort",
+        "name the headings of the sheet: id=Nummer,answer=Antwort "
+        "(default: common headings)",
         default="",
     )
-    add_flag(take, "--sheet NAME", "the sheet of a workbook (the first)")
+    add_flag(
+        take, "--sheet NAME", "read this sheet of the workbook (default: the first)"
+    )
     take.set_defaults(handler=run_import)
     agree = actions.add_parser(
         "agree",
         help="show how far people agree, which images they dispute, and judges with them",
     )
     add_flag(
-        agree, "run RUN", "a run with imported labels, or answers of several people"
+        agree,
+        "run RUN",
+        "read this run, with imported labels or answers of several people (required)",
     )
     add_flag(
         agree,
         "--format F",
-        "print md, latex, csv (a row for each disputed image) or json (all of it) (default: md)",
+        "print md, latex, csv (a row for each disputed image) or json "
+        "(everything) (default: md)",
         default="md",
     )
     agree.set_defaults(handler=run_agree)

@@ -47,30 +47,49 @@ def add(verbs: Any) -> None:
         "The run is packed without images, and its scores are recomputed from what was packed. A "
         "run that the leaderboard would refuse leaves nothing behind.",
     )
-    add_flag(of, "run RUN", "a run folder, such as runs/toy")
-    to = f"the folder of all submissions, where it gets its own ({_HOME})"
+    add_flag(of, "run RUN", "read this run folder, such as runs/toy (required)")
+    to = f"write into this folder of all submissions (default: {_HOME})"
     add_flag(of, "--to DIR", to, default=_HOME)
-    add_flag(of, "--name NAME", "what the leaderboard calls the model (its own name)")
-    card = of.add_argument_group("the model's card", "shown as stated by the submitter")
-    add_flag(card, "--licence NAME", "of the weights, such as apache-2.0")
-    add_flag(card, "--parameters N", "their number, such as 0.9B")
     add_flag(
-        card, "--released DATE", "when the model came out: 2026-05-01, 2026-05 or 2026"
+        of,
+        "--name NAME",
+        "name the model on the leaderboard (default: its name in the run)",
     )
-    add_flag(card, "--submitter NAME", "who submits it")
-    add_flag(card, "--submitted DATE", "when")
-    add_flag(card, "--url URL", "a page about the model")
-    weights = "open, or hosted on a server alone"
+    card = of.add_argument_group("the model's card", "shown as stated by the submitter")
+    add_flag(
+        card,
+        "--licence NAME",
+        "state the licence of the weights, such as apache-2.0 (default: none)",
+    )
+    add_flag(
+        card,
+        "--parameters N",
+        "state the number of parameters, such as 0.9B (default: none)",
+    )
+    add_flag(
+        card,
+        "--released DATE",
+        "state when the model came out: 2026-05-01, 2026-05 or 2026 (default: none)",
+    )
+    add_flag(card, "--submitter NAME", "name the submitter (default: none)")
+    add_flag(
+        card, "--submitted DATE", "state the date of the submission (default: none)"
+    )
+    add_flag(card, "--url URL", "link a page about the model (default: none)")
+    weights = "state whether the weights are open or hosted only (default: none)"
     add_flag(card, "--weights", weights, choices=("open", "hosted"))
     says = "Says reproduced, partly reproduced, recomputed or refused, and why."
     of = action("verify", check, "recompute every score of submissions", says)
     add_flag(
         of,
         "folders DIR",
-        f"submissions, or folders of them (default: {_HOME})",
+        f"verify these submissions or folders of them (default: {_HOME})",
         nargs="*",
     )
-    seed = "choose the images of an earlier check, which said its seed (random)"
+    seed = (
+        "draw the same images as an earlier check that printed this "
+        "seed (default: random)"
+    )
     add_flag(of, "--seed N", seed, type=not_negative)
     _add_checks(of)
     left_out = (
@@ -80,23 +99,49 @@ def add(verbs: Any) -> None:
         "build", build, "verify every submission and write the static site", left_out
     )
     add_flag(
-        of, "folder DIR", f"the folder of all submissions (default: {_HOME})", nargs="?"
+        of,
+        "folder DIR",
+        f"read submissions from this folder (default: {_HOME})",
+        nargs="?",
     )
-    add_flag(of, "--output DIR", "the site's folder (site)", default="site")
-    add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
-    add_flag(of, "--submissions DIR", "the same as DIR")
+    add_flag(
+        of,
+        "--output DIR",
+        "write the site into this folder (default: site)",
+        default="site",
+    )
+    add_flag(
+        of, "--date DATE", "state the date of the update (default: today)", type=day
+    )
+    add_flag(
+        of,
+        "--submissions DIR",
+        "read submissions from this folder, as DIR does (default: "
+        "leaderboard/submissions)",
+    )
     _add_checks(of)
 
 
 def _add_checks(action: Any) -> None:
     """Add the flags of verification."""
-    draw = "make N images of each again, embed them and all texts, ask the judges (0)"
+    draw = (
+        "regenerate N images of each submission, embed them and all "
+        "texts, and ask the judges (default: 0)"
+    )
     add_flag(action, "--draw N", draw, type=not_negative, default=0)
     add_flag(
-        action, "--minutes N", "how long each may take (60)", type=positive, default=60
+        action,
+        "--minutes N",
+        "limit each submission to N minutes (default: 60)",
+        type=positive,
+        default=60,
     )
-    keep = "keep verdicts there and recall them; outside of the checkout, where no pull request can"
-    add_flag(action, "--verdicts DIR", f"{keep} write")
+    add_flag(
+        action,
+        "--verdicts DIR",
+        "keep verdicts in DIR and reuse them; choose a folder that no pull request can write "
+        "(default: none)",
+    )
 
 
 def submit(arguments: argparse.Namespace) -> int:

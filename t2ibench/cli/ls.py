@@ -107,11 +107,21 @@ def add(verbs: Any) -> None:
         help="list tasks, methods, models, encoders, judges, writers, …; print one task",
         description=_DESCRIPTION,
     )
-    text = f"one of {', '.join(WORDS)}; a task, suite, group, tag:NAME or pattern (default: tasks)"
+    text = (
+        f"list all of {', '.join(WORDS)}, or print a task, suite, group, tag:NAME or pattern "
+        "(default: tasks)"
+    )
     add_flag(verb, "what WORD", text, nargs="?", default="tasks")
-    add_flag(verb, "--json", "print JSON, with every column")
-    add_flag(verb, "--verbose", "print every prompt and word of a task")
-    add_flag(verb, "--include-path DIR", "add the tasks of a folder", action="append")
+    add_flag(verb, "--json", "print JSON with every column (default: a table)")
+    add_flag(
+        verb, "--verbose", "print every prompt and word of a task (default: a summary)"
+    )
+    add_flag(
+        verb,
+        "--include-path DIR",
+        "add the tasks of a folder (default: none)",
+        action="append",
+    )
     verb.set_defaults(handler=run)
 
 

@@ -37,12 +37,33 @@ def add(verbs: Any) -> None:
         "as narrow as you want, from the variance in a run.",
         epilog=_EXAMPLES,
     )
-    add_flag(verb, "run RUN", "a run folder: the pilot")
-    add_flag(verb, "--tasks T,…", "ids, globs, groups (by default all of the run)")
-    add_flag(verb, "--effect E", "headline to be seen (0.2)", type=share, default=0.2)
-    add_flag(verb, "--width W", "of the interval", type=share)
-    add_flag(verb, "--power P", "how likely it is seen (0.8)", type=share, default=0.8)
-    about = "about these prompts or prompts like these (by default the task's)"
+    add_flag(verb, "run RUN", "take this run as the pilot (required)")
+    add_flag(
+        verb,
+        "--tasks T,…",
+        "plan for these tasks: ids, globs, groups (default: all of the run)",
+    )
+    add_flag(
+        verb,
+        "--effect E",
+        "plan to detect a headline of E (default: 0.2)",
+        type=share,
+        default=0.2,
+    )
+    add_flag(
+        verb, "--width W", "plan for an interval of width W (default: none)", type=share
+    )
+    add_flag(
+        verb,
+        "--power P",
+        "plan for a power of P (default: 0.8)",
+        type=share,
+        default=0.8,
+    )
+    about = (
+        "plan for a result about these prompts or prompts like these "
+        "(default: the task's)"
+    )
     add_flag(verb, "--question", about, choices=[*_WORDS])
     verb.set_defaults(handler=run)
 

@@ -36,9 +36,16 @@ def add(verbs: Any) -> None:
         "judges, rewriter), with size and whether it is here, and download what is not.",
         epilog=_EXAMPLES,
     )
-    add_flag(verb, "named MODEL", "model of the run, as for --model", nargs="?")
+    add_flag(
+        verb,
+        "named MODEL",
+        "download for this model, given as for --model (default: none)",
+        nargs="?",
+    )
     what, *_ = add_settings(
-        verb, dry_run="list what is needed and what is here; download nothing"
+        verb,
+        dry_run="list what is needed and what is available, and download "
+        "nothing (default: download)",
     )
     add_flag(what, "--preset PAPER", PRESET)
     verb.set_defaults(handler=run)

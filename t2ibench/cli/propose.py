@@ -47,44 +47,75 @@ def add(verbs: Any) -> None:
         description="Let a language model propose biases for captions or prompts; write a task.",
         epilog=_EXAMPLES,
     )
-    add_flag(verb, "method METHOD", "a method whose tasks can be proposed")
+    add_flag(verb, "method METHOD", "propose a task of this method (required)")
     add_flag(
         verb,
         "--proposer P",
-        "hf:ID_OR_DIR, openai:MODEL, or without a model word-lists (gender, age and "
-        "race) and word-lists:skin (gender, age and skin tone; the default)",
+        "propose with hf:ID_OR_DIR or openai:MODEL, or without a model: word-lists asks for "
+        "gender, age and race, word-lists:skin for gender, age and skin tone "
+        "(default: word-lists:skin)",
         default="word-lists:skin",
     )
-    add_flag(verb, "--proposer-args k=v,…", "base_url=…", default="")
-    add_flag(verb, "--output FILE", "the task YAML to write", required=True)
-    add_flag(verb, "--limit N", "first N captions or prompts", type=positive)
+    add_flag(
+        verb,
+        "--proposer-args k=v,…",
+        "set options of the proposer: base_url=… (default: none)",
+        default="",
+    )
+    add_flag(
+        verb,
+        "--output FILE",
+        "write the task to this YAML file (required)",
+        required=True,
+    )
+    add_flag(
+        verb,
+        "--limit N",
+        "use only the first N captions or prompts (default: all)",
+        type=positive,
+    )
     add_flag(
         verb,
         "--method-args k=v,…",
-        "settings of the method: openbias takes overlap=.75 (merge biases that share this "
+        "set options of the method: openbias takes overlap=.75 (merge biases that share this "
         "proportion of their classes), support=30 (captions a bias must have; 1 for the prompts of "
         "a folder of images), per_bias=100 (captions kept for each), questions=bias (one for all "
-        "captions) and synonyms=wordnet or table; both take tries=3 (at a reply)",
+        "captions) and synonyms=wordnet or table; both take tries=3 (at a reply) (default: these)",
         default="",
     )
-    add_device(verb, ", for hf:")
+    add_device(verb, "an hf: proposer")
     captions = verb.add_argument_group("for methods that start from captions")
-    add_flag(captions, "--captions FILE|ID", "COCO, Flickr30k, CSV, folder:DIR, …")
-    add_flag(captions, "--column NAME", "column of the captions (caption)")
+    add_flag(
+        captions,
+        "--captions FILE|ID",
+        "read captions from this file, folder:DIR or datasets id: COCO, Flickr30k, CSV, … "
+        "(default: none)",
+    )
+    add_flag(
+        captions, "--column NAME", "read captions from this column (default: caption)"
+    )
     add_flag(
         captions,
         "--columns k=NAME,…",
-        "headings of a table: caption=Text, or image=Name,prompt=Text for folder:",
+        "name the headings of the table: caption=Text, or "
+        "image=Name,prompt=Text for folder: (default: common headings)",
         default="",
     )
-    add_flag(captions, "--sheet NAME", "the sheet of a workbook (the first)")
+    add_flag(
+        captions, "--sheet NAME", "read this sheet of the workbook (default: the first)"
+    )
     add_flag(
         captions,
         "--pattern P",
-        "how names of images give prompts: '{prompt}_{index}.png'",
+        "read prompts from file names: '{prompt}_{index}.png' (default: "
+        "from a table or sub-folders)",
     )
-    add_flag(captions, "--split NAME", "split of a datasets id (train)")
-    add_flag(captions, "--people", "captions of one person only")
+    add_flag(
+        captions, "--split NAME", "read this split of a datasets id (default: train)"
+    )
+    add_flag(
+        captions, "--people", "keep only captions of one person (default: all captions)"
+    )
     add_flag(
         captions,
         "--attributes NAME,…",
@@ -98,8 +129,17 @@ def add(verbs: Any) -> None:
         "of --captions)",
     )
     prompts = verb.add_argument_group("for methods that start from prompts")
-    add_flag(prompts, "--prompt TEXT", "may be repeated", action="append")
-    add_flag(prompts, "--prompts FILE", "a file of prompts, one a line")
+    add_flag(
+        prompts,
+        "--prompt TEXT",
+        "propose for this prompt; repeatable (default: none)",
+        action="append",
+    )
+    add_flag(
+        prompts,
+        "--prompts FILE",
+        "propose for the prompts of a file, one a line (default: none)",
+    )
     verb.set_defaults(handler=run)
 
 

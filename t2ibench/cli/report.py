@@ -17,9 +17,14 @@ def add(verbs: Any) -> None:
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
     )
-    add_flag(verb, "run RUN", "a run folder, such as runs/toy")
-    add_flag(verb, "--format F", "md, latex, csv; see t2ibench ls writers")
-    add_flag(verb, "--output FILE", "where to write it")
+    add_flag(verb, "run RUN", "read this run folder, such as runs/toy (required)")
+    add_flag(
+        verb,
+        "--format F",
+        "write this format: md, latex, csv, …; see `t2ibench ls "
+        "writers` (default: report.html and all others)",
+    )
+    add_flag(verb, "--output FILE", "write to this file (default: see docs/reports.md)")
     verb.set_defaults(handler=run)
 
 

@@ -39,10 +39,28 @@ def add(verbs: Any) -> None:
         "reproduce/.",
         epilog=_EXAMPLES,
     )
-    add_flag(verb, "paper PAPER", "see t2ibench ls papers; or all")
-    add_flag(verb, "--table N", "only this table; repeatable", action="append")
-    add_flag(verb, "--figure N", "only this figure; repeatable", action="append")
-    add_flag(verb, "--run RUN", "a run that is done; nothing is generated")
+    add_flag(
+        verb,
+        "paper PAPER",
+        "reproduce this paper of `t2ibench ls papers`, or all (required)",
+    )
+    add_flag(
+        verb,
+        "--table N",
+        "make only table N; repeatable (default: all)",
+        action="append",
+    )
+    add_flag(
+        verb,
+        "--figure N",
+        "make only figure N; repeatable (default: all)",
+        action="append",
+    )
+    add_flag(
+        verb,
+        "--run RUN",
+        "use this finished run and generate nothing (default: a new run)",
+    )
     add_settings(verb)
     verb.set_defaults(handler=run)
 

@@ -42,7 +42,10 @@ exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is m
 130 interrupted, resumable
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
-PRESET = "a paper's model settings, encoders, judge and tasks; flags win (t2ibench ls papers)"
+PRESET = (
+    "take a paper's model settings, encoders, judge and tasks; "
+    "flags override them (default: none, see `t2ibench ls papers`)"
+)
 _SHOWN = 10
 _REASONS = 50  # a file of a folder has one of its own
 
@@ -72,16 +75,24 @@ def add(verbs: Any) -> None:
     )
     what, much, where = add_settings(verb)
     add_flag(what, "--preset PAPER", PRESET)
-    until = "more images, until the intervals are narrower than W"
+    until = (
+        "generate more images until the intervals are narrower than W "
+        "(default: one round)"
+    )
     add_flag(much, "--until-precise W", until, type=share)
-    most = "with --until-precise: at most (8 times those of the first round)"
+    most = (
+        "generate at most N images of a prompt with --until-precise "
+        "(default: 8 times the first round)"
+    )
     add_flag(much, "--max-images-per-prompt N", most, type=positive)
     add_flag(where, "--verbose", VERBOSE)
     verb.set_defaults(handler=run)
 
 
 def add_settings(
-    verb: Any, dry_run: str = "print prompts, images and time; generate nothing"
+    verb: Any,
+    dry_run: str = "print prompts, images and time, and generate nothing (default: "
+    "run)",
 ) -> list[Any]:
     """Add the flags of all settings; their groups."""
     titles = ("what to measure", "how much", "where and how")
@@ -98,7 +109,12 @@ def add_settings(
             flag_name(name), dest=name, help=flag.help, **kind
         )
     where = groups["where and how"]
-    add_flag(where, "--config FILE", "YAML with any of these flags as keys")
+    add_flag(
+        where,
+        "--config FILE",
+        "read settings from a YAML file with any of these flags as keys "
+        "(default: none)",
+    )
     add_flag(where, "--dry-run", dry_run)
     return [*groups.values()]
 

@@ -23,13 +23,14 @@ def add(verbs: Any) -> None:
         "loaded but where a run ended before its images were embedded, as with --max-cost: then "
         "these are embedded and judged first, as the run would have done.",
     )
-    add_flag(verb, "run RUN", "a run folder, such as runs/toy")
+    add_flag(verb, "run RUN", "read this run folder, such as runs/toy (required)")
     add_flag(
         verb,
         "--allow-missing",
-        "embed and score images that are there although prompts have none, and say so",
+        "score the existing images although some prompts have none, and "
+        "report it (default: no score)",
     )
-    add_flag(verb, "--verbose", "print results.md too")
+    add_flag(verb, "--verbose", "print results.md too (default: the summary)")
     verb.set_defaults(handler=run)
     verb = verbs.add_parser(
         "merge",
@@ -41,7 +42,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "runs RUN",
-        "run folders of the parts, such as runs/shard-*/toy",
+        "join these run folders of the parts, such as runs/shard-*/toy (required)",
         nargs="+",
     )
     add_flag(
@@ -50,9 +51,11 @@ def add(verbs: Any) -> None:
         "write the run into DIR (default: the folder of the parts' folders)",
     )
     add_flag(
-        verb, "--allow-missing", "score without the parts that are missing, and say so"
+        verb,
+        "--allow-missing",
+        "score without the missing parts, and report it (default: no score)",
     )
-    add_flag(verb, "--verbose", "print results.md too")
+    add_flag(verb, "--verbose", "print results.md too (default: the summary)")
     verb.set_defaults(handler=run_merge)
 
 

@@ -13,7 +13,10 @@ from t2ibench.cli.failure import say
 from t2ibench.errors import did_you_mean, shown
 
 LIST = ",…"  # ends the placeholder of a flag of several values
-VERBOSE = "print results.md too; with --dry-run, every task and prompt"
+VERBOSE = (
+    "print results.md too, or every task and prompt with --dry-run "
+    "(default: the summary)"
+)
 _DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
 
@@ -90,10 +93,18 @@ def add_flag(parser: Any, flag: str, text: str | None = None, **options: Any) ->
     parser.add_argument(name, help=text, **options)
 
 
-def add_device(parser: Any, of: str = "") -> None:
-    """Add --device and --dtype."""
-    add_flag(parser, "--device D", f"cuda, mps or cpu{of}")
-    add_flag(parser, "--dtype T", f"float32, float16 or bfloat16{of}")
+def add_device(parser: Any, model: str = "the model") -> None:
+    """Add --device and --dtype, which say how a model is run."""
+    add_flag(
+        parser,
+        "--device D",
+        f"run {model} on cuda, mps or cpu (default: the best that is available)",
+    )
+    add_flag(
+        parser,
+        "--dtype T",
+        f"run {model} in float32, float16 or bfloat16 (default: its own)",
+    )
 
 
 def tell_some(

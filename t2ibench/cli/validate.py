@@ -22,8 +22,13 @@ def add(verbs: Any) -> None:
         help="check task files; prints every problem with its line",
         description="Check task files (the bundled ones without arguments).",
     )
-    add_flag(verb, "paths FILE|DIR", nargs="*")
-    add_flag(verb, "--strict", "warnings are errors too")
+    add_flag(
+        verb,
+        "paths FILE|DIR",
+        "validate these task files and folders (default: the tasks that are shipped)",
+        nargs="*",
+    )
+    add_flag(verb, "--strict", "treat warnings as errors (default: report them)")
     verb.set_defaults(handler=run)
 
 
