@@ -126,7 +126,8 @@ _FILTER_WORDS = re.compile(
 # Words for what was made, as xAI's and Together's filters have them; and words for what was asked.
 _OUTPUT_WORDS = re.compile(
     r"\b(generated|output|resulting|produced) (image|content|picture)|\bgenerations? (was|were)\b"
-    r"|nsfw (content|concepts?) (was |were )?(detected|found)|\bthe images? (was|were|is|are|has|"
+    r"|nsfw (content|concepts?) (was |were )?(detected|found) in\b.{0,20}\b(image|output)"
+    r"|\bthe images? (was|were|is|are|has|"
     r"have)\b|\bin (your|the) outputs?\b",
     re.IGNORECASE,
 )

@@ -358,7 +358,7 @@ def test_a_filters_word_is_about_one_prompt(how: str) -> None:
     ("words", "status"),
     [
         ("Generated image rejected by content moderation.", "filtered"),
-        ("NSFW content detected by the safety checker", "filtered"),
+        ("NSFW content detected in the image by the safety checker", "filtered"),
         ("The prompt or the generated image violates our content policy.", "refused"),
         ("Rejected by content moderation.", "refused"),
     ],
