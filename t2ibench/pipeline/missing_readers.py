@@ -44,13 +44,15 @@ class Readers:
         """
         lacking = "has no answers about" if judges else "lacks embeddings of"
         named = dict(results)
+        # Where nobody has a score, the method's own reasons say more.
+        some_scored = any(not result.reason for result in results.values())
         for name, result in results.items():
             lacks = (
                 evidence[name].lacks_answers
                 if judges
                 else evidence[name].lacks_embeddings
             )
-            if result.reason and lacks:
+            if result.reason and lacks and some_scored:
                 named[name] = replace(result, reason=f"{name} {lacking} this task")
         absent = [name for name, result in named.items() if result is not results[name]]
         return cls(named, tuple(absent))

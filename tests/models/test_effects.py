@@ -112,7 +112,7 @@ def test_what_changes_nothing_is_refused_with_a_reason(
         ("sd", {"negative_prompt": "", "guidance": "1"}),  # says what is so
         ("sd", {"guidance": "7.5"}),  # its own default
         ("sd", {"steps": "1", "guidance": "0"}),
-        ("sd", {"call.eta": "0.5", "call.clip_skip": "1"}),
+        ("sd", {"call.eta": "0.5"}),
         ("flux", {"guidance": "0"}),  # as the card of a distilled model says
         ("flux", {"negative_prompt": "men", "call.true_cfg_scale": "4"}),
         ("flux", {"call.prompt_2": "in a garden"}),

@@ -116,6 +116,7 @@ def card_view(
     collection: Collection, reference: Reference, asked: CardAsk
 ) -> EvidenceCardView:
     """What an evidence card shows."""
+    source = collection.source(asked.run)  # a run that does not exist is refused here
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
     score = _score(collection, asked, names, words)
@@ -130,7 +131,7 @@ def card_view(
         poles=(names[1], names[0]) if two_anchors else None,
         rows=_tile_rows(collection, asked, names),
         mark=_mark_view(score, axial=two_anchors),
-        source=_made_by(collection.source(asked.run), collection.encoder.name),
+        source=_made_by(source, collection.encoder.name),
         caveat=CAVEAT,
     )
 

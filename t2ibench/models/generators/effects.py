@@ -305,7 +305,7 @@ def _cannot_take(
     """What to say of a setting that makes a pipeline fail."""
     hint = "Give a value that it takes, or leave it out."
     layers = _layers_of_text_encoder(pipeline) if name == "clip_skip" else None
-    if layers is not None:
+    if layers is not None and isinstance(error, IndexError):
         hint = f"Its text encoder has {layers} layers: expected fewer, or leave it out."
     return T2IBenchError(
         f"--model-args: {_written(name)}={shown(value)} makes this {type(pipeline).__name__} "

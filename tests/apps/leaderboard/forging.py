@@ -15,7 +15,7 @@ import numpy as np
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
-from t2ibench.store.images import LOOKS
+from t2ibench.store.images import PERCEPTUAL_HASH
 from t2ibench.store.schema import blob_checksum, content_id, row_checksum
 from tests.hand import edit_record
 
@@ -208,14 +208,14 @@ def rename_model(run: Path, role: str, name: str, fingerprint: str) -> None:
 
     def rename(rows: Rows) -> None:
         for row in rows:
-            if row["role"] == role and row["name"] != LOOKS[0]:
+            if row["role"] == role and row["name"] != PERCEPTUAL_HASH[0]:
                 row |= {"id": number, "name": name, "fingerprint": fingerprint}
 
     edit_table(run, "models", rename)
     table, column = (
         ("embeddings", "model") if role == "encoder" else ("answers", "judge")
     )
-    looks = content_id("encoder", *LOOKS)
+    looks = content_id("encoder", *PERCEPTUAL_HASH)
 
     def reassign(rows: Rows) -> Rows:
         return [
