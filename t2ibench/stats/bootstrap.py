@@ -14,14 +14,19 @@ from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
 def _moments(counts: Float64Array, values: Float64Array) -> Moments:
     """Moments of resamples; values have the shape (n,), or that of the counts."""
+    sizes: Float64Array = counts.sum(axis=1)
+    mean = _weighted_sums(counts, values) / sizes
+    second_moments = _weighted_sums(counts, values**2)
+    squares = np.maximum(second_moments - sizes * mean**2, 0.0)
+    return Moments(n=sizes, mean=mean, squares=squares)
 
-    def sums(of: Float64Array) -> Float64Array:
-        found: Float64Array = counts @ of if of.ndim == 1 else (counts * of).sum(axis=1)
-        return found
 
-    n: Float64Array = counts.sum(axis=1)
-    mean = sums(values) / n
-    return Moments(n, mean, np.maximum(sums(values**2) - n * mean**2, 0.0))
+def _weighted_sums(counts: Float64Array, values: Float64Array) -> Float64Array:
+    if values.ndim == 1:
+        product: Float64Array = counts @ values
+        return product
+    sums: Float64Array = (counts * values).sum(axis=1)
+    return sums
 
 
 def two_sample_bootstrap(
@@ -56,18 +61,27 @@ def two_sample_bootstrap(
     Source: Davison & Hinkley 1997, section 3.8 (resampling at two levels).
     """
     entries = {name: STATISTICS[name] for name in statistics}
-    x, y = (np.asarray(values, dtype=np.float64) for values in (values_x, values_y))
-    sides = [Clusters.of(x.shape[-1], clusters_x), Clusters.of(y.shape[-1], clusters_y)]
+    x = np.asarray(values_x, dtype=np.float64)
+    y = np.asarray(values_y, dtype=np.float64)
+    side_x = Clusters.of(x.shape[-1], clusters_x)
+    side_y = Clusters.of(y.shape[-1], clusters_y)
     draws = {name: np.empty(n_draws) for name in entries}
-    for rows in blocks(n_draws, sum(side.width for side in sides)):
-        of_x, of_y = (values if values.ndim == 1 else values[rows] for values in (x, y))
-        counts_x, counts_y = (
-            draw_resamples(side, rows.stop - rows.start, rng).counts() for side in sides
+    for rows in blocks(n_draws, side_x.width + side_y.width):
+        n_rows = rows.stop - rows.start
+        counts_x = draw_resamples(side_x, n_rows, rng).counts()
+        counts_y = draw_resamples(side_y, n_rows, rng).counts()
+        pair = Pair(
+            x=_moments(counts_x, _values_of_draws(x, rows)),
+            y=_moments(counts_y, _values_of_draws(y, rows)),
         )
-        pair = Pair(_moments(counts_x, of_x), _moments(counts_y, of_y))
         for name, entry in entries.items():
             draws[name][rows] = entry(pair)
     return draws
+
+
+def _values_of_draws(values: Float64Array, rows: slice) -> Float64Array:
+    """The values of these draws: the same for all draws, or a row for each."""
+    return values if values.ndim == 1 else values[rows]
 
 
 def resample_weights(
@@ -95,7 +109,8 @@ def resample_weights(
     resampled = Clusters.of(len(labels), labels)
     weights = np.empty((n_draws, len(labels)))
     for rows in blocks(n_draws, resampled.width):
-        weights[rows] = draw_resamples(resampled, rows.stop - rows.start, rng).counts()
+        n_rows = rows.stop - rows.start
+        weights[rows] = draw_resamples(resampled, n_rows, rng).counts()
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
 
@@ -120,9 +135,9 @@ def percentile_interval(
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     values = np.asarray(draws, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return (float("nan"), float("nan"))
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return float("nan"), float("nan")
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
+    low, high = np.quantile(finite, [tail, 1 - tail])
     return float(low), float(high)

@@ -9,8 +9,11 @@ from scipy.special import betainc, betaincc, betaincinv, ndtr, ndtri
 
 from t2ibench.stats.clusters import Proportion
 
-_FARTHEST = 10.0  # standard errors
-_MIDDLE = (0.15, 0.85)  # where Wilson's interval holds on each side
+# In standard errors.
+_FARTHEST = 10.0
+# Between these shares Wilson's interval holds on each side.
+_LEAST_MIDDLE = 0.15
+_MOST_MIDDLE = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +30,20 @@ class BoundedProportion:
     Example:
         30 of 100 answers are unknown, 40 of the others are of the class:
 
-        >>> found = BoundedProportion(40 / 70, Proportion(0.4, 100, 99), Proportion(0.7, 100, 99))
-        >>> low, high = found.interval()
-        >>> round(low, 2), round(high, 2), found.p(0.5), found.p(0.25) < 0.01
+        >>> share = BoundedProportion(40 / 70, Proportion(0.4, 100, 99), Proportion(0.7, 100, 99))
+        >>> low, high = share.interval()
+        >>> round(low, 2), round(high, 2), share.p(0.5), share.p(0.25) < 0.01
         (0.32, 0.77, 1.0, True)
+
+    Attributes:
+        value: The share of the known answers.
+        least: The share if no unknown answer is of the class.
+        most: The share if each of them is.
     """
 
-    value: float  # the share of the known answers
-    least: Proportion  # where no unknown answer is of the class
-    most: Proportion  # where each of them is
+    value: float
+    least: Proportion
+    most: Proportion
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The lower end of the least share's interval and the upper end of the most's.
@@ -44,9 +52,13 @@ class BoundedProportion:
         """
         if self._covered(0.0) >= level:
             return self.least.value, self.most.value
-        z = brentq(lambda z: self._covered(z) - level, 0.0, _FARTHEST)
-        each = float(2 * ndtr(z) - 1)
-        return _interval(self.least, each)[0], _interval(self.most, each)[1]
+        errors_out = brentq(
+            lambda distance: self._covered(distance) - level, 0.0, _FARTHEST
+        )
+        level_of_each = float(2 * ndtr(errors_out) - 1)
+        low, _ = _interval(self.least, level_of_each)
+        _, high = _interval(self.most, level_of_each)
+        return low, high
 
     def p(self, expected: float) -> float:
         """Two-sided p-value of an expected share, which agrees with the interval.
@@ -56,32 +68,40 @@ class BoundedProportion:
         if self.least.value <= expected <= self.most.value:
             return 1.0
         nearer = self.least if expected < self.least.value else self.most
-        return 1.0 - self._covered(float(-ndtri(_p(nearer, expected) / 2)))
+        errors_out = float(-ndtri(_p(nearer, expected) / 2))
+        return 1.0 - self._covered(errors_out)
 
-    def _covered(self, z: float) -> float:
-        """The least probability that both ends, z standard errors out, hold the share between."""
+    def _covered(self, errors_out: float) -> float:
+        """The least probability that ends so many standard errors out hold the share between."""
         widest = max(self.least.error, self.most.error)
         width = self.most.value - self.least.value
-        return float(ndtr(z + width / widest) - ndtr(-z))
+        above_low_end = ndtr(errors_out + width / widest)
+        above_high_end = ndtr(-errors_out)
+        return float(above_low_end - above_high_end)
 
 
 def _interval(share: Proportion, level: float) -> tuple[float, float]:
     if not _extreme(share):
         return share.interval(level)
-    x, tail = share.value * share.size, (1 - level) / 2
-    low = float(betaincinv(x, share.size - x + 1, tail)) if x > 0 else 0.0
-    high = float(betaincinv(x + 1, share.size - x, 1 - tail)) if x < share.size else 1.0
+    hits = share.value * share.size
+    tail = (1 - level) / 2
+    low = 0.0
+    if hits > 0:
+        low = float(betaincinv(hits, share.size - hits + 1, tail))
+    high = 1.0
+    if hits < share.size:
+        high = float(betaincinv(hits + 1, share.size - hits, 1 - tail))
     return low, high
 
 
 def _p(share: Proportion, expected: float) -> float:
     if not _extreme(share) or not 0 < expected < 1:
         return share.p(expected)
-    x = share.value * share.size
+    hits = share.value * share.size
     if expected < share.value:
-        return 2 * float(betainc(x, share.size - x + 1, expected))
-    return 2 * float(betaincc(x + 1, share.size - x, expected))
+        return 2 * float(betainc(hits, share.size - hits + 1, expected))
+    return 2 * float(betaincc(hits + 1, share.size - hits, expected))
 
 
 def _extreme(share: Proportion) -> bool:
-    return not _MIDDLE[0] <= share.value <= _MIDDLE[1]
+    return not _LEAST_MIDDLE <= share.value <= _MOST_MIDDLE

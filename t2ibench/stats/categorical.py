@@ -33,11 +33,13 @@ def severity(counts: npt.ArrayLike) -> Float64Array:
         [0.0, 0.1887, 1.0]
     """
     values = np.asarray(counts, dtype=np.float64)
-    k, total = values.shape[-1], values.sum(axis=-1)
+    k = values.shape[-1]
+    total = values.sum(axis=-1)
     if k < 2:
         return np.full(total.shape, np.nan)
     shares = safe_ratio(values, total[..., None])
-    scores = 1.0 + xlogy(shares, shares).sum(axis=-1) / np.log(k)
+    negative_entropy = xlogy(shares, shares).sum(axis=-1)
+    scores = 1.0 + negative_entropy / np.log(k)
     return np.where(total > 0, np.clip(scores, 0.0, 1.0), np.nan)
 
 
@@ -65,8 +67,10 @@ def expected_severity(n: int, k: int) -> float:
     if n < 1 or k < 2:
         return float("nan")
     counts = np.arange(n + 1)
-    weights = scipy.stats.binom.pmf(counts, n, 1.0 / k)
-    return float(1.0 + k * (weights * xlogy(counts / n, counts / n)).sum() / np.log(k))
+    probabilities = scipy.stats.binom.pmf(counts, n, 1.0 / k)
+    shares = counts / n
+    expectation = (probabilities * xlogy(shares, shares)).sum()
+    return float(1.0 + k * expectation / np.log(k))
 
 
 def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64Array:
@@ -87,8 +91,11 @@ def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64A
         >>> round(float(concept_association([2, 1], [1, 1])), 4)  # (1 + 1) / (2 + 1)
         0.6667
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    return safe_ratio(np.minimum(a, b).sum(axis=-1), np.maximum(a, b).sum(axis=-1))
+    a = np.asarray(first, dtype=np.float64)
+    b = np.asarray(second, dtype=np.float64)
+    overlap = np.minimum(a, b).sum(axis=-1)
+    union = np.maximum(a, b).sum(axis=-1)
+    return safe_ratio(overlap, union)
 
 
 def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
@@ -115,8 +122,9 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
     if k < 2:
         return np.full(rows.shape[:-1], np.nan)
     shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
-    most = 2.0 * (k - 1) / k**2
-    ratio: Float64Array = np.abs(shares - 1.0 / k).mean(axis=-1) / most
+    deviations = np.abs(shares - 1.0 / k)
+    largest_mean = 2.0 * (k - 1) / k**2
+    ratio: Float64Array = deviations.mean(axis=-1) / largest_mean
     return np.sqrt(ratio) if root else ratio
 
 
@@ -141,8 +149,10 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
     """
     scores = []
     for name in sorted({*truth, *predicted}):
-        hits = sum(a == b == name for a, b in zip(truth, predicted, strict=True))
-        scores.append(2 * hits / (truth.count(name) + predicted.count(name)))
+        answers = zip(truth, predicted, strict=True)
+        hits = sum(actual == guess == name for actual, guess in answers)
+        occurrences = truth.count(name) + predicted.count(name)
+        scores.append(2 * hits / occurrences)
     return float(np.mean(scores)) if scores else float("nan")
 
 
@@ -164,8 +174,9 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
         >>> round(kl_divergence([0.5, 0.5], [0.25, 0.75]), 4)  # ½ ln 2 + ½ ln ⅔ = ½ ln 4⁄3
         0.1438
     """
-    a, b = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    return float(scipy.stats.entropy(a, b))
+    probabilities = np.asarray(p, dtype=np.float64)
+    others = np.asarray(q, dtype=np.float64)
+    return float(scipy.stats.entropy(probabilities, others))
 
 
 def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
@@ -188,11 +199,15 @@ def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
         0.5
     """
     n = len(first)
-    equal = sum(a == b for a, b in zip(first, second, strict=True))
+    equal = sum(ours == theirs for ours, theirs in zip(first, second, strict=True))
     if not n:
         return float("nan")
-    ours, theirs = Counter(first), Counter(second)
-    chance = sum(count * theirs[name] for name, count in ours.items()) / n**2
+    counts_first = Counter(first)
+    counts_second = Counter(second)
+    equal_pairs = sum(
+        count * counts_second[name] for name, count in counts_first.items()
+    )
+    chance = equal_pairs / n**2
     return (equal / n - chance) / (1 - chance) if chance < 1 else float("nan")
 
 
@@ -220,15 +235,18 @@ def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
         Counter(answer for answer in answers if answer is not None)
         for answers in zip(*judges, strict=True)
     ]
-    items = [item for item in items if item.total() > 1]
-    totals = sum(items, Counter[str]())
+    paired = [item for item in items if item.total() > 1]
+    totals = sum(paired, Counter[str]())
     n = totals.total()
-    expected = n * n - sum(count * count for count in totals.values())
+    expected = _unequal_pairs(totals)
     if not expected:
         return float("nan")
-    unequal = sum(
-        (item.total() ** 2 - sum(count * count for count in item.values()))
-        / (item.total() - 1)
-        for item in items
-    )
+    unequal = sum(_unequal_pairs(item) / (item.total() - 1) for item in paired)
     return 1.0 - (n - 1) * unequal / expected
+
+
+def _unequal_pairs(counts: Counter[str]) -> int:
+    """Ordered pairs of answers in different classes."""
+    total = counts.total()
+    equal = sum(count * count for count in counts.values())
+    return total * total - equal

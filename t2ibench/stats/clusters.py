@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import BoolArray, Float64Array, IntArray
 
-_BLOCK_CELLS = 800_000  # random numbers drawn at a time
-_CODE_LIMIT = 4096  # codes stay at or below this number; see `Resamples`
+# Random numbers drawn at a time.
+_BLOCK_CELLS = 800_000
+# Codes stay at or below this number; see `Resamples`.
+_CODE_LIMIT = 4096
 
 
 def label_indices(n: int, labels: npt.ArrayLike | None) -> IntArray:
@@ -39,11 +41,17 @@ def label_indices(n: int, labels: npt.ArrayLike | None) -> IntArray:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which values belong together."""
+    """Which values belong together.
 
-    order: IntArray  # shape (n,), indices that sort the values by cluster
-    starts: IntArray  # shape (k,), where each cluster begins in that order
-    sizes: IntArray  # shape (k,), values in each cluster
+    Attributes:
+        order: Indices that sort the values by cluster, shape (n,).
+        starts: Where each cluster begins in that order, shape (k,).
+        sizes: Number of values in each cluster, shape (k,).
+    """
+
+    order: IntArray
+    starts: IntArray
+    sizes: IntArray
 
     @classmethod
     def of(cls, n: int, labels: npt.ArrayLike | None) -> Clusters:
@@ -55,11 +63,19 @@ class Clusters:
             ([1, 0, 2], [0, 1], [1, 2])
         """
         if labels is None:
-            return cls(np.arange(n), np.arange(n), np.ones(n, dtype=np.int64))
+            return cls(
+                order=np.arange(n),
+                starts=np.arange(n),
+                sizes=np.ones(n, dtype=np.int64),
+            )
         indices = label_indices(n, labels)
         sizes = np.bincount(indices)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        return cls(np.argsort(indices, kind="stable"), starts, sizes)
+        ends = np.cumsum(sizes)
+        return cls(
+            order=np.argsort(indices, kind="stable"),
+            starts=np.concatenate([[0], ends[:-1]]),
+            sizes=sizes,
+        )
 
     @cached_property
     def longest(self) -> int:
@@ -97,39 +113,51 @@ class Clusters:
 # A cluster takes ⌊m / g⌋ codes of g digits, and one code of (m mod g) digits for what remains.
 @dataclass(frozen=True)
 class Resamples:
-    """A block of resamples, as it was drawn."""
+    """A block of resamples, as it was drawn.
+
+    Attributes:
+        clusters: What was resampled.
+        picks: Indices of the clusters picked, shape (draws, k).
+        codes: Of clusters of one size: arrays of codes with the number of digits of each code,
+            shape (draws, k, codes of a cluster).
+        uniforms: Of clusters of several sizes: numbers in [0, 1), shape (draws, k, longest).
+    """
 
     clusters: Clusters
-    picks: IntArray  # shape (draws, k), indices of the clusters picked
-    # For clusters of one size: arrays of codes with the number of digits of each code, shape
-    # (draws, k, codes of a cluster).
+    picks: IntArray
     codes: tuple[tuple[npt.NDArray[Any], int], ...] = ()
-    # of several sizes: numbers in [0, 1), shape (draws, k, longest)
     uniforms: Float64Array | None = None
 
     def counts(self) -> Float64Array:
         """How often each value was drawn, shape (draws, n)."""
-        clusters, starts = (
-            self.clusters,
-            self.clusters.starts.take(self.picks)[:, :, None],
-        )
-        cells, inside = [starts], None
-        if self.uniforms is not None:
-            sizes = clusters.sizes.take(self.picks)[:, :, None]
-            inside = (np.arange(clusters.longest) < sizes).ravel()
-            places = np.minimum((self.uniforms * sizes).astype(np.int64), sizes - 1)
-            cells = [starts + places]
-        elif self.codes:
-            longest, shape = clusters.longest, (*self.picks.shape, -1)
-            cells = [
-                starts + digits(longest, length).take(codes, axis=0).reshape(shape)
-                for codes, length in self.codes
-            ]
-        draws, n = len(self.picks), len(clusters.order)
-        indices = clusters.order[np.concatenate(cells, axis=2).reshape(draws, -1)]
+        draws = len(self.picks)
+        order = self.clusters.order
+        n = len(order)
+        places, inside = self._places()
+        indices = order[places.reshape(draws, -1)]
         indices += (np.arange(draws) * n)[:, None]
         counted = np.bincount(indices.ravel(), weights=inside, minlength=draws * n)
         return counted.reshape(draws, n).astype(np.float64)
+
+    def _places(self) -> tuple[IntArray, BoolArray | None]:
+        """Places of the drawn values in the clusters' order, shape (draws, k, drawn of each).
+
+        With them, which of these places count, where the clusters are padded to one size.
+        """
+        starts = self.clusters.starts.take(self.picks)[:, :, None]
+        longest = self.clusters.longest
+        if self.uniforms is not None:
+            sizes = self.clusters.sizes.take(self.picks)[:, :, None]
+            inside = np.arange(longest) < sizes
+            scaled = (self.uniforms * sizes).astype(np.int64)
+            return starts + np.minimum(scaled, sizes - 1), inside.ravel()
+        if not self.codes:
+            return starts, None
+        places = []
+        for codes, length in self.codes:
+            decoded = digits(longest, length).take(codes, axis=0)
+            places.append(starts + decoded.reshape(*self.picks.shape, -1))
+        return np.concatenate(places, axis=2), None
 
 
 def draw_resamples(
@@ -145,30 +173,36 @@ def draw_resamples(
     Returns:
         The resamples, not yet decoded.
     """
-    k, longest = len(clusters.sizes), clusters.longest
-    picks = rng.integers(0, k, (n_draws, k), dtype=_narrow_type(k)).astype(np.int64)
+    k = len(clusters.sizes)
+    longest = clusters.longest
+    picks = _narrow_integers(rng, limit=k, shape=(n_draws, k)).astype(np.int64)
     if longest == 1:
         return Resamples(clusters, picks)
     if not clusters.equal_sized:
-        return Resamples(clusters, picks, uniforms=rng.random((n_draws, k, longest)))
-    codes = []
+        uniforms = rng.random((n_draws, k, longest))
+        return Resamples(clusters, picks, uniforms=uniforms)
     length = clusters.code_length
-    for count, size in (
-        (longest // length, length),
-        (int(longest % length > 0), longest % length),
-    ):
-        if count:
-            limit = longest**size
-            drawn = rng.integers(
-                0, limit, (n_draws, k, count), dtype=_narrow_type(limit)
-            )
-            codes.append((drawn, size))
-    return Resamples(clusters, picks, tuple(codes))
+    full_codes, last_length = divmod(longest, length)
+    shape = (n_draws, k, full_codes)
+    drawn = _narrow_integers(rng, limit=longest**length, shape=shape)
+    codes = [(drawn, length)]
+    if last_length:
+        shape = (n_draws, k, 1)
+        drawn = _narrow_integers(rng, limit=longest**last_length, shape=shape)
+        codes.append((drawn, last_length))
+    return Resamples(clusters, picks, codes=tuple(codes))
 
 
-def _narrow_type(limit: int) -> type[np.unsignedinteger[Any]]:
-    """A small integer type for numbers below a limit: narrow random integers are made faster."""
-    return np.uint8 if limit <= 256 else np.uint16 if limit <= 65536 else np.uint32
+def _narrow_integers(
+    rng: np.random.Generator, limit: int, shape: tuple[int, ...]
+) -> npt.NDArray[Any]:
+    """Random integers below a limit, of a small type: narrow ones are drawn faster."""
+    narrow: type[np.unsignedinteger[Any]] = np.uint32
+    if limit <= 256:
+        narrow = np.uint8
+    elif limit <= 65536:
+        narrow = np.uint16
+    return rng.integers(0, limit, shape, dtype=narrow)
 
 
 @lru_cache(maxsize=64)
@@ -187,9 +221,8 @@ def digits(base: int, length: int) -> IntArray:
         [2, 1]
     """
     codes = np.arange(base**length)
-    return np.stack(
-        [codes // base**position % base for position in range(length)], axis=1
-    )
+    columns = [codes // base**position % base for position in range(length)]
+    return np.stack(columns, axis=1)
 
 
 def blocks(n_draws: int, width: int) -> Iterator[slice]:
@@ -245,20 +278,22 @@ def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array
 
 def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
     order = np.argsort(values, kind="stable")
-    ends = np.append(np.diff(values[order]) > 0, True)  # equal values step together
+    # Equal values step together.
+    ends = np.append(np.diff(values[order]) > 0, True)
     counts = np.bincount(labels[0])
     present = [group for group in range(len(counts)) if counts[group]]
     distances = np.zeros(len(labels))
-    block = max(1, _KS_BLOCK_CELLS // max(1, len(values) * len(present)))
+    cells = len(values) * len(present)
+    block = max(1, _KS_BLOCK_CELLS // max(1, cells))
     for start in range(0, len(labels), block):
         rows = slice(start, start + block)
         sorted_labels = labels[rows][:, order]
-        steps = {
-            group: np.cumsum(sorted_labels == group, axis=1)[:, ends] / counts[group]
-            for group in present
-        }
-        for a, b in combinations(present, 2):
-            gap = np.abs(steps[a] - steps[b]).max(axis=1)
+        steps = {}
+        for group in present:
+            reached = np.cumsum(sorted_labels == group, axis=1)
+            steps[group] = reached[:, ends] / counts[group]
+        for first, second in combinations(present, 2):
+            gap = np.abs(steps[first] - steps[second]).max(axis=1)
             distances[rows] = np.maximum(distances[rows], gap)
     return distances
 
@@ -281,12 +316,17 @@ def shuffled_labels(
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """The mean over clusters of a class's share."""
+    """The mean over clusters of a class's share.
+
+    Attributes:
+        value: The share.
+        size: Effective number of answers: as many independent ones would be as precise.
+        df: Degrees of freedom of its variance.
+    """
 
     value: float
-    # effective number of answers: as many independent ones would be as precise
     size: float
-    df: float  # of its variance
+    df: float
 
     @property
     def error(self) -> float:
@@ -306,11 +346,12 @@ class Proportion:
         squared = float(stdtrit(self.df, (1 + level) / 2)) ** 2
         scale = 1 + squared / self.size
         middle = (self.value + squared / (2 * self.size)) / scale
-        spread = self.value * (1 - self.value) / self.size + squared / (
-            4 * self.size**2
-        )
+        variance = self.value * (1 - self.value) / self.size
+        spread = variance + squared / (4 * self.size**2)
         half = np.sqrt(squared * spread) / scale
-        return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+        low = max(0.0, float(middle - half))
+        high = min(1.0, float(middle + half))
+        return low, high
 
     def p(self, expected: float) -> float:
         """Two-sided p-value of Rao's score test (1948), whose inverse is the interval.
@@ -324,7 +365,8 @@ class Proportion:
         variance = expected * (1 - expected) / self.size
         if not variance > 0:
             return float("nan")
-        p = 2 * stdtr(self.df, -abs(self.value - expected) / np.sqrt(variance))
+        statistic = -abs(self.value - expected) / np.sqrt(variance)
+        p = 2 * stdtr(self.df, statistic)
         return float(np.clip(p, np.finfo(float).tiny, 1.0))
 
 
@@ -346,22 +388,27 @@ def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proporti
         number of answers.
 
     Example:
-        >>> found = clustered_proportion([7, 3], [10, 10])
-        >>> found.value, round(found.size, 1), found.df
+        >>> share = clustered_proportion([7, 3], [10, 10])
+        >>> share.value, round(share.size, 1), share.df
         (0.5, 21.4, 18.0)
     """
-    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-    shares, number = x / n, len(n)
+    x = np.asarray(hits, dtype=np.float64)
+    n = np.asarray(totals, dtype=np.float64)
+    shares = x / n
+    clusters = len(n)
     value = float(shares.mean())
     df = float((n - 1).sum())
     if not df > 0:
-        return Proportion(value, float(number), max(number - 1.0, 1.0))
+        return Proportion(
+            value=value, size=float(clusters), df=max(clusters - 1.0, 1.0)
+        )
     several = n > 1
-    within = _within(shares[several], n[several]) / several.sum() / number
-    pseudo = _within((x + 0.5) / (n + 1), n + 1) / number**2
-    return Proportion(
-        value, float(_effective(value, within, pseudo, float(n.sum()))), df
-    )
+    within = _within(shares[several], n[several]) / several.sum() / clusters
+    # One more answer in each cluster, half of which is of the class.
+    padded_shares = (x + 0.5) / (n + 1)
+    floor = _within(padded_shares, n + 1) / clusters**2
+    size = _effective(value, variance=within, floor=floor, total=float(n.sum()))
+    return Proportion(value=value, size=float(size), df=df)
 
 
 def _within(shares: Float64Array, sizes: Float64Array) -> float:
@@ -372,5 +419,9 @@ def _effective(value: float, variance: float, floor: float, total: float) -> flo
     spread = value * (1 - value)
     if not spread > 0:
         return total
-    most = max(total, spread / floor if floor > 0 else total)
-    return min(most, spread / variance) if variance > 0 else most
+    largest = total
+    if floor > 0:
+        largest = max(total, spread / floor)
+    if variance > 0:
+        return min(largest, spread / variance)
+    return largest

@@ -48,17 +48,23 @@ def correlation_permutation(
         >>> round(result.observed, 6), len(result.null), round(result.p, 4)
         (1.0, 6, 0.3333)
     """
-    a, b = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
-    a, b = a - a.mean(), b - b.mean()
+    ranks_x = scipy.stats.rankdata(x)
+    ranks_y = scipy.stats.rankdata(y)
+    a = ranks_x - ranks_x.mean()
+    b = ranks_y - ranks_y.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))
     n = len(a)
     exact = math.factorial(n) <= max_exact
-    null = np.concatenate(
-        [safe_ratio(a[orders] @ b, scale) for orders in _orders(n, n_draws, exact, rng)]
-    )
+    parts = [
+        safe_ratio(a[orders] @ b, scale) for orders in _orders(n, n_draws, exact, rng)
+    ]
+    null = np.concatenate(parts)
     observed = float(safe_ratio(a @ b, scale))
     return PermutationResult(
-        observed, p_value(null, observed, "two-sided", exact), null, exact
+        observed=observed,
+        p=p_value(null, observed, "two-sided", exact),
+        null=null,
+        exact=exact,
     )
 
 
@@ -70,7 +76,8 @@ def _orders(
         return
     size = max(1, BLOCK_CELLS // n)
     for start in range(0, n_draws, size):
-        yield np.argsort(rng.random((min(size, n_draws - start), n)), axis=1)
+        n_rows = min(size, n_draws - start)
+        yield np.argsort(rng.random((n_rows, n)), axis=1)
 
 
 _NO_SPREAD = 1e-12
@@ -110,24 +117,32 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     Source: Kendall 1945, "The treatment of ties in ranking problems"; Arvesen 1969 (jackknife).
 
     Example:
-        >>> found = kendall_tau([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # of ten pairs nine agree
-        >>> round(found.tau, 6), found.low < found.tau < found.high
+        >>> kendall = kendall_tau([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # of ten pairs nine agree
+        >>> round(kendall.tau, 6), kendall.low < kendall.tau < kendall.high
         (0.8, True)
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
+    scores_x = np.asarray(x, dtype=np.float64)
+    scores_y = np.asarray(y, dtype=np.float64)
+    if scores_x.shape != scores_y.shape or scores_x.ndim != 1 or len(scores_x) < 2:
         raise ValueError("x and y must be two or more pairs")
-    n, found = len(a), scipy.stats.kendalltau(a, b)
-    tau, p = float(found.statistic), float(found.pvalue)
-    low = high = float("nan")
-    each = [(np.delete(a, k), np.delete(b, k)) for k in range(n)]
-    without = np.nan_to_num([scipy.stats.kendalltau(*one).statistic for one in each])
+    n = len(scores_x)
+    test = scipy.stats.kendalltau(scores_x, scores_y)
+    tau = float(test.statistic)
+    without = np.nan_to_num(
+        [
+            scipy.stats.kendalltau(
+                np.delete(scores_x, item), np.delete(scores_y, item)
+            ).statistic
+            for item in range(n)
+        ]
+    )
     spread = float(((without - without.mean()) ** 2).sum())
+    low = float("nan")
+    high = float("nan")
     if n >= 5 and abs(tau) < 1 and spread >= _NO_SPREAD:
         error = np.sqrt((n - 1) / n * spread)
-        centre, half = (
-            np.arctanh(tau),
-            stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2),
-        )
-        low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
-    return Kendall(tau, low, high, p, n)
+        centre = np.arctanh(tau)
+        half = stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
+        low = float(np.tanh(centre - half))
+        high = float(np.tanh(centre + half))
+    return Kendall(tau=tau, low=low, high=high, p=float(test.pvalue), n=n)

@@ -28,7 +28,8 @@ def excess(
         >>> float(excess(3.0, 1.0))
         0.5
     """
-    v, w = np.maximum(concepts, 0.0), np.maximum(reference, 0.0)
+    v = np.maximum(concepts, 0.0)
+    w = np.maximum(reference, 0.0)
     with np.errstate(invalid="ignore"):
         ratio: Float64Array = (v - w) / (v + w)
     return ratio
@@ -47,7 +48,7 @@ def typical_square(draws: Float64Array) -> float:
         >>> round(typical_square(np.array([0.25, 1.0])), 9)
         0.5
     """
-    c = brentq(
-        lambda c: float(excess(draws, c).mean()), float(draws.min()), float(draws.max())
-    )
-    return float(settled(c))
+    least = float(draws.min())
+    largest = float(draws.max())
+    centre = brentq(lambda c: float(excess(draws, c).mean()), least, largest)
+    return float(settled(centre))

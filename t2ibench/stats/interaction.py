@@ -18,21 +18,30 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.permutation import p_value
 from t2ibench.stats.student import t_interval, t_test
 
-FEWEST_IMAGES = 4  # of a prompt, for an excess
-_BLOCK = 400_000  # answers that are permuted at a time
+# Of a prompt, for an excess.
+FEWEST_IMAGES = 4
+# Answers that are permuted at a time.
+_BLOCK = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class CrossedAnswers:
-    """Answers to two questions about the same images."""
+    """Answers to two questions about the same images.
 
-    codes: IntArray  # class that each image was answered with, shape (images, 2)
-    prompt: IntArray  # number of each image's prompt, without gaps, shape (images,)
-    classes: tuple[int, int]  # number of classes of each question
+    Attributes:
+        codes: Class that each image was answered with, shape (images, 2).
+        prompt: Number of each image's prompt, without gaps, shape (images,).
+        classes: Number of classes of each question.
+    """
+
+    codes: IntArray
+    prompt: IntArray
+    classes: tuple[int, int]
 
     def table(self) -> Float64Array:
         """Images of each prompt and combination of classes, shape (prompts, *classes)."""
-        counts = np.zeros((int(self.prompt.max(initial=-1)) + 1, *self.classes))
+        prompts = int(self.prompt.max(initial=-1)) + 1
+        counts = np.zeros((prompts, *self.classes))
         np.add.at(counts, (self.prompt, *self.codes.T), 1.0)
         return counts
 
@@ -75,44 +84,58 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
     """
     counts = answers.table()
     counts = counts[counts.sum(axis=(1, 2)) >= FEWEST_IMAGES]
-    n = counts.sum(axis=(1, 2))
-    prompts, cells = len(counts), counts[0].size if len(counts) else 0
+    prompts = len(counts)
     if not prompts:
         nothing = np.full(answers.classes, np.nan)
         return CellExcess(nothing, nothing, nothing, nothing, nothing)
-    flat = counts.reshape(prompts, cells)
-    excess = unbiased_excess(counts).reshape(prompts, cells)
-    first, second = np.zeros((prompts, cells)), np.zeros((prompts, cells))
-    for number in range(cells):
-        has = flat[:, number] > 0
-        fewer = flat[has].copy()
-        fewer[:, number] -= 1
-        without = unbiased_excess(fewer.reshape(-1, *answers.classes)).reshape(
-            -1, cells
-        )
-        weight = flat[has, number][:, None]
-        first[has] += weight * without
-        second[has] += weight * without**2
-    size = n[:, None]
-    jackknife = (size - 1) / size * np.maximum(second - first**2 / size, 0.0)
-    variance = (
-        np.maximum(jackknife.sum(axis=0), _null_variance(counts).sum(axis=0))
-        / prompts**2
+    value = unbiased_excess(counts).reshape(prompts, -1).mean(axis=0)
+    variances = np.maximum(
+        _jackknife_variance(counts).sum(axis=0), _null_variance(counts).sum(axis=0)
     )
-    value = excess.mean(axis=0)
-    df = float((n - 1).sum())
-    ends = [t_interval(v, s, df, level) for v, s in zip(value, variance, strict=True)]
-    p = [t_test(v, s, df) for v, s in zip(value, variance, strict=True)]
-    share = (flat / size).mean(axis=0)
+    variance = variances / prompts**2
+    sizes = counts.sum(axis=(1, 2))
+    df = float((sizes - 1).sum())
+    estimates = list(zip(value, variance, strict=True))
+    ends = [t_interval(mean, square, df, level) for mean, square in estimates]
     low, high = np.array(ends).T
-    shaped = [np.reshape(one, answers.classes) for one in (share, value, low, high, p)]
-    return CellExcess(*shaped)
+    p_values = [t_test(mean, square, df) for mean, square in estimates]
+    shares = counts / sizes[:, None, None]
+    return CellExcess(
+        share=shares.mean(axis=0),
+        excess=np.reshape(value, answers.classes),
+        low=np.reshape(low, answers.classes),
+        high=np.reshape(high, answers.classes),
+        p=np.reshape(p_values, answers.classes),
+    )
+
+
+def _jackknife_variance(counts: Float64Array) -> Float64Array:
+    """Delete-one-image variance of each prompt's excess, shape (prompts, cells)."""
+    prompts, *classes = counts.shape
+    flat = counts.reshape(prompts, -1)
+    cells = flat.shape[1]
+    first = np.zeros((prompts, cells))
+    second = np.zeros((prompts, cells))
+    for cell in range(cells):
+        has_image = flat[:, cell] > 0
+        fewer = flat[has_image].copy()
+        fewer[:, cell] -= 1
+        without = unbiased_excess(fewer.reshape(-1, *classes)).reshape(-1, cells)
+        weight = flat[has_image, cell][:, None]
+        first[has_image] += weight * without
+        second[has_image] += weight * without**2
+    size = counts.sum(axis=(1, 2))[:, None]
+    squares = np.maximum(second - first**2 / size, 0.0)
+    variance: Float64Array = (size - 1) / size * squares
+    return variance
 
 
 def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Images of each prompt, and of each of its classes, in shapes that multiply."""
-    first, second = counts.sum(axis=2, keepdims=True), counts.sum(axis=1, keepdims=True)
-    return counts.sum(axis=(1, 2), keepdims=True), first, second
+    total = counts.sum(axis=(1, 2), keepdims=True)
+    first = counts.sum(axis=2, keepdims=True)
+    second = counts.sum(axis=1, keepdims=True)
+    return total, first, second
 
 
 def unbiased_excess(counts: Float64Array) -> Float64Array:
@@ -130,7 +153,8 @@ def unbiased_excess(counts: Float64Array) -> Float64Array:
         [[[0.267, -0.267], [-0.267, 0.267]]]
     """
     n, first, second = _margins(counts)
-    excess: Float64Array = counts / n - (first * second - counts) / (n * (n - 1))
+    pairs_of_distinct = first * second - counts
+    excess: Float64Array = counts / n - pairs_of_distinct / (n * (n - 1))
     return excess
 
 
@@ -177,8 +201,8 @@ def interaction(
     Example:
         >>> codes = np.repeat([[0, 0], [1, 1]], 20, axis=0)
         >>> both = CrossedAnswers(codes, np.zeros(40, int), (2, 2))
-        >>> found = interaction(both, 999, np.random.default_rng(0))
-        >>> found.p, round(found.value, 2)
+        >>> test = interaction(both, 999, np.random.default_rng(0))
+        >>> test.p, round(test.value, 2)
         (0.001, 0.68)
     """
     counts = answers.table()
@@ -186,25 +210,30 @@ def interaction(
     whole = float(_g(counts.sum(axis=0).ravel(), expected))
     # Counts with the second answers permuted within prompts.
     order = np.argsort(answers.prompt, kind="stable")
-    prompt, codes = answers.prompt[order], answers.codes[order]
+    prompt = answers.prompt[order]
+    codes = answers.codes[order]
+    cells = len(expected)
     block = max(1, _BLOCK // max(len(prompt), 1))
     null = []
-    for first in range(0, n_draws, block):
-        n = min(block, n_draws - first)
-        turned = np.argsort(prompt + rng.random((n, len(prompt))), axis=1)
-        place = codes[:, 0] * answers.classes[1] + codes[:, 1][turned]
-        where = np.arange(n)[:, None] * len(expected) + place
-        counted = np.bincount(where.ravel(), minlength=n * len(expected))
-        null.append(_g(counted.reshape(n, -1).astype(np.float64), expected))
+    for start in range(0, n_draws, block):
+        n_rows = min(block, n_draws - start)
+        keys = prompt + rng.random((n_rows, len(prompt)))
+        permuted = np.argsort(keys, axis=1)
+        cell = codes[:, 0] * answers.classes[1] + codes[:, 1][permuted]
+        places = np.arange(n_rows)[:, None] * cells + cell
+        counted = np.bincount(places.ravel(), minlength=n_rows * cells)
+        observed = counted.reshape(n_rows, -1).astype(np.float64)
+        null.append(_g(observed, expected))
     draws = np.concatenate(null)
     value = (whole - float(draws.mean())) / (2 * len(answers.codes))
-    return Interaction(value, p_value(draws, whole, "greater", exact=False))
+    p = p_value(draws, whole, "greater", exact=False)
+    return Interaction(value=value, p=p)
 
 
 def _expected(counts: Float64Array) -> Float64Array:
     n, first, second = _margins(counts)
-    known = np.maximum(n, 1.0)
-    expected: Float64Array = n * first / known * second / known
+    divisor = np.maximum(n, 1.0)
+    expected: Float64Array = n * first / divisor * second / divisor
     return expected
 
 
@@ -249,44 +278,43 @@ def shared_variance(
 
     Example:
         >>> x = [1.0, 3.0, 1.0, 3.0]  # two words that move two stimuli alike
-        >>> found, df = shared_variance(x, [0.25] * 4, "gggg", "aabb", ["joy", "love"] * 2)
-        >>> round(found, 9), round(df, 9)
+        >>> extra, df = shared_variance(x, [0.25] * 4, "gggg", "aabb", ["joy", "love"] * 2)
+        >>> round(extra, 9), round(df, 9)
         (0.5, 0.25)
     """
-    x, w = (np.asarray(array, dtype=np.float64) for array in (values, weights))
-    distinct = set(zip(strata, words, strict=True))
-    count = Counter(stratum for stratum, word in distinct if word)
-    kept = np.array(
-        [
-            bool(word) and count[stratum] > 1
-            for stratum, word in zip(strata, words, strict=True)
-        ]
+    labels = list(zip(strata, words, strict=True))
+    n_words = Counter(stratum for stratum, word in set(labels) if word)
+    included = np.array(
+        [bool(word) and n_words[stratum] > 1 for stratum, word in labels]
     )
-    if not kept.any():
+    if not included.any():
         return 0.0, float("nan")
-    (group, word, unit) = (
-        _numbers([one for one, keep in zip(labels, kept, strict=True) if keep])
-        for labels in (strata, words, units)
-    )
-    x, w = x[kept], w[kept]
-    many = np.array(
-        [count[s] for s, keep in zip(strata, kept, strict=True) if keep], np.float64
+    positions = np.flatnonzero(included).tolist()
+    x = np.asarray(values, dtype=np.float64)[included]
+    w = np.asarray(weights, dtype=np.float64)[included]
+    group = _numbers([strata[position] for position in positions])
+    word = _numbers([words[position] for position in positions])
+    unit = _numbers([units[position] for position in positions])
+    both = _numbers(list(zip(word.tolist(), unit.tolist(), strict=True)))
+    words_of_stratum = np.array(
+        [n_words[strata[position]] for position in positions], dtype=np.float64
     )
     means = _sums(x, group) / np.bincount(group)
-    influence = w * (x - means[group]) * np.sqrt(many / (many - 1.0))
-    both = _numbers(list(zip(word.tolist(), unit.tolist(), strict=True)))
-    whole = float((_sums(influence, word) ** 2).sum())
-    extra = whole - float((_sums(influence, both) ** 2).sum())
+    correction = np.sqrt(words_of_stratum / (words_of_stratum - 1.0))
+    influence = w * (x - means[group]) * correction
+    by_words = _squared_sums(influence, word)
+    extra = by_words - _squared_sums(influence, both)
     for number, size in enumerate(np.bincount(group).tolist()):
-        own = group == number
-        pairs = [
-            float((np.bincount(labels[own]) ** 2).sum()) for labels in (word, both)
-        ]
-        units_too = float((_sums(influence[own], unit[own]) ** 2).sum())
-        extra += (pairs[0] - pairs[1]) / size**2 * units_too
+        members = group == number
+        pairs_of_word = float((np.bincount(word[members]) ** 2).sum())
+        pairs_of_both = float((np.bincount(both[members]) ** 2).sum())
+        by_units = _squared_sums(influence[members], unit[members])
+        extra += (pairs_of_word - pairs_of_both) / size**2 * by_units
     if not extra > 0:
         return 0.0, float("nan")
-    return extra, (float(many.min()) - 1.0) * min(extra / whole, 1.0) ** 2
+    fewest = float(words_of_stratum.min())
+    df = (fewest - 1.0) * min(extra / by_words, 1.0) ** 2
+    return extra, df
 
 
 def _numbers(labels: Sequence[Hashable]) -> IntArray:
@@ -298,3 +326,7 @@ def _numbers(labels: Sequence[Hashable]) -> IntArray:
 
 def _sums(values: Float64Array, numbers: IntArray) -> Float64Array:
     return np.bincount(numbers, weights=values).astype(np.float64)
+
+
+def _squared_sums(values: Float64Array, numbers: IntArray) -> float:
+    return float((_sums(values, numbers) ** 2).sum())

@@ -8,41 +8,53 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.stats.clusters import Proportion
 from t2ibench.stats.rounding import sums_by
 
-SHARES = (0.1, 0.5, 0.9)  # what errors would make of these is shown
+# What errors would make of these shares is shown.
+SHARES = (0.1, 0.5, 0.9)
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share of images with its interval; nan without images."""
+    """A share of images with its interval; nan without images.
+
+    Attributes:
+        value: The share.
+        low: Lower end of its interval.
+        high: Upper end.
+        images: Number of images that it is a share of.
+    """
 
     value: float
     low: float
     high: float
-    images: int  # out of how many
+    images: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClassErrors:
-    """How a judge reads one class against all others."""
+    """How a judge reads one class against all others.
 
-    # of the images of the class that it answered for, those it gave the class
+    Attributes:
+        sensitivity: Of the images of the class that it answered for, those it gave the class.
+        specificity: Of the images of other classes that it answered for, those it gave another.
+        answered: Of the images of the class, those it gave a class.
+        answered_others: Of the images of other classes, those it gave a class.
+    """
+
     sensitivity: Rate
-    # of the images of other classes that it answered for, those it gave another
     specificity: Rate
-    answered: Rate  # of the images of the class, those it gave a class
-    answered_others: Rate  # of the images of other classes
+    answered: Rate
+    answered_others: Rate
 
     @property
     def youden(self) -> Rate:
         """Sensitivity + specificity - 1 (Youden 1950): 1 without errors, 0 for guesses."""
-        return _combined(
-            lambda se, sp: max(se + sp - 1, 0), [self.sensitivity, self.specificity]
-        )
+        rates = [self.sensitivity, self.specificity]
+        return _combined(lambda se, sp: max(se + sp - 1, 0), rates)
 
     def read(self, share: float) -> Rate:
         """What the judge would read where a share of the images shows the class.
@@ -56,8 +68,8 @@ class ClassErrors:
         """
 
         def read(se: float, sp: float, a: float, b: float) -> float:
-            w = _weight(share, a, b)
-            return w * se + (1 - w) * (1 - sp)
+            weight = _weight(share, a, b)
+            return weight * se + (1 - weight) * (1 - sp)
 
         return _combined(read, self._rates)
 
@@ -65,10 +77,12 @@ class ClassErrors:
         """The share that a judge with these errors would have read as this one; inverts `read`."""
 
         def true(se: float, sp: float, a: float, b: float, q: float) -> float:
-            w = float(np.clip((q - 1 + sp) / max(se + sp - 1, _ROUNDING), 0, 1))
-            return _weight(w, b, a)
+            youden = max(se + sp - 1, _ROUNDING)
+            weight = float(np.clip((q - 1 + sp) / youden, 0, 1))
+            return _weight(weight, b, a)
 
-        return _combined(true, [*self._rates, Rate(read, low, high, 0)])
+        share_read = Rate(value=read, low=low, high=high, images=0)
+        return _combined(true, [*self._rates, share_read])
 
     @property
     def _rates(self) -> list[Rate]:
@@ -76,7 +90,7 @@ class ClassErrors:
 
 
 def _weight(share: float, a: float, b: float) -> float:
-    """The share among what is left of a class by a and of the others by b."""
+    """The class's share of the answers, of which it has a share a and the others b."""
     whole = share * a + (1 - share) * b
     return share * a / whole if whole > 0 else share
 
@@ -85,19 +99,21 @@ def _combined(value: Callable[..., float], rates: Sequence[Rate]) -> Rate:
     """A share as a function of independent rates, monotone in each, with its interval."""
     points = [rate.value for rate in rates]
     middle = value(*points)
-    below = above = 0.0
+    below = 0.0
+    above = 0.0
     for number, rate in enumerate(rates):
-        moved = [
-            value(*points[:number], end, *points[number + 1 :]) - middle
-            for end in (rate.low, rate.high)
-        ]
-        below += min(*moved, 0.0) ** 2
-        above += max(*moved, 0.0) ** 2
-    ends = (
-        max(0.0, middle - float(np.sqrt(below))),
-        min(1.0, middle + float(np.sqrt(above))),
+        before = points[:number]
+        after = points[number + 1 :]
+        with_low = value(*before, rate.low, *after) - middle
+        with_high = value(*before, rate.high, *after) - middle
+        below += min(with_low, with_high, 0.0) ** 2
+        above += max(with_low, with_high, 0.0) ** 2
+    return Rate(
+        value=float(middle),
+        low=max(0.0, middle - float(np.sqrt(below))),
+        high=min(1.0, middle + float(np.sqrt(above))),
+        images=min(rate.images for rate in rates),
     )
-    return Rate(float(middle), *ends, min(rate.images for rate in rates))
 
 
 def clustered_rate(
@@ -125,24 +141,33 @@ def clustered_rate(
     Source: Cochran 1977, chapter 9; Korn & Graubard 1998; Wilson 1927.
 
     Example:
-        >>> found = clustered_rate([9, 10, 8], [10, 10, 10])
-        >>> round(found.value, 2), round(found.low, 2), found.high < 1, found.images
+        >>> rate = clustered_rate([9, 10, 8], [10, 10, 10])
+        >>> round(rate.value, 2), round(rate.low, 2), rate.high < 1, rate.images
         (0.9, 0.49, True, 30)
     """
-    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-    x, n = x[n > 0], n[n > 0]
-    prompts, images = len(n), float(n.sum())
+    all_totals = np.asarray(totals, dtype=np.float64)
+    has_images = all_totals > 0
+    x = np.asarray(hits, dtype=np.float64)[has_images]
+    n = all_totals[has_images]
+    prompts = len(n)
+    images = float(n.sum())
     if not prompts:
-        return Rate(float("nan"), 0.0, 1.0, 0)
-    p, size, df = float(x.sum()) / images, images, images - 1
+        return Rate(value=float("nan"), low=0.0, high=1.0, images=0)
+    p = float(x.sum()) / images
+    size = images
+    df = images - 1
     if prompts > 1:
         df = prompts - 1.0
-        variance = prompts / df * float(((x - p * n) ** 2).sum()) / images**2
+        residuals = float(((x - p * n) ** 2).sum())
+        variance = prompts / df * residuals / images**2
         spread = p * (1 - p)
         if of_another:
             variance += max(0.0, prompts * variance - spread * prompts / images)
-        size = min(images, spread / variance) if spread > 0 and variance > 0 else images
-    return Rate(p, *Proportion(p, size, max(df, 1.0)).interval(level), int(images))
+        if spread > 0 and variance > 0:
+            size = min(images, spread / variance)
+    share = Proportion(value=p, size=size, df=max(df, 1.0))
+    low, high = share.interval(level)
+    return Rate(value=p, low=low, high=high, images=int(images))
 
 
 def errors_of(
@@ -168,25 +193,27 @@ def errors_of(
         The errors.
 
     Example:
-        >>> found = errors_of([0, 0, 1, 1], [0, 1, 1, -1], 0, [0, 1, 2, 3])
-        >>> found.sensitivity.value, found.specificity.value, found.answered_others.value
+        >>> errors = errors_of([0, 0, 1, 1], [0, 1, 1, -1], 0, [0, 1, 2, 3])
+        >>> errors.sensitivity.value, errors.specificity.value, errors.answered_others.value
         (0.5, 1.0, 0.5)
     """
-    t, j, c = (np.asarray(array, dtype=np.int64) for array in (truth, judged, clusters))
-    known = j >= 0
+    true_codes = np.asarray(truth, dtype=np.int64)
+    judged_codes = np.asarray(judged, dtype=np.int64)
+    prompts = np.asarray(clusters, dtype=np.int64)
+    n_prompts = int(prompts.max()) + 1 if len(prompts) else 0
 
-    def rate(hits: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> Rate:
-        number = int(c.max()) + 1 if len(c) else 0
-        right = np.bincount(c[hits & among], minlength=number)
-        totals = np.bincount(c[among], minlength=number)
+    def rate(hits: BoolArray, among: BoolArray) -> Rate:
+        right = np.bincount(prompts[hits & among], minlength=n_prompts)
+        totals = np.bincount(prompts[among], minlength=n_prompts)
         return clustered_rate(right, totals, level, of_another=of_another)
 
-    own = t == code
+    answered = judged_codes >= 0
+    of_class = true_codes == code
     return ClassErrors(
-        rate(j == code, own & known),
-        rate(j != code, ~own & known),
-        rate(known, own),
-        rate(known, ~own),
+        sensitivity=rate(judged_codes == code, among=of_class & answered),
+        specificity=rate(judged_codes != code, among=~of_class & answered),
+        answered=rate(answered, among=of_class),
+        answered_others=rate(answered, among=~of_class),
     )
 
 
@@ -221,29 +248,35 @@ def group_test(
         >>> group_test([1] * 8 + [0] * 8, [0] * 8 + [1] * 8, prompts, rng) < 0.02
         True
     """
-    x, g, c = (
-        np.asarray(array, dtype=np.int64) for array in (outcome, groups, clusters)
-    )
-    sizes = np.bincount(g) if len(g) else np.zeros(0, dtype=np.int64)
-    n, hits = len(x), int(x.sum())
-    if (sizes > 0).sum() < 2 or not 0 < hits < n:
+    outcomes = np.asarray(outcome, dtype=np.int64)
+    members = np.asarray(groups, dtype=np.int64)
+    prompts = np.asarray(clusters, dtype=np.int64)
+    sizes = np.bincount(members) if len(members) else np.zeros(0, dtype=np.int64)
+    n = len(outcomes)
+    hits = int(outcomes.sum())
+    present = sizes > 0
+    if present.sum() < 2 or not 0 < hits < n:
         return float("nan")
+    others = n - sizes
+    is_member = members[:, None] == np.arange(len(sizes))
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(sizes > 0, np.sqrt(1 / sizes + 1 / (n - sizes)), np.inf)
-        weights = np.where(
-            g[:, None] == np.arange(len(sizes)), 1 / sizes, -1 / (n - sizes)
-        )
+        scale = np.where(present, np.sqrt(1 / sizes + 1 / others), np.inf)
+        weights = np.where(is_member, 1 / sizes, -1 / others)
+    # Groups permuted over images; the first row is the data.
+    observed = np.bincount(members[outcomes == 1], minlength=len(sizes))
     drawn = rng.multivariate_hypergeometric(sizes, hits, size=draws)
-    rows = np.vstack([np.bincount(g[x == 1], minlength=len(sizes)), drawn])
-    gaps = (rows / np.maximum(sizes, 1) - (hits - rows) / (n - sizes)) / scale
-    moved = (x - hits / n)[:, None] * np.where(sizes > 0, weights, 0.0)
-    parts = sums_by(c, moved.astype(np.float64), int(c.max()) + 1)
+    rows = np.vstack([observed, drawn])
+    gaps = (rows / np.maximum(sizes, 1) - (hits - rows) / others) / scale
+    # Signs of each prompt's part; again the first row is the data.
+    centred = (outcomes - hits / n)[:, None]
+    moved = centred * np.where(present, weights, 0.0)
+    parts = sums_by(prompts, moved.astype(np.float64), int(prompts.max()) + 1)
     errors = np.sqrt((parts**2).sum(axis=0))
-    parts = parts[:, errors > 0] / errors[errors > 0]
-    signs = np.vstack(
-        [np.ones(len(parts)), 2.0 * rng.integers(0, 2, (draws, len(parts))) - 1]
-    )
-    return max(_beyond(gaps), _beyond(signs @ parts))
+    varies = errors > 0
+    scaled = parts[:, varies] / errors[varies]
+    drawn_signs = 2.0 * rng.integers(0, 2, (draws, len(parts))) - 1
+    signs = np.vstack([np.ones(len(parts)), drawn_signs])
+    return max(_beyond(gaps), _beyond(signs @ scaled))
 
 
 def _beyond(rows: Float64Array) -> float:

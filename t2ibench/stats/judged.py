@@ -12,18 +12,28 @@ from scipy.special import ndtri
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.student import t_interval
 
-FEWEST_LABELS = 200  # below this a corrected mean square may be off by any amount
-# of the confusion matrix: below it the judge tells the classes apart badly
+# With fewer labels a corrected mean square may be off by any amount.
+FEWEST_LABELS = 200
+# Of the confusion matrix: below it the judge tells the classes apart badly.
 LEAST_DETERMINANT = 0.3
+# Fewer captions cannot be jackknifed.
+_FEWEST_CAPTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A number as people's answers would give it; without a value, why it cannot be corrected."""
+    """A number as human labels would give it; without a value, why it cannot be corrected.
+
+    Attributes:
+        value: The corrected number.
+        interval: Its interval.
+        weight: Weight of the judge's answers, in [0, 1].
+        reason: Why there is no value.
+    """
 
     value: float | None
     interval: tuple[float, float] | None = None
-    weight: float = 0.0  # of the judge's answers, in [0, 1]
+    weight: float = 0.0
     reason: str | None = None
 
 
@@ -41,7 +51,7 @@ def corrected_share(
     Among the K images that the judge answered for
 
     p = w mean(f over all) + mean(y - w f over the labelled), with f and y the indicators of the
-    class among the judge's and among people's answers, and w in [0, 1] chosen for the smallest
+    class among the judge's answers and among the labels, and w in [0, 1] chosen for the smallest
     variance. It is unbiased whatever errors the judge makes. Without labels p is the judge's share.
     Two labels are added to the variance that the judge got wrong, one each way. Among the U images
     that it did not answer for, for whatever reason, q is the share of the s labels:
@@ -66,49 +76,59 @@ def corrected_share(
     Neyman 1938 for double sampling; Wilson 1927.
 
     Example:
-        >>> found = corrected_share([1] * 60 + [0] * 40, [1] * 12 + [0] * 8, [1] * 12 + [0] * 8)
-        >>> round(found.value, 2), found.weight > 0.8
+        >>> share = corrected_share([1] * 60 + [0] * 40, [1] * 12 + [0] * 8, [1] * 12 + [0] * 8)
+        >>> round(share.value, 2), share.weight > 0.8
         (0.6, True)
         >>> round(corrected_share([1] * 60 + [0] * 40, [], [], unanswered=50,
         ...                       labels_of_unanswered=[1] * 10).value, 3)
         0.733
     """
     value, variance, weight = _answered_share(
-        *(np.asarray(array, dtype=np.float64) for array in (judged, labelled, labels))
+        np.asarray(judged, dtype=np.float64),
+        np.asarray(labelled, dtype=np.float64),
+        np.asarray(labels, dtype=np.float64),
     )
-    rest = np.asarray(labels_of_unanswered, dtype=np.float64)
-    if unanswered and len(rest):
-        known = len(np.asarray(judged))
-        m, q, s = known + unanswered, float(rest.mean()), len(rest)
-        padded = (float(rest.sum()) + 1) / (s + 2)
-        variance = (
-            (known / m) ** 2 * variance
-            + (unanswered / m) ** 2 * padded * (1 - padded) / s
-            + known * unanswered * (value - q) ** 2 / m**3
-        )
-        value = (known * value + unanswered * q) / m
-    return Corrected(
-        value, _wilson(float(np.clip(value, 0, 1)), variance, level), weight
-    )
+    others = np.asarray(labels_of_unanswered, dtype=np.float64)
+    if unanswered and len(others):
+        answered = len(np.asarray(judged))
+        m = answered + unanswered
+        q = float(others.mean())
+        s = len(others)
+        padded = (float(others.sum()) + 1) / (s + 2)
+        within_answered = (answered / m) ** 2 * variance
+        within_unanswered = (unanswered / m) ** 2 * padded * (1 - padded) / s
+        between = answered * unanswered * (value - q) ** 2 / m**3
+        variance = within_answered + within_unanswered + between
+        value = (answered * value + unanswered * q) / m
+    share = float(np.clip(value, 0, 1))
+    interval = _wilson(share, variance, level)
+    return Corrected(value=value, interval=interval, weight=weight)
 
 
 def _answered_share(
-    everything: Float64Array, f: Float64Array, y: Float64Array
+    judged: Float64Array, f: Float64Array, y: Float64Array
 ) -> tuple[float, float, float]:
     """The share among images that the judge answered for, its variance and its weight."""
-    n, many = len(y), len(everything)
+    n = len(y)
+    n_judged = len(judged)
     if not n:
-        padded = (float(everything.sum()) + 2) / (many + 4)
-        return float(everything.mean()), padded * (1 - padded) / (many + 4), 1.0
+        padded = (float(judged.sum()) + 2) / (n_judged + 4)
+        padded_variance = padded * (1 - padded) / (n_judged + 4)
+        return float(judged.mean()), padded_variance, 1.0
     variance_f = float(f.var(ddof=1))
     weight = 0.0
     if variance_f > 0:
         covariance = float(np.cov(y, f)[0, 1])
-        weight = float(np.clip(covariance / variance_f / (1 + n / many), 0.0, 1.0))
-    padded_f, padded_y = np.append(f, [0.0, 1.0]), np.append(y, [1.0, 0.0])
+        best_weight = covariance / variance_f / (1 + n / n_judged)
+        weight = float(np.clip(best_weight, 0.0, 1.0))
+    # Two more labels that the judge got wrong, one each way.
+    padded_f = np.append(f, [0.0, 1.0])
+    padded_y = np.append(y, [1.0, 0.0])
     variance = float((padded_y - weight * padded_f).var(ddof=1)) / (n + 2)
-    variance += weight**2 * float(everything.var(ddof=1) if many > 1 else 0.0) / many
-    return float(weight * everything.mean() + (y - weight * f).mean()), variance, weight
+    variance_judged = float(judged.var(ddof=1)) if n_judged > 1 else 0.0
+    variance += weight**2 * variance_judged / n_judged
+    share = weight * judged.mean() + (y - weight * f).mean()
+    return float(share), variance, weight
 
 
 def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
@@ -118,8 +138,10 @@ def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
     z = float(ndtri((1 + level) / 2))
     smoothed = max(p * (1 - p), 0.25 * variance)
     size = smoothed / variance
-    centre = (p + z**2 / (2 * size)) / (1 + z**2 / size)
-    half = z / (1 + z**2 / size) * np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
+    scale = 1 + z**2 / size
+    centre = (p + z**2 / (2 * size)) / scale
+    error = np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
+    half = z / scale * error
     return float(max(0.0, centre - half)), float(min(1.0, centre + half))
 
 
@@ -138,12 +160,10 @@ def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> Int
         >>> confusion_matrix([0, 0, 1], [0, 1, 1], 2).tolist()
         [[1, 1], [0, 1]]
     """
+    rows = np.asarray(truth, dtype=np.int64)
+    columns = np.asarray(judged, dtype=np.int64)
     counts = np.zeros((k, k), dtype=np.int64)
-    np.add.at(
-        counts,
-        (np.asarray(truth, dtype=np.int64), np.asarray(judged, dtype=np.int64)),
-        1,
-    )
+    np.add.at(counts, (rows, columns), 1)
     return counts
 
 
@@ -172,8 +192,8 @@ def corrected_mean_square(
         All answers are right, and all are the first class:
 
         >>> labels = [[[40, 0], [0, 10]]] * 5
-        >>> found = corrected_mean_square([[20, 0]] * 5, labels)
-        >>> round(found.value, 6)
+        >>> square = corrected_mean_square([[20, 0]] * 5, labels)
+        >>> round(square.value, 6)
         1.0
     """
     n = np.asarray(counts, dtype=np.float64)
@@ -182,33 +202,32 @@ def corrected_mean_square(
     reason = _not_correctable(labels, int(usable.sum()))
     if reason:
         return Corrected(None, reason=reason)
-    whole = _mean_square(n[usable], labels.sum(axis=0))
-    without = np.array(
-        [
-            _mean_square(
-                np.delete(n, c, axis=0)[np.delete(usable, c)],
-                labels.sum(axis=0) - labels[c],
-            )
-            for c in range(len(n))
-        ]
-    )
+    all_labels = labels.sum(axis=0)
+    whole = _mean_square(n[usable], all_labels)
+    captions = len(n)
+    without = np.empty(captions)
+    for caption in range(captions):
+        others = usable.copy()
+        others[caption] = False
+        without[caption] = _mean_square(n[others], all_labels - labels[caption])
     if not np.isfinite(without).all():
         return Corrected(None, reason="without one caption's labels a class has none")
-    captions = len(n)
-    value = captions * whole - (captions - 1) * float(without.mean())
-    variance = (
-        (captions - 1) / captions * float(((without - without.mean()) ** 2).sum())
-    )
-    variance = max(variance, _least_variance(n[usable], labels.sum(axis=0)))
-    return Corrected(value, t_interval(value, variance, captions - 1, level))
+    mean = without.mean()
+    value = captions * whole - (captions - 1) * float(mean)
+    squares = float(((without - mean) ** 2).sum())
+    jackknife = (captions - 1) / captions * squares
+    variance = max(jackknife, _least_variance(n[usable], all_labels))
+    interval = t_interval(value, variance, df=captions - 1, level=level)
+    return Corrected(value=value, interval=interval)
 
 
 def _not_correctable(labels: Float64Array, captions: int) -> str | None:
     total = labels.sum(axis=0)
-    if captions < 3:
-        return "fewer than 3 captions have two answers"
-    if labels.sum() < FEWEST_LABELS:
-        return f"{int(labels.sum())} labels; at least {FEWEST_LABELS} are needed"
+    n_labels = int(labels.sum())
+    if captions < _FEWEST_CAPTIONS:
+        return f"fewer than {_FEWEST_CAPTIONS} captions have two answers"
+    if n_labels < FEWEST_LABELS:
+        return f"{n_labels} labels; at least {FEWEST_LABELS} are needed"
     if not (total.sum(axis=1) > 0).all():
         return "people never gave one of the classes"
     if abs(np.linalg.det(_rates(total))) < LEAST_DETERMINANT:
@@ -224,11 +243,13 @@ def _rates(confusion: Float64Array) -> Float64Array:
 def _least_variance(n: Float64Array, confusion: Float64Array) -> float:
     """Variance of the mean square of uniform answers after the correction."""
     k = n.shape[1]
-    inverse = np.linalg.inv(_rates(confusion)).T @ (np.eye(k) - 1 / k)
+    centring = np.eye(k) - 1 / k
+    inverse = np.linalg.inv(_rates(confusion)).T @ centring
     gain = float((inverse**2).sum()) / (k - 1)
     total = n.sum(axis=1)
-    alone = float((2 / (total * (total - 1) * (k - 1))).mean())
-    return float(alone * gain**2 / len(n))
+    variances = 2 / (total * (total - 1) * (k - 1))
+    mean_variance = float(variances.mean())
+    return float(mean_variance * gain**2 / len(n))
 
 
 def _mean_square(n: Float64Array, confusion: Float64Array) -> float:
@@ -236,11 +257,14 @@ def _mean_square(n: Float64Array, confusion: Float64Array) -> float:
         return float("nan")
     k = n.shape[1]
     try:
-        # true shares = inverse @ judged shares
+        # True shares are this matrix times the judged shares.
         inverse = np.linalg.inv(_rates(confusion)).T
     except np.linalg.LinAlgError:
         return float("nan")
     total = n.sum(axis=1)
-    alone = n @ (inverse**2).sum(axis=0)
-    squares = (((n @ inverse.T) ** 2).sum(axis=1) - alone) / (total * (total - 1))
-    return float(((squares - 1 / k) / (1 - 1 / k)).mean())
+    true_counts = n @ inverse.T
+    pairs_with_itself = n @ (inverse**2).sum(axis=0)
+    of_pairs = (true_counts**2).sum(axis=1) - pairs_with_itself
+    squares = of_pairs / (total * (total - 1))
+    normalised = (squares - 1 / k) / (1 - 1 / k)
+    return float(normalised.mean())

@@ -13,7 +13,8 @@ from scipy.stats import rankdata
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.rounding import settled
 
-FEWEST_ITEMS = 8  # of fewer, an interval of a correlation says hardly anything
+# Of fewer items, an interval of a correlation says hardly anything.
+FEWEST_ITEMS = 8
 _DRAWS = 4000
 _ALIKE = 1e-12
 
@@ -86,32 +87,44 @@ def correlate_methods(
 
     Example:
         >>> x, y = [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 5, 8, 7]
-        >>> found = correlate_methods(x, y, np.zeros((8, 2, 2)), rng=np.random.default_rng(0))
-        >>> round(found.true.value, 4), found.true.value == found.linear.value
+        >>> both = correlate_methods(x, y, np.zeros((8, 2, 2)), rng=np.random.default_rng(0))
+        >>> round(both.true.value, 4), both.true.value == both.linear.value
         (0.9048, True)
     """
     values = np.array([x, y], dtype=np.float64)
     n = values.shape[1]
     s = np.cov(values)
-    linear, rank = (
-        _fisher(values, level, 0.0),
-        _fisher(rankdata(values, axis=1), level, 0.5),
-    )
-    errors = (
-        np.full((n, 2, 2), np.nan)
-        if noise is None
-        else np.asarray(noise, dtype=np.float64)
-    )
-    mean, reason = errors.mean(axis=0), None
+    linear = _fisher(values, level, extra=0.0)
+    rank = _fisher(rankdata(values, axis=1), level, extra=0.5)
+    errors = np.full((n, 2, 2), np.nan)
+    if noise is not None:
+        errors = np.asarray(noise, dtype=np.float64)
+    mean = errors.mean(axis=0)
+    reason = None
     if not np.isfinite(errors).all():
         reason = "the noise of the leans is not known"
     elif not np.isfinite(linear.value):
         reason = "the leans of all items are the same"
     if reason:
-        return MethodAgreement(n, rank, linear, None, Correlation(math.nan), reason)
-    reliability = (float(1 - mean[0, 0] / s[0, 0]), float(1 - mean[1, 1] / s[1, 1]))
-    true, why = _without_noise(s, errors, level, rng)
-    return MethodAgreement(n, rank, linear, reliability, true, why)
+        return MethodAgreement(
+            n=n,
+            rank=rank,
+            linear=linear,
+            reliability=None,
+            true=Correlation(math.nan),
+            reason=reason,
+        )
+    reliability_x = float(1 - mean[0, 0] / s[0, 0])
+    reliability_y = float(1 - mean[1, 1] / s[1, 1])
+    true, reason = _without_noise(s, errors, level, rng)
+    return MethodAgreement(
+        n=n,
+        rank=rank,
+        linear=linear,
+        reliability=(reliability_x, reliability_y),
+        true=true,
+        reason=reason,
+    )
 
 
 def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
@@ -123,12 +136,12 @@ def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
     r = float(np.clip(settled(float(a @ b) / scale), -1.0, 1.0))
     if n < 4 or abs(r) == 1:
         return Correlation(r)
-    half = -float(stdtrit(np.inf, (1 - level) / 2)) * math.sqrt(
-        (1 + extra * r * r) / (n - 3)
-    )
-    return Correlation(
-        r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
-    )
+    quantile = -float(stdtrit(np.inf, (1 - level) / 2))
+    half = quantile * math.sqrt((1 + extra * r * r) / (n - 3))
+    centre = math.atanh(r)
+    low = math.tanh(centre - half)
+    high = math.tanh(centre + half)
+    return Correlation(value=r, low=low, high=high)
 
 
 def _without_noise(
@@ -147,37 +160,42 @@ def _without_noise(
     if not np.isfinite(value) or np.isnan(draws).mean() > tail:
         reason = "too noisy, as the items may differ by no more than noise"
         return Correlation(math.nan), reason
-    low, high = np.quantile(draws[np.isfinite(draws)], [tail, 1 - tail])
-    low, high = (float(np.clip(settled(end), -1.0, 1.0)) for end in (low, high))
-    return Correlation(float(settled(value)), low, high), None
+    ends = np.quantile(draws[np.isfinite(draws)], [tail, 1 - tail])
+    low, high = np.clip(settled(ends), -1.0, 1.0).tolist()
+    return Correlation(value=float(settled(value)), low=low, high=high), None
 
 
 def _correlations(matrices: Float64Array) -> Float64Array:
     """Of covariance matrices, shape (k, 2, 2); nan where a variance is not positive."""
-    a, b = matrices[:, 0, 0], matrices[:, 1, 1]
-    known = (a > 0) & (b > 0)
-    scale = np.sqrt(np.where(known, a * b, 1.0))
-    found: Float64Array = np.where(known, matrices[:, 0, 1] / scale, np.nan)
-    return found
+    variance_x = matrices[:, 0, 0]
+    variance_y = matrices[:, 1, 1]
+    positive = (variance_x > 0) & (variance_y > 0)
+    scale = np.sqrt(np.where(positive, variance_x * variance_y, 1.0))
+    covariance = matrices[:, 0, 1]
+    return np.where(positive, covariance / scale, np.nan)
 
 
 def _covariances(s: Float64Array, df: int, rng: np.random.Generator) -> Float64Array:
     """Covariance matrices of which S may be a sample, shape (draws, 2, 2); either order once."""
-    found = []
+    draws = []
     for order in ([0, 1], [1, 0]):
-        first, second = (
-            np.sqrt(rng.chisquare(df, _DRAWS)),
-            np.sqrt(rng.chisquare(df - 1, _DRAWS)),
-        )
-        below = rng.standard_normal(_DRAWS)
-        ends, turned = s[np.ix_(order, order)], np.empty((_DRAWS, 2, 2))
-        l11 = math.sqrt(ends[0, 0])
-        l21 = ends[1, 0] / l11
-        l22 = math.sqrt(max(ends[1, 1] - l21**2, 0.0))
+        # A, lower triangular: a11, a22 and a21.
+        a11 = np.sqrt(rng.chisquare(df, _DRAWS))
+        a22 = np.sqrt(rng.chisquare(df - 1, _DRAWS))
+        a21 = rng.standard_normal(_DRAWS)
+        ordered = s[np.ix_(order, order)]
+        l11 = math.sqrt(ordered[0, 0])
+        l21 = ordered[1, 0] / l11
+        l22 = math.sqrt(max(ordered[1, 1] - l21**2, 0.0))
         # B = L A⁻¹ √df, lower triangular; T = B Bᵀ.
-        b11, b22 = l11 / first, l22 / second
-        b21 = l21 / first - l22 * below / (first * second)
-        turned[:, 0, 0], turned[:, 1, 1] = df * b11**2, df * (b21**2 + b22**2)
-        turned[:, 0, 1] = turned[:, 1, 0] = df * b11 * b21
-        found.append(turned[:, order][:, :, order])
-    return np.concatenate(found)
+        b11 = l11 / a11
+        b22 = l22 / a22
+        b21 = l21 / a11 - l22 * a21 / (a11 * a22)
+        covariance = df * b11 * b21
+        drawn = np.empty((_DRAWS, 2, 2))
+        drawn[:, 0, 0] = df * b11**2
+        drawn[:, 1, 1] = df * (b21**2 + b22**2)
+        drawn[:, 0, 1] = covariance
+        drawn[:, 1, 0] = covariance
+        draws.append(drawn[:, order][:, :, order])
+    return np.concatenate(draws)

@@ -49,30 +49,55 @@ class Pair:
     @property
     def pooled_sd(self) -> Values:
         """SD within the samples: √((SS_x + SS_y) / (n_x + n_y − 2))."""
-        x, y = self.x, self.y
-        variance = safe_ratio(np.maximum(x.squares + y.squares, 0.0), x.n + y.n - 2)
+        squares = np.maximum(self.x.squares + self.y.squares, 0.0)
+        degrees = self.x.n + self.y.n - 2
+        variance = safe_ratio(squares, degrees)
         return np.sqrt(np.where(variance <= self.rounding, 0.0, variance))
 
     def union_sd(self, ddof: int) -> Values:
         """Standard deviation of both samples together; nan where n less `ddof` is 0."""
-        x, y = self.x, self.y
-        n = x.n + y.n
+        n = self.x.n + self.y.n
         squares = self.union_squares
         if squares is None:
-            between = x.n * y.n / n * (x.mean - y.mean) ** 2
-            squares = x.squares + y.squares + between
+            between = self.x.n * self.y.n / n * self.difference**2
+            squares = self.x.squares + self.y.squares + between
         return np.sqrt(safe_ratio(squares, n - ddof))
 
 
+def _mean_difference(pair: Pair) -> Values:
+    return pair.difference
+
+
+def _mean_x(pair: Pair) -> Values:
+    return pair.x.mean - pair.shift
+
+
+def _mean_y(pair: Pair) -> Values:
+    return pair.y.mean - pair.shift
+
+
+def _cohens_d(pair: Pair) -> Values:
+    """The difference over the pooled SD within the samples."""
+    return safe_ratio(pair.difference, pair.pooled_sd)
+
+
+def _union_d(pair: Pair) -> Values:
+    """The difference over the SD of all values, with ddof 1."""
+    return safe_ratio(pair.difference, pair.union_sd(ddof=1))
+
+
+def _union_d_ddof0(pair: Pair) -> Values:
+    """The difference over the SD of all values, with ddof 0."""
+    return safe_ratio(pair.difference, pair.union_sd(ddof=0))
+
+
 STATISTICS: dict[str, Callable[[Pair], Values]] = {
-    "mean_difference": lambda pair: pair.difference,
-    "mean_x": lambda pair: pair.x.mean - pair.shift,
-    "mean_y": lambda pair: pair.y.mean - pair.shift,
-    # over the pooled SD within the samples
-    "cohens_d": lambda pair: safe_ratio(pair.difference, pair.pooled_sd),
-    # over the SD of all values, with ddof 1 and 0
-    "union_d": lambda pair: safe_ratio(pair.difference, pair.union_sd(1)),
-    "union_d_ddof0": lambda pair: safe_ratio(pair.difference, pair.union_sd(0)),
+    "mean_difference": _mean_difference,
+    "mean_x": _mean_x,
+    "mean_y": _mean_y,
+    "cohens_d": _cohens_d,
+    "union_d": _union_d,
+    "union_d_ddof0": _union_d_ddof0,
 }
 
 
@@ -111,11 +136,12 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         >>> cliffs_delta([2, 4], [1, 3])  # three wins and one loss of four pairs
         0.5
     """
-    n, m = len(np.asarray(x)), len(np.asarray(y))
-    ranks = scipy.stats.rankdata(
-        np.concatenate([np.asarray(x, float), np.asarray(y, float)])
-    )
-    # the Mann-Whitney statistic; ties count half
+    values_x = np.asarray(x, dtype=np.float64)
+    values_y = np.asarray(y, dtype=np.float64)
+    n = len(values_x)
+    m = len(values_y)
+    ranks = scipy.stats.rankdata(np.concatenate([values_x, values_y]))
+    # The Mann-Whitney statistic; ties count half.
     wins = ranks[:n].sum() - n * (n + 1) / 2
     return float(2 * wins / (n * m) - 1)
 
@@ -140,6 +166,7 @@ def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float6
         >>> v.tolist(), w.tolist()
         ([0.0, 1.0], [1.0, 0.0])
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    signs = np.sign(a[:, None] - b[None, :])
+    values_x = np.asarray(x, dtype=np.float64)
+    values_y = np.asarray(y, dtype=np.float64)
+    signs = np.sign(values_x[:, None] - values_y[None, :])
     return signs.mean(axis=1), signs.mean(axis=0)

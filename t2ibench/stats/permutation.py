@@ -19,17 +19,25 @@ from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.stats.clusters import label_indices
 from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
-BLOCK_CELLS = 1_000_000  # random numbers held at a time: they should stay in the cache
+# Random numbers held at a time: they should stay in the cache.
+BLOCK_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PermutationResult:
-    """A statistic and its distribution under the null hypothesis."""
+    """A statistic and its distribution under the null hypothesis.
+
+    Attributes:
+        observed: The statistic of the data.
+        p: From `p_value`; never 0, nan where `observed` is nan.
+        null: Statistic of each partition evaluated, signed, shape (n_draws,).
+        exact: Whether all partitions were evaluated.
+    """
 
     observed: float
-    p: float  # from `p_value`; never 0, nan where `observed` is nan
-    null: Float64Array  # of each partition evaluated, signed, shape (n_draws,)
-    exact: bool  # whether all partitions were evaluated
+    p: float
+    null: Float64Array
+    exact: bool
 
 
 def p_value(
@@ -64,7 +72,8 @@ def p_value(
     if not np.isfinite(observed):
         return math.nan
     # Sums in another order differ in their last bits, and ties with the observed must count.
-    slack = 1e-11 * max(float(np.nanmax(np.abs(null), initial=0.0)), abs(observed))
+    largest = float(np.nanmax(np.abs(null), initial=0.0))
+    slack = 1e-11 * max(largest, abs(observed))
     if alternative == "two-sided":
         extreme = np.abs(null) >= abs(observed) - slack
     elif alternative == "greater":
@@ -76,7 +85,9 @@ def p_value(
             f"alternative must be two-sided, greater or less, not '{alternative}'"
         )
     count = int(np.count_nonzero(extreme | np.isnan(null)))
-    return max(count, 1) / len(null) if exact else (1 + count) / (1 + len(null))
+    if exact:
+        return max(count, 1) / len(null)
+    return (1 + count) / (1 + len(null))
 
 
 def two_sample_permutation(
@@ -124,18 +135,24 @@ def two_sample_permutation(
     rows, sides, center, squares = _cluster_table(
         np.asarray(values, dtype=np.float64), np.asarray(in_x, dtype=bool), clusters
     )
-    everything = rows.sum(axis=0)
+    totals = rows.sum(axis=0)
     # Sums of squares leave a residue where the values of both sides do not vary.
-    rounding = 1e-13 * math.sqrt(squares / everything[0]) ** 2
+    rounding = 1e-13 * math.sqrt(squares / totals[0]) ** 2
 
     def evaluate(labels: Float64Array) -> dict[str, Float64Array]:
         """Statistics of many partitions; labels has shape (partitions, k)."""
-        inside = labels @ rows
-        x, y = _moments(inside), _moments(everything - inside)
-        pair = Pair(x, y, squares, shift=-center, rounding=rounding)
+        sums_of_x = labels @ rows
+        pair = Pair(
+            x=_moments(sums_of_x),
+            y=_moments(totals - sums_of_x),
+            union_squares=squares,
+            shift=-center,
+            rounding=rounding,
+        )
         return {name: np.asarray(entry(pair)) for name, entry in entries.items()}
 
-    k, k_x = len(rows), int(sides.sum())
+    k = len(rows)
+    k_x = int(sides.sum())
     exact = math.comb(k, k_x) <= max_exact
     observed = evaluate(sides[None, :].astype(np.float64))
     labellings = _all_labels(k, k_x) if exact else _random_labels(k, k_x, n_draws, rng)
@@ -144,17 +161,21 @@ def two_sample_permutation(
     for name in entries:
         null = np.concatenate([part[name] for part in parts])
         value = float(observed[name][0])
-        p = p_value(null, value, alternative, exact)
-        results[name] = PermutationResult(value, p, null, exact)
+        results[name] = PermutationResult(
+            observed=value,
+            p=p_value(null, value, alternative, exact),
+            null=null,
+            exact=exact,
+        )
     return results
 
 
 def _cluster_table(
     values: Float64Array, in_x: BoolArray, clusters: npt.ArrayLike | None
 ) -> tuple[Float64Array, BoolArray, float, float]:
-    """Size, sum and sum of squares of each cluster's values less their mean; the rest.
+    """Size, sum and sum of squares of each cluster's values, less the mean of all values.
 
-    That is which clusters are X's, the mean, and the sum of squares of all values.
+    With them, which clusters are X's, that mean, and the sum of squares of all values.
     """
     if in_x.all() or not in_x.any():
         raise ValueError("each side needs at least one value")
@@ -163,20 +184,21 @@ def _cluster_table(
     labels = label_indices(len(values), clusters)
     k = int(labels.max()) + 1
     n = np.bincount(labels, minlength=k).astype(np.float64)
-    inside = np.bincount(labels, weights=in_x.astype(np.float64), minlength=k)
-    if not np.all((inside == 0) | (inside == n)):
+    n_in_x = np.bincount(labels, weights=in_x.astype(np.float64), minlength=k)
+    if not np.all((n_in_x == 0) | (n_in_x == n)):
         raise ValueError("a cluster has values on both sides")
     total = np.bincount(labels, weights=centred, minlength=k)
     squares = np.bincount(labels, weights=centred**2, minlength=k)
-    constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
     rows = np.stack([n, total, squares], axis=1)
-    return rows, inside > 0, center, 0.0 if constant else float((centred**2).sum())
+    constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
+    all_squares = 0.0 if constant else float((centred**2).sum())
+    return rows, n_in_x > 0, center, all_squares
 
 
 def _moments(sums: Float64Array) -> Moments:
     """Moments of one side, from sums of rows of the table over its clusters."""
     n, total, second = sums.T
-    return Moments(n, total / n, second - total**2 / n)
+    return Moments(n=n, mean=total / n, squares=second - total**2 / n)
 
 
 def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
@@ -195,29 +217,39 @@ def _random_labels(
     """Random partitions: the k_x smallest of k random keys, so labels never repeat in a draw."""
     size = max(1, BLOCK_CELLS // k)
     for start in range(0, n_draws, size):
-        keys = rng.random((min(size, n_draws - start), k), dtype=np.float32)
+        n_rows = min(size, n_draws - start)
+        keys = rng.random((n_rows, k), dtype=np.float32)
         largest = np.partition(keys, k_x - 1, axis=1)[:, k_x - 1]
         chosen = keys <= largest[:, None]
-        # two keys alike, very rarely
+        # Very rarely, two keys are alike.
         for row in np.flatnonzero(chosen.sum(axis=1) != k_x):
+            smallest = np.argsort(keys[row], kind="stable")[:k_x]
             chosen[row] = False
-            chosen[row, np.argsort(keys[row], kind="stable")[:k_x]] = True
+            chosen[row, smallest] = True
         yield chosen.astype(np.float64)
 
 
-_BLOCK = 200_000  # cells of one block of draws
+# Cells of one block of draws.
+_BLOCK = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers about images: several about one image, in several rows of counts; shape (cells,)."""
+    """Answers about images: several about one image, in several rows of counts.
+
+    Attributes:
+        image: Number of the image of each answer, shape (cells,).
+        row: Row that the answer is counted in: a question about a prompt, shape (cells,).
+        code: Number of the class, shape (cells,).
+        expected: Shares of the classes without bias, shape (rows, k), padded with zeros.
+        classes: Number of classes of each row, shape (rows,).
+    """
 
     image: IntArray
-    row: IntArray  # that the answer is counted in: a question about a prompt
-    code: IntArray  # number of the class
-    # shares of the classes without bias, shape (rows, k), padded with zeros
+    row: IntArray
+    code: IntArray
     expected: Float64Array
-    classes: IntArray  # number of classes of each row, shape (rows,)
+    classes: IntArray
 
 
 def relabelled_codes(
@@ -240,18 +272,19 @@ def relabelled_codes(
 
     Source: cyclic relabelling; for uniform shares x → (x + ⌊u k⌋) mod k, derived here.
     """
-    edges = np.cumsum(answers.expected, axis=1)
-    edges[np.arange(edges.shape[1]) >= answers.classes[:, None] - 1] = (
-        2.0  # the last holds the rest
-    )
-    edges = edges[answers.row]
+    row_edges = np.cumsum(answers.expected, axis=1)
+    # Beyond the edge of the last class, which holds every place that is left, there is none.
+    last_class = answers.classes[:, None] - 1
+    row_edges[np.arange(row_edges.shape[1]) >= last_class] = 2.0
+    edges = row_edges[answers.row]
     below = np.concatenate([np.zeros((len(edges), 1)), edges], axis=1)
-    cells = np.arange(len(edges))
-    start = below[cells, answers.code]
+    start = below[np.arange(len(edges)), answers.code]
     width = answers.expected[answers.row, answers.code]
     n_images = int(answers.image.max(initial=-1)) + 1
-    place = start + rng.random((n_draws, n_images))[:, answers.image] * width
-    place += rng.random((n_draws, n_images))[:, answers.image]
+    within_class = rng.random((n_draws, n_images))[:, answers.image]
+    angle = rng.random((n_draws, n_images))[:, answers.image]
+    place = start + within_class * width
+    place += angle
     place %= 1.0
     codes = np.zeros(place.shape, dtype=np.int16)
     for column in range(edges.shape[1] - 1):
@@ -274,12 +307,13 @@ def relabelled_counts(
     """
     rows, k = answers.expected.shape
     block = max(1, _BLOCK // max(len(answers.image), 1))
-    for first in range(0, n_draws, block):
-        n = min(block, n_draws - first)
-        codes = relabelled_codes(answers, n, rng)
-        places = (np.arange(n)[:, None] * rows + answers.row) * k + codes
-        counted = np.bincount(places.ravel(), minlength=n * rows * k)
-        yield counted.reshape(n, rows, k)
+    for start in range(0, n_draws, block):
+        n_block = min(block, n_draws - start)
+        codes = relabelled_codes(answers, n_block, rng)
+        row_of_draw = np.arange(n_block)[:, None] * rows + answers.row
+        places = row_of_draw * k + codes
+        counted = np.bincount(places.ravel(), minlength=n_block * rows * k)
+        yield counted.reshape(n_block, rows, k)
 
 
 def sign_flip_permutation(
@@ -314,22 +348,28 @@ def sign_flip_permutation(
     """
     data = np.asarray(values, dtype=np.float64)
     sums = np.bincount(label_indices(len(data), clusters), weights=data)
-    k, n = len(sums), len(data)
+    k = len(sums)
+    n = len(data)
     exact = k < 63 and 2**k <= max_exact
     parts = []
     count = 2**k if exact else n_draws
     size = max(1, BLOCK_CELLS // k)
     for start in range(0, count, size):
-        rows = min(size, count - start)
+        n_rows = min(size, count - start)
         if exact:
-            bits = (np.arange(start, start + rows)[:, None] >> np.arange(k)) & 1
+            patterns = np.arange(start, start + n_rows)
+            bits = (patterns[:, None] >> np.arange(k)) & 1
         else:
-            bits = rng.integers(0, 2, (rows, k), dtype=np.int8)
-        parts.append((2.0 * bits - 1.0) @ sums / n)
+            bits = rng.integers(0, 2, (n_rows, k), dtype=np.int8)
+        signs = 2.0 * bits - 1.0
+        parts.append(signs @ sums / n)
     null = np.concatenate(parts)
     observed = float(data.mean())
     return PermutationResult(
-        observed, p_value(null, observed, "two-sided", exact), null, exact
+        observed=observed,
+        p=p_value(null, observed, "two-sided", exact),
+        null=null,
+        exact=exact,
     )
 
 
@@ -355,12 +395,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         [0.25, None, 0.25]
     """
     tested = _tested_indices(p_values)
+    ascending = sorted((p_values[index] or 0.0, index) for index in tested)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, index in enumerate(sorted(tested, key=lambda i: (p_values[i] or 0.0, i))):
-        highest = max(
-            highest, min(1.0, (len(tested) - rank) * (p_values[index] or 0.0))
-        )
+    for rank, (p, index) in enumerate(ascending):
+        multiplied = (len(tested) - rank) * p
+        highest = max(highest, min(1.0, multiplied))
         adjusted[index] = highest
     return adjusted
 
@@ -384,10 +424,11 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     """
     tested = _tested_indices(p_values)
     adjusted: list[float | None] = [None] * len(p_values)
-    if tested:
-        controlled = scipy.stats.false_discovery_control(
-            [p_values[i] for i in tested], method="bh"
-        )
-        for index, value in zip(tested, controlled, strict=True):
-            adjusted[index] = float(value)
+    if not tested:
+        return adjusted
+    controlled = scipy.stats.false_discovery_control(
+        [p_values[index] for index in tested], method="bh"
+    )
+    for index, value in zip(tested, controlled, strict=True):
+        adjusted[index] = float(value)
     return adjusted

@@ -16,10 +16,14 @@ from scipy.special import betaincinv
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha
 
-NO_CLASS = -1  # the code of a person who gave no class
-DRAWS = 400  # bootstrap samples of images
-_GRID = np.linspace(0.0, 1.0, 101)  # accuracies of one person
-_MOST_VOTES = 5  # more are counted as five, which makes the majority less sure
+# The code of a person who gave no class.
+NO_CLASS = -1
+# Bootstrap samples of images.
+DRAWS = 400
+# Accuracies of a person.
+_GRID = np.linspace(0.0, 1.0, 101)
+# More votes are counted as five, which makes the majority less sure.
+_MOST_VOTES = 5
 _LEAST = 1e-9
 
 
@@ -53,9 +57,13 @@ def exact_share(hits: int, total: int, level: float = 0.95) -> Interval:
     if not total:
         return Interval(None)
     tail = (1 - level) / 2
-    low = float(betaincinv(hits, total - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, total - hits, 1 - tail)) if hits < total else 1.0
-    return Interval(hits / total, low, high)
+    low = 0.0
+    if hits:
+        low = float(betaincinv(hits, total - hits + 1, tail))
+    high = 1.0
+    if hits < total:
+        high = float(betaincinv(hits + 1, total - hits, 1 - tail))
+    return Interval(value=hits / total, low=low, high=high)
 
 
 def alpha_interval(
@@ -178,11 +186,10 @@ def _percentiles(
     usable = draws[np.isfinite(draws)]
     if value >= 1 - _LEAST:
         disputed = 1 - tail ** (1 / images)
-        return Interval(
-            value, max(-1.0, 1 - disputed / chance) if chance > 0 else -1.0, 1.0
-        )
-    low, high = np.quantile(usable, [tail, 1 - tail])
-    return Interval(value, min(float(low), value), max(float(high), value))
+        least = max(-1.0, 1 - disputed / chance) if chance > 0 else -1.0
+        return Interval(value=value, low=least, high=1.0)
+    low, high = np.quantile(usable, [tail, 1 - tail]).tolist()
+    return Interval(value=value, low=min(low, value), high=max(high, value))
 
 
 def most_voted(votes: Sequence[str]) -> str | None:
@@ -225,10 +232,11 @@ class MajorityAccuracy:
             (0.5, 0.9)
         """
         even = 1 / self.k
-        low, high = ((end - even) / max(self.low, _LEAST) + even for end in interval)
-        return max(0.0, min(interval[0], low)), min(
-            1.0, max(interval[1], round(high, 12))
-        )
+        least = max(self.low, _LEAST)
+        read_low, read_high = interval
+        low = (read_low - even) / least + even
+        high = (read_high - even) / least + even
+        return max(0.0, min(read_low, low)), min(1.0, max(read_high, round(high, 12)))
 
     def read(self, share: float) -> tuple[float, float]:
         """Between which shares a true one may be read.
@@ -332,12 +340,8 @@ class _Votes:
             decided, right = _majority_table(size, self.k)
             of_clear = clear * np.interp(seen, _GRID, decided)
             of_others = (1 - clear) * decided[0]
-            result += (
-                images
-                * of_clear
-                * np.interp(seen, _GRID, right)
-                / (of_clear + of_others)
-            )
+            accuracy = np.interp(seen, _GRID, right)
+            result += images * of_clear * accuracy / (of_clear + of_others)
         return result
 
     @cached_property
@@ -351,7 +355,8 @@ class _Votes:
     def _agreement(self, weights: Float64Array) -> Float64Array:
         """Mean agreement of two people beyond guesses, shape (draws,)."""
         several = self.sizes > 1
-        counts, sizes = self.counts[several], self.sizes[several]
+        counts = self.counts[several]
+        sizes = self.sizes[several]
         same = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
         beyond = (self.k * same - 1) / (self.k - 1)
         chosen = weights[:, several]
@@ -375,8 +380,9 @@ class _Votes:
         for prompt in np.unique(self.prompts[several]):
             of_prompt = weights[:, several] * (self.prompts[several] == prompt)
             images = np.maximum(of_prompt.sum(axis=1, keepdims=True), _LEAST)
-            x, y = of_prompt @ mean / images, of_prompt @ triple / images
-            parts = [(x * x), (x * y), (y * y), x, y]
+            x = of_prompt @ mean / images
+            y = of_prompt @ triple / images
+            parts = [x * x, x * y, y * y, x, y]
             sums += images * np.column_stack([part.sum(axis=1) for part in parts])
         total = weights[:, several].sum(axis=1) * self.k
         xx, xy, yy, x, y = (column[:, None] for column in sums.T)
@@ -393,7 +399,8 @@ class _Votes:
         self, several: npt.NDArray[np.bool_]
     ) -> tuple[Float64Array, Float64Array]:
         """Of each image and class, the mean of x over people, and of x x x over three of them."""
-        counts, sizes = self.counts[several], self.sizes[several][:, None]
+        counts = self.counts[several]
+        sizes = self.sizes[several][:, None]
         even = 1 / self.k
         first, second, third = (
             counts * (1 - even) ** power + (sizes - counts) * (-even) ** power
@@ -414,10 +421,11 @@ def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
     """
     truth = _GRID + (1 - _GRID) / k
     another = (1 - _GRID) / k
-    decided, right = np.zeros(len(_GRID)), np.zeros(len(_GRID))
-    for given in combinations_with_replacement(range(k), votes):
-        counts = Counter(given)
-        winner = most_voted([str(code) for code in given])
+    decided = np.zeros(len(_GRID))
+    right = np.zeros(len(_GRID))
+    for codes in combinations_with_replacement(range(k), votes):
+        counts = Counter(codes)
+        winner = most_voted([str(code) for code in codes])
         if winner is None:
             continue
         ways = factorial(votes) / prod(factorial(count) for count in counts.values())

@@ -7,6 +7,7 @@ alike for them: 24 words in six clusters are hardly more evidence than six words
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +18,31 @@ from t2ibench.arrays import Float64Array
 from t2ibench.stats.moments import cliffs_delta
 from t2ibench.stats.permutation import p_value
 
-_BINS = 40  # of cosines, from -1 to 1
-# of cosines and correlations: which side of an edge they fall on is settled
+# Of cosines, from -1 to 1.
+_BINS = 40
+# Of cosines and correlations: which side of an edge they fall on is settled.
 _DECIMALS = 9
-_FEWEST = 100  # reference words from which a curve is learnt
+# Reference words from which a curve is learnt.
+_FEWEST = 100
 _ROUNDS = 20
-_NORMAL = 1.4826  # standard deviations in a median absolute deviation
-_LEAST = 1e-6  # least eigenvalue: below it a square root hangs on the last bits
+# Standard deviations in a median absolute deviation.
+_NORMAL = 1.4826
+# Least eigenvalue: below it a square root depends on the last bits.
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Relatedness:
-    """What words share in a value, as a function of their cosine."""
+    """What words share in a value, as a function of their cosine.
 
-    # mean of the reference words, which cosines are taken about, shape (d,)
+    Attributes:
+        centre: Mean of the reference words, which cosines are taken about, shape (d,).
+        cosines: Shape (b,), ascending; the last is 1.
+        correlations: Of the value at these cosines, shape (b,), ascending; the last is 1.
+    """
+
     centre: Float64Array
-    cosines: Float64Array  # shape (b,), ascending; the last is 1
-    # of the value at these cosines, shape (b,), ascending; the last is 1
+    cosines: Float64Array
     correlations: Float64Array
 
     @classmethod
@@ -49,39 +58,42 @@ class Relatedness:
         """
         if len(reference) < _FEWEST:
             return None
-        z = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
-        z = z - z.mean(axis=0)
+        columns = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
+        z = columns - columns.mean(axis=0)
         centre = reference.mean(axis=0)
         sizes = (z**2).sum(axis=1)
         if not sizes.mean() > _LEAST**2:
             return None
         cosines = _cosines(reference - centre)
         bins = ((cosines + 1.0) * (_BINS / 2)).astype(np.int16)
-        np.fill_diagonal(bins, _BINS + 1)  # a word beside itself is no pair
-        counts, *sums = (
-            np.bincount(bins.ravel(), weights, minlength=_BINS + 2)[: _BINS + 1]
-            for weights in (
-                None,
-                cosines.ravel(),
-                (z @ z.T).ravel(),
-                np.repeat(sizes, len(z)),
-            )
+        # A word beside itself is no pair: its bin is left out.
+        np.fill_diagonal(bins, _BINS + 1)
+
+        def sums(weights: Float64Array | None) -> npt.NDArray[Any]:
+            """The sum of each bin's pairs; without weights, their number."""
+            of_bins = np.bincount(bins.ravel(), weights, minlength=_BINS + 2)
+            return of_bins[: _BINS + 1]
+
+        counts = sums(None)
+        cosine_sums = sums(cosines.ravel())
+        product_sums = sums((z @ z.T).ravel())
+        size_sums = sums(np.repeat(sizes, len(z)))
+        filled = counts > 0
+        steps = isotonic_regression(
+            product_sums[filled] / size_sums[filled], weights=counts[filled]
         )
-        known = counts > 0
-        middle, product, size = (found[known] for found in sums)
-        steps = isotonic_regression(product / size, weights=counts[known])
+        mean_cosines = cosine_sums[filled] / counts[filled]
         return cls(
-            centre,
-            np.append(middle / counts[known], 1.0),
-            np.append(np.minimum(steps.x, 1.0), 1.0),
+            centre=centre,
+            cosines=np.append(mean_cosines, 1.0),
+            correlations=np.append(np.minimum(steps.x, 1.0), 1.0),
         )
 
     def of(self, words: Float64Array) -> Float64Array:
         """The correlations of words, unit rows (n, d): shape (n, n), with a unit diagonal."""
-        found = np.interp(
-            _cosines(words - self.centre), self.cosines, self.correlations
-        )
-        return _unit_diagonal(np.round(found, _DECIMALS))
+        cosines = _cosines(words - self.centre)
+        correlations = np.interp(cosines, self.cosines, self.correlations)
+        return _unit_diagonal(np.round(correlations, _DECIMALS))
 
 
 def relatedness_across(words: Float64Array, direction: Float64Array) -> Float64Array:
@@ -101,15 +113,19 @@ def relatedness_across(words: Float64Array, direction: Float64Array) -> Float64A
         [[1.0, 1.0], [1.0, 1.0]]
     """
     size = float(direction @ direction)
-    rest = words - np.outer(words @ direction, direction) / size if size > 0 else words
-    return _unit_diagonal(_cosines(rest))
+    across = words
+    if size > 0:
+        along = np.outer(words @ direction, direction) / size
+        across = words - along
+    return _unit_diagonal(_cosines(across))
 
 
 def _cosines(rows: Float64Array) -> Float64Array:
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > _LEAST)
-    found: Float64Array = np.clip(np.round(unit @ unit.T, _DECIMALS), -1.0, 1.0)
-    return found
+    products = np.round(unit @ unit.T, _DECIMALS)
+    cosines: Float64Array = np.clip(products, -1.0, 1.0)
+    return cosines
 
 
 def _unit_diagonal(matrix: Float64Array) -> Float64Array:
@@ -149,9 +165,9 @@ def noise_correlation(related: Float64Array) -> Float64Array:
         below = shared - pairs[pairs <= shared]
         window = _NORMAL * float(np.median(below)) if len(below) else 0.0
         inside = np.abs(pairs - shared) <= window + 10.0**-_DECIMALS
-        nearer = (
-            round(float(pairs[inside].mean()), _DECIMALS) if inside.any() else shared
-        )
+        if not inside.any():
+            break
+        nearer = round(float(pairs[inside].mean()), _DECIMALS)
         if nearer == shared:
             break
         shared = nearer
@@ -214,12 +230,18 @@ def related_draws(
 
 @dataclass(frozen=True, slots=True)
 class Dominance:
-    """Cliff's delta of two sets of related values."""
+    """Cliff's delta of two sets of related values.
+
+    Attributes:
+        value: Delta.
+        p: p-value that it is 0.
+        null: Delta of draws without a difference, shape (draws,).
+        interval: A two-sided test at this level rejects where it has no 0.
+    """
 
     value: float
     p: float
-    null: Float64Array  # delta of draws without a difference, shape (draws,)
-    # a two-sided test at this level rejects where it has no 0
+    null: Float64Array
     interval: tuple[float, float]
 
 
@@ -259,22 +281,34 @@ def related_dominance(
 
     Examples:
         >>> rng = np.random.default_rng(0)
-        >>> one = related_dominance([3.0, 4.0], [1.0, 2.0], np.eye(2), np.eye(2), rng=rng)
-        >>> one.value, round(one.p, 1), one.interval[1]  # 1 of 6 orders on either side
+        >>> delta = related_dominance([3.0, 4.0], [1.0, 2.0], np.eye(2), np.eye(2), rng=rng)
+        >>> delta.value, round(delta.p, 1), delta.interval[1]  # 1 of 6 orders on either side
         (1.0, 0.3, 1.0)
     """
     delta = cliffs_delta(x, y)
-    g, h = related_draws(noise_x, n_draws, rng), related_draws(noise_y, n_draws, rng)
+    g = related_draws(noise_x, n_draws, rng)
+    h = related_draws(noise_y, n_draws, rng)
     differences = (h[:, None, :] - g[:, :, None]).reshape(len(g), -1)
     null = -np.sign(differences).mean(axis=1)
     pairs = differences.shape[1]
-    wins = round(pairs * (1.0 + delta)) / 2.0  # ties count half
-    below, above = int(np.ceil(wins)), int(np.floor(wins))
+    # Ties count half.
+    wins = round(pairs * (1.0 + delta)) / 2.0
+    below = int(np.ceil(wins))
+    above = int(np.floor(wins))
     differences.partition([max(below - 1, 0), min(above, pairs - 1)], axis=1)
     # At the level's error a two-sided test rejects where so many draws, or fewer, are beyond 0.
     outside = max(int(((1.0 - level) * (len(null) + 1) - 1.0) // 2), 0)
-    low = -np.inf if below == 0 else np.sort(differences[:, below - 1])[outside]
-    high = np.inf if above == pairs else np.sort(differences[:, above])[-1 - outside]
-    ends = 2.0 * ndtr(np.array([low, high]) / np.sqrt(2.0)) - 1.0
-    p = p_value(null, delta, alternative, exact=False)
-    return Dominance(delta, p, null, (float(ends[0]), float(ends[1])))
+    lowest_shift = -np.inf
+    if below > 0:
+        lowest_shift = np.sort(differences[:, below - 1])[outside]
+    highest_shift = np.inf
+    if above < pairs:
+        highest_shift = np.sort(differences[:, above])[-1 - outside]
+    shifts = np.array([lowest_shift, highest_shift])
+    low, high = (2.0 * ndtr(shifts / np.sqrt(2.0)) - 1.0).tolist()
+    return Dominance(
+        value=delta,
+        p=p_value(null, delta, alternative, exact=False),
+        null=null,
+        interval=(low, high),
+    )

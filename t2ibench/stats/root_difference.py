@@ -15,17 +15,26 @@ from t2ibench.arrays import Float64Array
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import SquareNoise
 
-# and as many with the runs exchanged, so that the order of the runs is nothing
+# And as many with the runs exchanged, so that the order of the runs is nothing.
 _DRAWS = 1000
-_SOME = 4  # of so many draws one is enough for a power
-_LARGEST = 2.0  # difference that is looked for
-_STEPS = 8  # of Newton's method
-_ROUNDS = 2  # of weights
-_NOTHING = 1e-12  # variance of a mean square that is rounding
-_LEAST = 0.02  # of the noise remains where squares are at their largest
+# Every fourth draw is enough for a power.
+_POWER_STRIDE = 4
+# The largest difference that `detectable` considers.
+_LARGEST = 2.0
+# Of Newton's method.
+_STEPS = 8
+# Of weights.
+_ROUNDS = 2
+# The variance of a mean square that is rounding.
+_NOTHING = 1e-12
+# The share of the noise that remains where squares are at their largest.
+_LEAST = 0.02
 _FARTHEST = 4.0
-_PAST = 0.06  # a root at 0 makes the test uneven near it
-_PRECISION = 4  # decimals of an end, which the Monte Carlo error does not reach
+_FIRST_WIDTH = 0.25
+# A root at 0 makes the test uneven near it.
+_PAST = 0.06
+# Decimals of an end, which the Monte Carlo error does not reach.
+_PRECISION = 4
 _STEP = 10.0**-_PRECISION
 _POWER = 0.8
 
@@ -34,15 +43,22 @@ _TwoByDraws = Float64Array  # shape (2, draws), or (2, 1) of the data
 
 @dataclass(frozen=True, slots=True)
 class RootDifference:
-    """How much larger the root of one mean square is than that of another."""
+    """How much larger the root of one mean square is than that of another.
 
-    value: float  # √max(x₁, 0) − √max(x₂, 0)
-    low: float  # above 0 only where `p` is below 1 − level
+    Attributes:
+        value: √max(x₁, 0) − √max(x₂, 0).
+        low: Lower end, above 0 only where `p` is below 1 − level.
+        high: Upper end.
+        p: p-value that both mean squares are equal.
+        detectable: The difference that a test at 1 − level detects in 8 of 10 cases, where the
+            smaller mean square is what both would be if they were equal, or the larger one is at
+            its limit; None where the runs are one.
+    """
+
+    value: float
+    low: float
     high: float
-    p: float  # that both mean squares are equal
-    # The difference that is told from 0 in 8 of 10 cases by a test at 1 − level, where the smaller
-    # mean square is what both would be if they were equal, or the larger one is at its limit; None
-    # where the runs are one.
+    p: float
     detectable: float | None
 
 
@@ -83,8 +99,8 @@ def root_difference(
 
     Example:
         >>> noise = SquareNoise(0.1, (0.01, 0.01), 100)
-        >>> found = root_difference((0.5, 0.0), (noise, noise), (0, 0), np.random.default_rng(0))
-        >>> round(found.value, 2), found.low > 0, found.p < 0.01
+        >>> gap = root_difference((0.5, 0.0), (noise, noise), (0, 0), np.random.default_rng(0))
+        >>> round(gap.value, 2), gap.low > 0, gap.p < 0.01
         (0.71, True, True)
     """
     model = _Model(values, noises, correlations, rng)
@@ -94,18 +110,29 @@ def root_difference(
     p = (1 + int(reached.sum())) / (1 + len(draws))
 
     def beyond(difference: float) -> float:
-        found, drawn = model.at(difference)
-        return abs(found) - float(np.quantile(np.abs(drawn), level))
+        """How far |Z| lies above its critical value at a difference."""
+        z, drawn = model.at(difference)
+        return abs(z) - float(np.quantile(np.abs(drawn), level))
 
-    low, high = (_end(beyond, model.centre, sign) for sign in (-1.0, 1.0))
-    low, high = min(low, value), max(high, value)
-    if p >= 1 - level:  # the test decides where an end is 0 but for Monte Carlo
-        low, high = min(low, 0.0), max(high, 0.0)
+    low = min(_end(beyond, model.centre, sign=-1.0), value)
+    high = max(_end(beyond, model.centre, sign=1.0), value)
+    # The test decides where an end is 0 but for Monte Carlo.
+    if p >= 1 - level:
+        low = min(low, 0.0)
+        high = max(high, 0.0)
+    elif low <= 0 <= high and statistic > 0:
+        low = _STEP
+        high = max(high, _STEP)
     elif low <= 0 <= high:
-        low, high = (
-            (_STEP, max(high, _STEP)) if statistic > 0 else (min(low, -_STEP), -_STEP)
-        )
-    return RootDifference(value, low, high, p, model.detectable(level))
+        low = min(low, -_STEP)
+        high = -_STEP
+    return RootDifference(
+        value=value,
+        low=low,
+        high=high,
+        p=p,
+        detectable=model.detectable(level),
+    )
 
 
 def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
@@ -114,19 +141,21 @@ def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
     def at(distance: float) -> float:
         return beyond(centre + sign * distance)
 
-    inside, width = 0.0, 0.25
+    inside = 0.0
+    width = _FIRST_WIDTH
     while inside + width < _FARTHEST:
-        if at(inside + width) < 0:
-            inside, width = inside + width, 2 * width
+        outside = inside + width
+        if at(outside) < 0:
+            inside = outside
+            width *= 2
             continue
-        end = (
-            float(brentq(at, inside, inside + width, xtol=1e-3))
-            if at(inside) < 0
-            else inside
-        )
+        end = inside
+        if at(inside) < 0:
+            end = float(brentq(at, inside, outside, xtol=1e-3))
         if at(end + _PAST) >= 0:
             return round(centre + sign * end, _PRECISION)
-        inside, width = end + _PAST, 0.25
+        inside = end + _PAST
+        width = _FIRST_WIDTH
     return round(centre + sign * _FARTHEST, _PRECISION)
 
 
@@ -144,27 +173,32 @@ class _Model:
             return np.array(numbers, dtype=np.float64)[:, None]
 
         self.x = both(values)
-        self.noise = both([one.noise for one in noises])
-        self.least = both([one.slopes[0] for one in noises])
-        self.along = both([one.slopes[1] for one in noises])
-        self.top = both([one.top for one in noises])
+        self.noise = both([run.noise for run in noises])
+        self.least = both([run.slopes[0] for run in noises])
+        self.along = both([run.slopes[1] for run in noises])
+        self.top = both([run.top for run in noises])
         self.linear, self.squared = correlations
-        normal = rng.standard_normal((3, 2, _DRAWS))
-        normal = np.concatenate([normal, normal[:, ::-1]], axis=2)
+        drawn = rng.standard_normal((3, 2, _DRAWS))
+        normal = np.concatenate([drawn, drawn[:, ::-1]], axis=2)
         self.direction = _correlated(normal[0], self.linear)
-        others, estimated = (_correlated(one, self.squared**2) for one in normal[1:])
+        others = _correlated(normal[1], self.squared**2)
+        estimated = _correlated(normal[2], self.squared**2)
+        first, second = noises
         self.squares = np.stack(
-            [_squares(*one) for one in zip(noises, self.direction, others, strict=True)]
+            [
+                _squares(first, self.direction[0], others[0]),
+                _squares(second, self.direction[1], others[1]),
+            ]
         )
         self.scale = np.stack(
-            [_relative(one, z) for one, z in zip(noises, estimated, strict=True)]
+            [_relative(first, estimated[0]), _relative(second, estimated[1])]
         )
 
     @property
     def roots(self) -> Float64Array:
         """√max(x, 0) of both runs."""
-        found: Float64Array = np.sqrt(np.maximum(self.x[:, 0], 0.0))
-        return found
+        roots: Float64Array = np.sqrt(np.maximum(self.x[:, 0], 0.0))
+        return roots
 
     @property
     def centre(self) -> float:
@@ -176,81 +210,95 @@ class _Model:
 
     def at(self, difference: float) -> tuple[float, Float64Array]:
         """Z of the data, and its draws where the roots differ by so much."""
-        found, squares = self._studentised(self.x, np.ones((2, 1)), difference)
-        return float(found[0]), self._drawn(squares, difference)
+        z, squares = self._studentised(self.x, np.ones((2, 1)), difference)
+        return float(z[0]), self._drawn(squares, difference)
 
     def detectable(self, level: float) -> float:
-        """The least difference, in hundredths, that is told from 0 in 8 of 10 cases."""
-        equal = np.sqrt(self._studentised(self.x, np.ones((2, 1)), 0.0)[1])
+        """The least difference, in hundredths, that the test detects in 8 of 10 cases."""
+        _, equal_squares = self._studentised(self.x, np.ones((2, 1)), 0.0)
+        equal = np.sqrt(equal_squares)
         limit = float(np.quantile(np.abs(self._drawn(equal**2, 0.0)), level))
-        few = copy(self)
-        few.direction, few.squares, few.scale = (
-            drawn[:, ::_SOME] for drawn in (self.direction, self.squares, self.scale)
-        )
+        fewer = copy(self)
+        fewer.direction = self.direction[:, ::_POWER_STRIDE]
+        fewer.squares = self.squares[:, ::_POWER_STRIDE]
+        fewer.scale = self.scale[:, ::_POWER_STRIDE]
 
-        def told(difference: float, run: int) -> bool:
+        def detects(difference: float, run: int) -> bool:
+            """Whether the test detects that one run's root is larger by so much."""
             roots = equal.copy()
             roots[run] += difference
             beyond = roots[run] - np.sqrt(self.top[run])
             if beyond > 0:
                 roots = np.maximum(roots - beyond, 0.0)
-            return float((np.abs(few._drawn(roots**2, 0.0)) >= limit).mean()) >= _POWER
+            detected = np.abs(fewer._drawn(roots**2, 0.0)) >= limit
+            return float(detected.mean()) >= _POWER
 
         least = 0
         for run in (0, 1):
-            low, high = least, round(100 * _LARGEST)
+            low = least
+            high = round(100 * _LARGEST)
             while low < high:
                 middle = (low + high) // 2
-                low, high = (
-                    (low, middle) if told(middle / 100, run) else (middle + 1, high)
-                )
+                if detects(middle / 100, run):
+                    high = middle
+                else:
+                    low = middle + 1
             least = low
         return least / 100
 
     def _drawn(self, squares: _TwoByDraws, difference: float) -> Float64Array:
         """Z where the true mean squares are these, tested for a difference."""
-        rest = self._rest(squares)
-        x = squares + 2 * np.sqrt(squares * self.along * rest) * self.direction
-        x = np.minimum(
-            x + rest * self.squares - rest * self.noise * self.scale, self.top
-        )
-        return self._studentised(x, self.scale, difference)[0]
+        remaining = self._remaining_noise(squares)
+        spread = 2 * np.sqrt(squares * self.along * remaining)
+        linear = squares + spread * self.direction
+        estimated_noise = remaining * self.noise * self.scale
+        x = np.minimum(linear + remaining * self.squares - estimated_noise, self.top)
+        z, _ = self._studentised(x, self.scale, difference)
+        return z
 
-    def _rest(self, squares: _TwoByDraws) -> Float64Array:
-        rest: Float64Array = np.maximum(1 - squares / self.top, _LEAST)
-        return rest
+    def _remaining_noise(self, squares: _TwoByDraws) -> Float64Array:
+        """The share of the noise that remains at these mean squares."""
+        remaining: Float64Array = np.maximum(1 - squares / self.top, _LEAST)
+        return remaining
 
     def _studentised(
         self, x: _TwoByDraws, scale: _TwoByDraws, difference: float
     ) -> tuple[Float64Array, _TwoByDraws]:
         """Z, and the mean squares whose roots differ by so much and that fit x best."""
         half = difference / 2
-        squares = np.repeat(np.maximum(x.mean(axis=0, keepdims=True), 0.0), 2, axis=0)
+        mean = np.maximum(x.mean(axis=0, keepdims=True), 0.0)
+        squares = np.repeat(mean, 2, axis=0)
         for _ in range(_ROUNDS):
             linear, squared = self._variances(squares, scale)
-            middle = _middle(x, 1 / np.maximum(linear + squared, _NOTHING), half)
+            weights = 1 / np.maximum(linear + squared, _NOTHING)
+            middle = _middle(x, weights, half)
             squares = np.stack([middle + half, middle - half]) ** 2
         linear, squared = self._variances(squares, scale)
-        both = self.linear * np.sqrt(linear[0] * linear[1])
-        both = both + self.squared**2 * np.sqrt(squared[0] * squared[1])
-        variance = (linear + squared).sum(axis=0) - 2 * both
+        shared_linear = self.linear * np.sqrt(linear[0] * linear[1])
+        shared_squared = self.squared**2 * np.sqrt(squared[0] * squared[1])
+        covariance = shared_linear + shared_squared
+        variance = (linear + squared).sum(axis=0) - 2 * covariance
         moved = x[0] - x[1] - squares[0] + squares[1]
-        return moved / np.sqrt(np.maximum(variance, _NOTHING)), squares
+        error = np.sqrt(np.maximum(variance, _NOTHING))
+        return moved / error, squares
 
     def _variances(
         self, squares: _TwoByDraws, scale: _TwoByDraws
     ) -> tuple[Float64Array, Float64Array]:
         """v(S): its linear part, and that of squared noise."""
-        rest = self._rest(squares)
-        linear = 4 * squares * self.along * rest * scale
-        return linear, 2 * self.noise * self.least * (rest * scale) ** 2
+        remaining = self._remaining_noise(squares)
+        linear = 4 * squares * self.along * remaining * scale
+        squared = 2 * self.noise * self.least * (remaining * scale) ** 2
+        return linear, squared
 
 
 def _middle(x: _TwoByDraws, weights: _TwoByDraws, half: float) -> Float64Array:
     """The m that minimises Σ w (x − (m ± half)²)², where neither root is below 0."""
     weights = weights / weights.sum(axis=0)
-    m: Float64Array = abs(half) + np.sqrt(np.maximum(x, 0.0)).max(axis=0) + _NOTHING
-    for _ in range(_STEPS):  # from above, where the derivative is convex
+    largest_root = np.sqrt(np.maximum(x, 0.0)).max(axis=0)
+    # Newton's method from above, where the derivative is convex.
+    m: Float64Array = abs(half) + largest_root + _NOTHING
+    for _ in range(_STEPS):
         roots = np.stack([m + half, m - half])
         value = (weights * roots * (roots**2 - x)).sum(axis=0)
         slope = (weights * (3 * roots**2 - x)).sum(axis=0)
@@ -261,22 +309,24 @@ def _middle(x: _TwoByDraws, weights: _TwoByDraws, half: float) -> Float64Array:
 
 def _correlated(normal: npt.NDArray[np.float64], correlation: float) -> Float64Array:
     """Normal variables of two runs with a correlation, alike if the runs are exchanged."""
-    more, less = np.sqrt(1 + correlation), np.sqrt(1 - correlation)
-    own, other = (more + less) / 2, (more - less) / 2
-    found: Float64Array = own * normal + other * normal[::-1]
-    return found
+    more = np.sqrt(1 + correlation)
+    less = np.sqrt(1 - correlation)
+    weight_of_same = (more + less) / 2
+    weight_of_other = (more - less) / 2
+    correlated: Float64Array = weight_of_same * normal + weight_of_other * normal[::-1]
+    return correlated
 
 
 def _squares(
     noise: SquareNoise, direction: Float64Array, others: Float64Array
 ) -> Float64Array:
     """The sum of squared noise, one square of which is that along the leans."""
-    df = noise.noise / noise.slopes[0] if noise.slopes[0] > 0 else 0.0
+    slope, _ = noise.slopes
+    df = noise.noise / slope if slope > 0 else 0.0
     if df <= 1:
         return noise.noise * direction**2
-    drawn: Float64Array = noise.slopes[0] * (
-        direction**2 + chdtri(df - 1, ndtr(-others))
-    )
+    chi_squares = chdtri(df - 1, ndtr(-others))
+    drawn: Float64Array = slope * (direction**2 + chi_squares)
     return drawn
 
 

@@ -32,19 +32,17 @@ def settled(values: npt.ArrayLike) -> Float64Array:
         >>> settled([0.1 + 0.2, 1e-17, 1234.5678901234, np.inf]).tolist()
         [0.3, 0.0, 1234.56789, inf]
     """
-    given = np.asarray(values, dtype=np.float64)
-    size = np.abs(given)
-    known = np.isfinite(given) & (size >= _NOTHING)
-    decimals = (
-        _DIGITS - 1 - np.floor(np.log10(size, where=known, out=np.zeros_like(size)))
-    )
+    numbers = np.asarray(values, dtype=np.float64)
+    size = np.abs(numbers)
+    rounds = np.isfinite(numbers) & (size >= _NOTHING)
+    magnitudes = np.log10(size, where=rounds, out=np.zeros_like(size))
+    decimals = _DIGITS - 1 - np.floor(magnitudes)
     # A power of ten below 1 is not exact: divide by what is.
-    up, down = 10.0 ** np.maximum(decimals, 0.0), 10.0 ** np.maximum(-decimals, 0.0)
-    return np.where(
-        known,
-        np.round(given * up / down) * down / up,
-        np.where(size < _NOTHING, 0.0, given),
-    )
+    up = 10.0 ** np.maximum(decimals, 0.0)
+    down = 10.0 ** np.maximum(-decimals, 0.0)
+    rounded = np.round(numbers * up / down) * down / up
+    others = np.where(size < _NOTHING, 0.0, numbers)
+    return np.where(rounds, rounded, others)
 
 
 def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
@@ -68,9 +66,8 @@ def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
         return sums_by(groups, values[:, 0], count)[:, None]
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.bincount(groups, minlength=count))
-    inside = sparse.csr_matrix(
-        (np.ones(len(order)), order, np.concatenate([[0], ends])),
-        shape=(count, len(order)),
-    )
-    sums: Float64Array = inside @ values
+    bounds = np.concatenate([[0], ends])
+    ones = np.ones(len(order))
+    membership = sparse.csr_matrix((ones, order, bounds), shape=(count, len(order)))
+    sums: Float64Array = membership @ values
     return sums

@@ -37,17 +37,19 @@ def squared_lean(
     """
     n = np.asarray(counts, dtype=np.float64)
     k = np.asarray(n.shape[-1] if classes is None else classes, dtype=np.float64)
-    r = (
-        np.broadcast_to(1.0 / k[..., None], n.shape)
-        if expected is None
-        else np.asarray(expected, dtype=np.float64)
-    )
+    if expected is None:
+        r = np.broadcast_to(1.0 / k[..., None], n.shape)
+    else:
+        r = np.asarray(expected, dtype=np.float64)
     total = n.sum(axis=-1)
+    equal_pairs = (n * (n - 1)).sum(axis=-1)
+    pairs = total * (total - 1)
+    cross = (r * n).sum(axis=-1)
+    expected_square = (r * r).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        agree = (n * (n - 1)).sum(axis=-1) / (total * (total - 1))
-        value = agree - 2 * (r * n).sum(axis=-1) / total + (r * r).sum(axis=-1)
-        result: Float64Array = np.where(total >= 2, value / (1 - 1 / k), np.nan)
-    return result
+        square = equal_pairs / pairs - 2 * cross / total + expected_square
+        normalised = square / (1 - 1 / k)
+    return np.where(total >= 2, normalised, np.nan)
 
 
 def squared_lean_without(
@@ -64,11 +66,9 @@ def squared_lean_without(
     """
     n = np.asarray(counts, dtype=np.float64)
     fewer = n[..., None, :] - np.eye(n.shape[-1])
-    r = (
-        None
-        if expected is None
-        else np.asarray(expected, dtype=np.float64)[..., None, :]
-    )
+    r: Float64Array | None = None
+    if expected is not None:
+        r = np.asarray(expected, dtype=np.float64)[..., None, :]
     return np.where(n > 0, squared_lean(fewer, r), np.nan)
 
 
@@ -99,23 +99,29 @@ def pseudo_variance(
         >>> round(pseudo_variance(all_alike, even, np.array([2]), np.ones(1)), 4)
         0.0645
     """
-    one_hot = (codes[..., None] == np.arange(expected.shape[1])).astype(np.float64)
-    n = (codes >= 0).sum(axis=0).astype(np.float64)[:, None]
+    width = expected.shape[1]
+    one_hot = (codes[..., None] == np.arange(width)).astype(np.float64)
+    answered = codes >= 0
+    n = answered.sum(axis=0).astype(np.float64)[:, None]
     scale = np.sqrt(weights / (1.0 - 1.0 / classes))[:, None]
     means = one_hot.sum(axis=0) / n
+    # Of all images, the share that are not the additional one.
     real = n / (n + 1)
     theta = scale * (means - expected)
-    deviations = np.where((codes >= 0)[..., None], scale * (one_hot - means), 0.0)
-    spread = (deviations * np.sqrt(real / n / (n - 1))).reshape(len(codes), -1)
+    deviations = np.where(answered[..., None], scale * (one_hot - means), 0.0)
+    scaled = deviations * np.sqrt(real / n / (n - 1))
+    spread = scaled.reshape(len(codes), -1)
     pseudo = (np.sqrt(real * (1 - real) / (n - 1)) * theta).ravel()
     covariance = spread.T @ spread + np.outer(pseudo, pseudo)
-    width = expected.shape[1]
     variances = scale**2 * (1 - real) / (n - 1)
-    for q, r in enumerate(expected):
-        cut = slice(q * width, (q + 1) * width)
-        covariance[cut, cut] += variances[q] * (np.diag(r) - np.outer(r, r))
+    for question, r in enumerate(expected):
+        block = slice(question * width, (question + 1) * width)
+        multinomial = np.diag(r) - np.outer(r, r)
+        covariance[block, block] += variances[question] * multinomial
     shrunk = (real * theta).ravel()
-    return float(4 * shrunk @ covariance @ shrunk + 2 * (covariance**2).sum())
+    linear = 4 * shrunk @ covariance @ shrunk
+    quadratic = 2 * (covariance**2).sum()
+    return float(linear + quadratic)
 
 
 def critical_value(null: npt.ArrayLike, level: float) -> float:
@@ -136,4 +142,5 @@ def critical_value(null: npt.ArrayLike, level: float) -> float:
     """
     draws = np.sort(np.asarray(null, dtype=np.float64))[::-1]
     reached = int(np.ceil((1 - level) * (len(draws) + 1) - 1e-9)) - 1
-    return float(draws[min(max(reached, 1), len(draws)) - 1])
+    place = min(max(reached, 1), len(draws))
+    return float(draws[place - 1])

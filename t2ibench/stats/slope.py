@@ -11,20 +11,29 @@ from scipy.special import expit, logit
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.student import t_interval, t_test
 
-CLIP = 0.005  # reference shares of 0 and 1 have no logit
+# Reference shares of 0 and 1 have no logit.
+CLIP = 0.005
 _ITERATIONS = 100
-_STEP = 2.0  # the largest change of a coefficient in one iteration
+# The largest change of a coefficient in one iteration.
+_STEP = 2.0
+_CONVERGED = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A slope over independent units."""
+    """A slope over independent units.
+
+    Attributes:
+        value: The slope.
+        intercept: The intercept.
+        influence: Of each unit on the slope; the squares sum to its HC3 variance, shape (units,).
+        df: Degrees of freedom: units less 2.
+    """
 
     value: float
     intercept: float
-    # of each unit on the slope; squares sum to its HC3 variance, shape (units,)
     influence: Float64Array
-    df: float  # units less 2
+    df: float
 
     @property
     def variance(self) -> float:
@@ -37,12 +46,9 @@ class Slope:
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p-value: 0 is no slope, 1 mirrors the reference; nan without a variance."""
-        known = self.variance > 0
-        return (
-            t_test(self.value - expected, self.variance, self.df)
-            if known
-            else float("nan")
-        )
+        if not self.variance > 0:
+            return float("nan")
+        return t_test(self.value - expected, self.variance, self.df)
 
 
 def logit_slope(
@@ -72,21 +78,23 @@ def logit_slope(
         >>> round(logit_slope(1000 * reference, np.full(5, 1000), reference).value, 2)
         1.0
     """
-    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-    design = _design(
-        logit(np.clip(np.asarray(reference, dtype=np.float64), CLIP, 1 - CLIP))
-    )
+    x = np.asarray(hits, dtype=np.float64)
+    n = np.asarray(totals, dtype=np.float64)
+    shares = np.clip(np.asarray(reference, dtype=np.float64), CLIP, 1 - CLIP)
+    design = _design(logit(shares))
     beta = np.zeros(2)
     for _ in range(_ITERATIONS):
         p, weights, inverse = _fit(design, n, beta)
-        leverage = weights * np.einsum("oi,ij,oj->o", design, inverse, design)
-        step = inverse @ (design.T @ (x - n * p + leverage * (0.5 - p)))
+        leverage = weights * _hat_diagonal(design, inverse)
+        # Firth's penalty adds half of a success and half of a failure, shared by leverage.
+        residuals = x - n * p + leverage * (0.5 - p)
+        step = inverse @ (design.T @ residuals)
         beta += np.clip(step, -_STEP, _STEP)
-        if np.abs(step).max() < 1e-10:
+        if np.abs(step).max() < _CONVERGED:
             break
     p, weights, inverse = _fit(design, n, beta)
-    leverage = weights * np.einsum("oi,ij,oj->o", design, inverse, design)
-    return _slope(beta, design, inverse, x - n * p, leverage)
+    leverage = weights * _hat_diagonal(design, inverse)
+    return _slope(beta, design, inverse, residuals=x - n * p, leverage=leverage)
 
 
 def share_slope(
@@ -111,12 +119,15 @@ def share_slope(
         >>> round(share_slope([1, 2, 3, 4], [10] * 4, [0.2, 0.4, 0.6, 0.8]).value, 3)
         0.5
     """
-    share = np.asarray(hits, dtype=np.float64) / np.asarray(totals, dtype=np.float64)
+    x = np.asarray(hits, dtype=np.float64)
+    n = np.asarray(totals, dtype=np.float64)
+    shares = x / n
     design = _design(np.asarray(reference, dtype=np.float64))
     inverse = np.linalg.inv(design.T @ design)
-    beta = inverse @ design.T @ share
-    leverage = np.einsum("oi,ij,oj->o", design, inverse, design)
-    return _slope(beta, design, inverse, share - design @ beta, leverage)
+    beta = inverse @ design.T @ shares
+    residuals = shares - design @ beta
+    leverage = _hat_diagonal(design, inverse)
+    return _slope(beta, design, inverse, residuals=residuals, leverage=leverage)
 
 
 def _design(values: Float64Array) -> Float64Array:
@@ -128,9 +139,16 @@ def _design(values: Float64Array) -> Float64Array:
 def _fit(
     design: Float64Array, n: Float64Array, beta: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Probabilities p, the weights of the units, and the inverse of the information."""
     p = expit(np.clip(design @ beta, -30, 30))
     weights = n * p * (1 - p) + 1e-12
-    return p, weights, np.linalg.inv(design.T @ (weights[:, None] * design))
+    information = design.T @ (weights[:, None] * design)
+    return p, weights, np.linalg.inv(information)
+
+
+def _hat_diagonal(design: Float64Array, inverse: Float64Array) -> Float64Array:
+    diagonal: Float64Array = np.einsum("oi,ij,oj->o", design, inverse, design)
+    return diagonal
 
 
 def _slope(
@@ -145,4 +163,9 @@ def _slope(
     if units > 2:
         with np.errstate(divide="ignore", invalid="ignore"):
             influence = (design @ inverse[1]) * residuals / (1 - leverage)
-    return Slope(float(beta[1]), float(beta[0]), influence, float(max(units - 2, 0)))
+    return Slope(
+        value=float(beta[1]),
+        intercept=float(beta[0]),
+        influence=influence,
+        df=float(max(units - 2, 0)),
+    )

@@ -9,35 +9,58 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, chndtr, fdtrc, fdtri, ndtr, stdtrit
 
-_STEPS = 60  # of bisection: more than float64 has bits
-_NOTHING = 1e-18  # a variance that is rounding
-_SMALLEST = 1e-9  # lower end of an interval whose test only just rejects 0
-_NORMAL = 1e5  # noncentrality from which chi-squared is normal
-_EVEN = 0.1  # of the noise, the least that squares count
+from t2ibench.arrays import Float64Array
+
+# Of bisection: more than float64 has bits.
+_STEPS = 60
+# A variance that is rounding.
+_NOTHING = 1e-18
+# The lower end of an interval whose test only just rejects 0.
+_SMALLEST = 1e-9
+# Noncentrality from which chi-squared is normal.
+_NORMAL = 1e5
+# The least that squares count, as a share of the noise.
+_EVEN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SquareNoise:
-    """What a mean of squared estimates owes to noise, as `square_interval` takes it."""
+    """What a mean of squared estimates owes to noise, as `square_interval` takes it.
 
-    noise: float  # u, the mean of the squared estimates where there is nothing else
-    slopes: tuple[float, float]  # s₀ and s₁
-    df: float  # of the estimate of u
-    # T, the largest mean square, toward which noise falls to 0
+    Attributes:
+        noise: u, the mean of the squared estimates where there is nothing else.
+        slopes: s₀ and s₁.
+        df: Degrees of freedom of the estimate of u.
+        top: T, the largest mean square, toward which noise falls to 0.
+    """
+
+    noise: float
+    slopes: tuple[float, float]
+    df: float
     top: float = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class MeanSquare:
-    """The mean square of several effects."""
+    """The mean square of several effects.
 
-    value: float  # unbiased, so negative about half of the time where every effect is 0
-    low: float  # at most 0 where `p` is at least 1 - level
-    high: float  # at least 0
-    p: float  # one-sided, that every effect is 0
-    fair_low: float  # the least value that can be found
-    fair_high: float  # exceeded with probability 1 - level where every effect is 0
-    df: tuple[float, float]  # of the numerator and of the denominator of the F test
+    Attributes:
+        value: Unbiased, so negative about half of the time where every effect is 0.
+        low: At most 0 where `p` is at least 1 - level.
+        high: At least 0.
+        p: One-sided p-value that every effect is 0.
+        fair_low: The least value that can be measured.
+        fair_high: Exceeded with probability 1 - level where every effect is 0.
+        df: Degrees of freedom of the numerator and of the denominator of the F test.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    fair_low: float
+    fair_high: float
+    df: tuple[float, float]
 
 
 def mean_square(
@@ -74,39 +97,57 @@ def mean_square(
     Source: U-statistic for the numerator; see `f_square`.
 
     Example:
-        >>> found = mean_square([3.0, -3.0], [0.1, 0.1], [20, 20], [5.0, 5.0])
-        >>> round(found.value, 3), found.low > 0, found.p < 0.001
+        >>> result = mean_square([3.0, -3.0], [0.1, 0.1], [20, 20], [5.0, 5.0])
+        >>> round(result.value, 3), result.low > 0, result.p < 0.001
         (0.356, True, True)
     """
-    n, v, f = (np.asarray(array, dtype=np.float64) for array in (tops, variances, dfs))
-    d = np.ones_like(n) if bottoms is None else np.asarray(bottoms, dtype=np.float64)
-    u = (
-        np.zeros_like(n)
-        if bottom_variances is None
-        else np.asarray(bottom_variances, np.float64)
-    )
+    n = np.asarray(tops, dtype=np.float64)
+    v = np.asarray(variances, dtype=np.float64)
+    f = np.asarray(dfs, dtype=np.float64)
+    d = np.ones_like(n)
+    if bottoms is not None:
+        d = np.asarray(bottoms, dtype=np.float64)
+    u = np.zeros_like(n)
+    if bottom_variances is not None:
+        u = np.asarray(bottom_variances, dtype=np.float64)
     scale = float((d**2 - u).sum())
-    total, squares = float(v.sum()), float((n**2).sum())
+    total = float(v.sum())
+    squares = float((n**2).sum())
     if degrees is None and total > 0:
-        degrees = (
-            min(total**2 / float((v**2 * f / (f + 2)).sum()), float(len(v))),
-            total**2 / float((v**2 / (f + 2)).sum()),
-        )
+        degrees = _f_degrees(v, f)
     degrees = degrees or (0.0, 0.0)
     if scale <= 0:  # D is nothing but noise
         p = float(fdtrc(*degrees, squares / total)) if total > 0 else 1.0
-        return MeanSquare(np.nan, 0.0, np.inf, p, -np.inf, np.inf, degrees)
-    scale *= 1 + float((4 * d**2 * u - 2 * u**2).sum()) / scale**2
+        return MeanSquare(
+            value=np.nan,
+            low=0.0,
+            high=np.inf,
+            p=p,
+            fair_low=-np.inf,
+            fair_high=np.inf,
+            df=degrees,
+        )
+    bias = float((4 * d**2 * u - 2 * u**2).sum())
+    scale *= 1 + bias / scale**2
     along = float((n**2 * v).sum()) / squares if squares > 0 else 0.0
+    growth = float(u.sum()) / total if total > 0 else 0.0
     return f_square(
-        squares / scale,
-        total / scale,
-        along / scale,
-        degrees,
-        level,
+        squares=squares / scale,
+        noise=total / scale,
+        along=along / scale,
+        degrees=degrees,
+        level=level,
         value=float((n**2 - v).sum()) / scale,
-        growth=float(u.sum()) / total if total > 0 else 0.0,
+        growth=growth,
     )
+
+
+def _f_degrees(v: Float64Array, f: Float64Array) -> tuple[float, float]:
+    """The h and h₂ of variances v with f degrees of freedom; see `mean_square`."""
+    total = float(v.sum())
+    h = total**2 / float((v**2 * f / (f + 2)).sum())
+    h2 = total**2 / float((v**2 / (f + 2)).sum())
+    return min(h, float(len(v))), h2
 
 
 def f_square(
@@ -142,22 +183,37 @@ def f_square(
     """
     h, h2 = degrees
     value = squares - noise if value is None else value
+    tiny = float(np.finfo(float).tiny)
     if not noise > _NOTHING:
-        p = float(np.finfo(float).tiny) if squares > _NOTHING else 1.0
-        return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
+        return MeanSquare(
+            value=value,
+            low=value,
+            high=value,
+            p=tiny if squares > _NOTHING else 1.0,
+            fair_low=0.0,
+            fair_high=0.0,
+            df=(0, 0),
+        )
     critical = noise * float(fdtri(h, h2, level))
     low, high = square_interval(
         squares,
         critical,
         noise,
-        (noise / h, along or noise / h),
-        h2,
-        level,
+        slopes=(noise / h, along or noise / h),
+        df=h2,
+        level=level,
         growth=growth,
     )
-    p = float(np.clip(fdtrc(h, h2, squares / noise), np.finfo(float).tiny, 1.0))
-    low = low if low > 0 else min(value, 0.0)
-    return MeanSquare(value, low, high, p, -noise, critical - noise, degrees)
+    p = float(np.clip(fdtrc(h, h2, squares / noise), tiny, 1.0))
+    return MeanSquare(
+        value=value,
+        low=low if low > 0 else min(value, 0.0),
+        high=high,
+        p=p,
+        fair_low=-noise,
+        fair_high=critical - noise,
+        df=degrees,
+    )
 
 
 def square_interval(
@@ -208,7 +264,9 @@ def square_interval(
         >>> square_interval(0.3, 0.4, 0.2, (0.1, 0.1), 40)[0]
         0.0
     """
-    noise, least, along = (max(part, _NOTHING) for part in (noise, *slopes))
+    noise = max(noise, _NOTHING)
+    least = max(slopes[0], _NOTHING)
+    along = max(slopes[1], _NOTHING)
     seen = max(squares, _EVEN * noise)
     tail = float(ndtr(-stdtrit(df, (1 + level) / 2)))
     rejected = float(chdtrc(noise / least, critical / least))
@@ -217,26 +275,33 @@ def square_interval(
         """The probability of fewer squares, and the weight of the test."""
         larger = 1 + growth * x
         u = noise * larger
-        s = (u * least + x * along) / (u + x) * larger * max(1 - x / top, _SMALLEST)
+        room = max(1 - x / top, _SMALLEST)
+        s = (u * least + x * along) / (u + x) * larger * room
         if x > _NORMAL * s:  # where scipy's is slow, and in the end not a number
-            below = ndtr((seen - u - x) / np.sqrt(s * (2 * u + 4 * x)))
+            error = np.sqrt(s * (2 * u + 4 * x))
+            below = ndtr((seen - u - x) / error)
         else:
             below = chndtr(seen / s, u / s, x / s)
-        return float(below), float(np.exp(-x / np.sqrt(2 * u * s)))
+        weight = np.exp(-x / np.sqrt(2 * u * s))
+        return float(below), float(weight)
 
     def within(x: float) -> bool:
-        below, near = at(x)
-        return below >= tail * (1 - near)
+        """Whether x is below the upper end."""
+        below, weight = at(x)
+        return below >= tail * (1 - weight)
 
     def beyond(x: float) -> bool:
-        below, near = at(x)
-        return 1 - below < tail + (rejected - tail) * near
+        """Whether x is below the lower end."""
+        below, weight = at(x)
+        return 1 - below < tail + (rejected - tail) * weight
 
     high = max(squares, noise)
     while high < top and within(high):
         high *= 2
     high = _last(within, min(high, top))
-    if squares <= critical + 1e-11 * max(1.0, abs(critical)):  # equal but for rounding
+    # Squares that equal the critical value but for rounding are not rejected.
+    slack = 1e-11 * max(1.0, abs(critical))
+    if squares <= critical + slack:
         return min(squares - noise, 0.0), high
     return max(_last(beyond, squares), _SMALLEST), high
 
@@ -248,5 +313,8 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
     low = 0.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
     return low

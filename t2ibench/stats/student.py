@@ -37,8 +37,9 @@ def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, 
     total = float(v.sum())
     if not total > 0:
         return total, float("nan")
-    known = v > 0
-    return total, float(total**2 / (v[known] ** 2 / f[known]).sum())
+    varies = v > 0
+    squares = v[varies] ** 2 / f[varies]
+    return total, float(total**2 / squares.sum())
 
 
 def welch(variances: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[float, float]:
@@ -59,15 +60,16 @@ def welch(variances: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[float, float
         simulation.
 
     Example:
-        >>> plain, kept = satterthwaite([0.01, 0.1], [1, 9]), welch([0.01, 0.1], [2, 10])
-        >>> round(plain[1], 1), round(kept[1], 1)
+        >>> plain, bounded = satterthwaite([0.01, 0.1], [1, 9]), welch([0.01, 0.1], [2, 10])
+        >>> round(plain[1], 1), round(bounded[1], 1)
         (10.0, 1.4)
     """
     sizes = np.asarray(counts, dtype=np.float64)
     if (sizes < 2).any():
         return float("nan"), float("nan")
     total, df = satterthwaite(variances, sizes - 1)
-    return total, min(df, satterthwaite(1 / sizes, sizes - 1)[1])
+    _, df_of_equal_spread = satterthwaite(1 / sizes, sizes - 1)
+    return total, min(df, df_of_equal_spread)
 
 
 def t_interval(
@@ -122,26 +124,38 @@ def t_test(value: float, variance: float, df: float) -> float:
     if variance == 0:
         return 1.0 if value == 0 else float("nan")
     p = 2.0 * stdtr(df, -abs(value) / np.sqrt(variance))
-    return (
-        float(np.clip(p, np.finfo(float).tiny, 1.0)) if np.isfinite(p) else float("nan")
-    )
+    if not np.isfinite(p):
+        return float("nan")
+    return float(np.clip(p, np.finfo(float).tiny, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Ratios of contrasts of independent means; every array has the shape of the batch."""
+    """Ratios of contrasts of independent means; every array has the shape of the batch.
 
-    value: Float64Array  # N / D
-    low: Float64Array  # of Fieller's set; -inf where it is unbounded
-    high: Float64Array  # inf where it is unbounded
-    # two-sided, that the ratio is 0; below 1 - level where 0 is outside the set
+    Attributes:
+        value: N / D.
+        low: Lower end of Fieller's set; -inf where it is unbounded.
+        high: Its upper end; inf where it is unbounded.
+        p: Two-sided p-value that the ratio is 0; below 1 - level where 0 is outside the set.
+        top: N.
+        bottom: D.
+        variance: Of N.
+        covariance: Of N and D.
+        bottom_variance: Of D.
+        df: Degrees of freedom of the variance of N.
+    """
+
+    value: Float64Array
+    low: Float64Array
+    high: Float64Array
     p: Float64Array
-    top: Float64Array  # N
-    bottom: Float64Array  # D
-    variance: Float64Array  # of N
-    covariance: Float64Array  # of N and D
-    bottom_variance: Float64Array  # of D
-    df: Float64Array  # of the variance of N
+    top: Float64Array
+    bottom: Float64Array
+    variance: Float64Array
+    covariance: Float64Array
+    bottom_variance: Float64Array
+    df: Float64Array
 
 
 def ratio(
@@ -175,18 +189,25 @@ def ratio(
     Example:
         Half way between two means is 0, at the first of them 1:
 
-        >>> found = ratio([2, -1, -1], [0, 1, -1], [[5, 8, 2], [8, 8, 2]], [0.1] * 3, [9] * 3)
-        >>> found.value.tolist(), bool((found.low < found.value).all())
+        >>> place = ratio([2, -1, -1], [0, 1, -1], [[5, 8, 2], [8, 8, 2]], [0.1] * 3, [9] * 3)
+        >>> place.value.tolist(), bool((place.low < place.value).all())
         ([0.0, 1.0], True)
     """
     a, b, m, v, f = np.broadcast_arrays(
-        *(
-            np.asarray(array, dtype=np.float64)
-            for array in (top, bottom, means, variances, dfs)
-        )
+        np.asarray(top, dtype=np.float64),
+        np.asarray(bottom, dtype=np.float64),
+        np.asarray(means, dtype=np.float64),
+        np.asarray(variances, dtype=np.float64),
+        np.asarray(dfs, dtype=np.float64),
     )
     parts = np.stack([a * a * v, a * b * v, b * b * v], axis=-1)
-    return ratio_of_parts((a * m).sum(axis=-1), (b * m).sum(axis=-1), parts, f, level)
+    return ratio_of_parts(
+        top=(a * m).sum(axis=-1),
+        bottom=(b * m).sum(axis=-1),
+        parts=parts,
+        dfs=f,
+        level=level,
+    )
 
 
 def ratio_of_parts(
@@ -210,11 +231,14 @@ def ratio_of_parts(
     Returns:
         The ratio of each row of the batch; its ends and p are nan where a part is unknown.
     """
-    p, f = np.asarray(parts, dtype=np.float64), np.asarray(dfs, dtype=np.float64)
-    c0, c1, c2 = np.moveaxis(p.sum(axis=-2), -1, 0)
-    n, d = (np.broadcast_to(np.asarray(x, np.float64), c0.shape) for x in (top, bottom))
+    p = np.asarray(parts, dtype=np.float64)
+    f = np.asarray(dfs, dtype=np.float64)
+    variance, covariance, bottom_variance = np.moveaxis(p.sum(axis=-2), -1, 0)
+    n = np.broadcast_to(np.asarray(top, dtype=np.float64), variance.shape)
+    d = np.broadcast_to(np.asarray(bottom, dtype=np.float64), variance.shape)
 
-    def df(t: Float64Array) -> Float64Array:
+    def degrees(t: Float64Array) -> Float64Array:
+        """Satterthwaite's degrees of freedom of V(t)."""
         powers = np.stack([np.ones_like(t), -2.0 * t, t * t], axis=-1)
         variances = np.maximum((p * powers[..., None, :]).sum(axis=-1), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -226,31 +250,40 @@ def ratio_of_parts(
         """The root of (N - t D)² = q² V(t), with q at that end's own df."""
         t = np.zeros_like(n)
         for _ in range(_ITERATIONS):
-            squared = stdtrit(df(t), (1 + level) / 2) ** 2
-            # (d² - q² c2) t² - 2 (n d - q² c1) t + (n² - q² c0) <= 0
-            lead, middle, last = (
-                d**2 - squared * c2,
-                n * d - squared * c1,
-                n**2 - squared * c0,
-            )
+            squared = stdtrit(degrees(t), (1 + level) / 2) ** 2
+            # (D² - q² V_D) t² - 2 (N D - q² C) t + (N² - q² V_N) <= 0
+            lead = d**2 - squared * bottom_variance
+            middle = n * d - squared * covariance
+            last = n**2 - squared * variance
             root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
             new = np.where(lead > 0, (middle + side * root) / lead, side * np.inf)
             done = np.allclose(new, t, rtol=1e-9, atol=1e-12, equal_nan=True)
             t = np.where(np.isfinite(new), new, value)
             if done:
                 break
-        exact = (c0 == 0) & (c1 == 0) & (c2 == 0)
-        return np.where(exact, value, np.where(lead > 0, t, side * np.inf))
+        bounded = np.where(lead > 0, t, side * np.inf)
+        exact = (variance == 0) & (covariance == 0) & (bottom_variance == 0)
+        return np.where(exact, value, bounded)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         value = n / d
-        freedom = df(np.zeros_like(n))
-        tested = np.clip(
-            2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0
-        )
-        tested = np.where((n == 0) & (c0 == 0), 1.0, tested)
-        low, high = end(-1), end(1)
-    return Ratio(value, low, high, tested, n, d, c0, c1, c2, freedom)
+        df = degrees(np.zeros_like(n))
+        tail = stdtr(df, -np.abs(n) / np.sqrt(variance))
+        tested = np.clip(2.0 * tail, np.finfo(float).tiny, 1.0)
+        low = end(-1)
+        high = end(1)
+    return Ratio(
+        value=value,
+        low=low,
+        high=high,
+        p=np.where((n == 0) & (variance == 0), 1.0, tested),
+        top=n,
+        bottom=d,
+        variance=variance,
+        covariance=covariance,
+        bottom_variance=bottom_variance,
+        df=df,
+    )
 
 
 def fieller(
@@ -283,8 +316,11 @@ def fieller(
         >>> round(low, 3), round(high, 3), round(p, 4)
         (0.01, 0.99, 0.0455)
     """
-    (nn, nd), (_, dd) = np.asarray(covariance, dtype=np.float64).tolist()
-    if not (np.isfinite([nn, nd, dd]).all() and df > 0):
+    (top_variance, shared), (_, bottom_variance) = np.asarray(
+        covariance, dtype=np.float64
+    ).tolist()
+    part = [top_variance, shared, bottom_variance]
+    if not (np.isfinite(part).all() and df > 0):
         return float("nan"), float("nan"), float("nan")
-    found = ratio_of_parts(top, bottom, [[nn, nd, dd]], [df], level)
-    return float(found.low), float(found.high), float(found.p)
+    result = ratio_of_parts(top, bottom, parts=[part], dfs=[df], level=level)
+    return float(result.low), float(result.high), float(result.p)
