@@ -412,7 +412,7 @@ class RunSettings(Measurement):
         bool,
         _where(
             "",
-            "stop before scoring; `t2ibench score` does it "
+            "stop before scoring; `t2ibench score` scores later "
             "(default: go on to the scores)",
             decides=False,
         ),

@@ -36,14 +36,14 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--kind",
-        "treat it as this kind of adapter (default: read from its name)",
+        "name the kind of the adapter (default: inferred from SPEC)",
         choices=check_adapter.KINDS,
     )
-    add_flag(action, "--model-args k=v,…", "set its options (default: none)")
+    add_flag(action, "--model-args k=v,…", "set options of the adapter (default: none)")
     add_flag(
         action,
         "--other-args k=v,…",
-        "check that these options change the fingerprint (default: none)",
+        "check that these options change the adapter's fingerprint (default: none)",
     )
     add_flag(
         action,
@@ -62,7 +62,10 @@ def add(verbs: Any) -> None:
     )
     add_flag(action, "spec SPEC", "check this judge, given as for --judge (required)")
     add_flag(
-        action, "--judge-args k=v,…", "set its options (default: none)", default=""
+        action,
+        "--judge-args k=v,…",
+        "set options of the judge (default: none)",
+        default="",
     )
     add_flag(
         action,

@@ -32,13 +32,11 @@ def add(verbs: Any) -> None:
         "by prompt and index.",
     )
     add_flag(verb, "first OLD", "compare this run folder, the older one (required)")
-    add_flag(
-        verb, "second NEW", "compare it with this run folder, the newer one (required)"
-    )
+    add_flag(verb, "second NEW", "compare OLD with this newer run folder (required)")
     add_flag(
         verb,
         "--rows",
-        "list every row too, such as occupations and concepts (default: headlines)",
+        "list rows such as occupations and concepts too (default: one headline a task)",
     )
     add_flag(
         verb,

@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--effect E",
-        "plan to detect a headline of E (default: 0.2)",
+        "plan to detect a bias score of size E (default: 0.2)",
         type=share,
         default=0.2,
     )
