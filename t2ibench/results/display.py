@@ -140,7 +140,7 @@ def cut(value: float | None, end: float = 1.0) -> float | None:
 
 
 def root(value: float | None) -> float | None:
-    """Return the root of a mean square, and 0 or less for a negative estimate."""
+    """Return the root of a mean square; 0 for a negative estimate."""
     return None if value is None else math.sqrt(max(value, 0.0))
 
 

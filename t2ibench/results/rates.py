@@ -35,7 +35,7 @@ _OF_EVERY_MODEL = frozenset(name for name in dir(BaseModel) if not name.startswi
 
 
 class _ListsItsMembers(_ModelMetaclass):
-    """Base class whose `dir` lists only the members of the record, for notebook completion."""
+    """Metaclass whose `dir` lists only the members of a record, for notebook completion."""
 
     def __dir__(cls) -> list[str]:
         return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
@@ -47,7 +47,7 @@ class Record(BaseModel, metaclass=_ListsItsMembers):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     def __dir__(self) -> list[str]:
-        """The fields and methods of the record, without those of every pydantic model."""
+        """Return the names of the record's fields and methods, without those of pydantic."""
         return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
 
 

@@ -26,7 +26,7 @@ from t2ibench.store.schema import of_text, to_text
 
 @dataclass(slots=True)
 class RunFolder:
-    """One generator's folder, its record and run.db; `damaged` names fields that cannot be read."""
+    """The folder of a run, its record and its run.db; `damaged` lists unreadable fields."""
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
