@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `check`."""
     check = verbs.add_parser(
         "check",
         help="test an adapter of your own, how often a judge is right, or whether methods agree",

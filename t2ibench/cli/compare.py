@@ -23,7 +23,7 @@ _NOT_MEASURED = (
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `compare`."""
     verb = verbs.add_parser(
         "compare",
         help="two runs side by side: how much more the second leans",
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
-    """Say of runs that are incomplete that no result may be reported."""
+    """Warn that results of incomplete runs must not be reported."""
     if any(results.limited for results in runs):
         print("Made with --limit; not a result to report.", file=sys.stderr)
     for path, results in zip(paths, runs, strict=True):
@@ -112,7 +112,7 @@ def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
 def _names(
     paths: Sequence[Path], runs: Sequence[Results], given: Sequence[str]
 ) -> Sequence[str]:
-    """What tells the runs apart: their titles, their folders' names, or where they are."""
+    """Return distinct names of the runs: titles, folder names or paths."""
     titles = [results.title for results in runs]
     folders = [path.resolve().name for path in paths]
     for names in (titles, folders):
@@ -122,5 +122,5 @@ def _names(
 
 
 def _measures_agreement(results: Results) -> bool:
-    """Whether a run measured agreement with its prompts."""
+    """Return whether a run measured agreement of images with their prompts."""
     return any(task.text_image_alignment for task in results.tasks.values())
