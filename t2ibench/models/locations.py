@@ -100,7 +100,7 @@ def cannot_load(
 
 
 def loading_hint(source: str, error: BaseException) -> str | None:
-    """The next step after a library could not load a model, where the error or the files say it."""
+    """Return the next step after a failure to load a model, if one is known."""
     text = str(error)
     if isinstance(error, ImportError) or "pip install" in text:
         wanted = _PIP.search(text) or _REQUIRES.search(text)
