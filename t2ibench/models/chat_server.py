@@ -82,7 +82,7 @@ class ChatServer:
         return self._fields.effective()
 
     def room(self, workers: int) -> int:
-        """Requests that may be under way: one until the first is answered.
+        """Return how many requests may run at once: one until the first is answered.
 
         So what the server does not take costs one request that fails, not one for each worker.
         """

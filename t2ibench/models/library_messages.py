@@ -336,7 +336,7 @@ def collect_messages(
 
 
 def summary(text: str) -> str:
-    """A message on one line; a table of weights as their numbers and first names.
+    """Return a message on one line, with tables of weights shortened to counts and names.
 
     Examples:
         >>> summary("Keyword arguments  are not expected")

@@ -70,7 +70,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 def loading(
     source: str, hint: str, *, what: str | None = None, library: str = "transformers"
 ) -> Iterator[None]:
-    """Load a model, and turn an exception of a library into one line with its likeliest cause."""
+    """Context for loading a model: library errors become one line with the likely cause."""
     try:
         with collect_messages(what or source):
             yield

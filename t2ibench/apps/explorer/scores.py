@@ -33,7 +33,7 @@ class Scores:
         self._read = lru_cache(maxsize=None)(_read)
 
     def view(self, run: int) -> RunView | None:
-        """The scores of a run, as every page shows them; None before it has any."""
+        """Return the view of a run's scores; None if the run has not been scored."""
         source = self._collection.source(run)
         scored = source.run is not None and (source.folder / "results.json").is_file()
         return self._read(source.folder) if scored else None

@@ -59,7 +59,7 @@ def obeying(
     question: str | None,
     answers: Mapping[str, str],
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
-    """The images without guided ones that do not show their group, by a judge or by people.
+    """Return images without guided ones that fail to show their group, with counts by group.
 
     With how many images show what was asked for, by answer; all images and nothing where nobody
     answered about some group. `answers` is group to the answer that names it.

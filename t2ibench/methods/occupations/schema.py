@@ -268,7 +268,7 @@ def _check_guided_texts(
 
 
 def _check_shared_prompts(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Prompts of a form that are a group's prompts too: their images would lean by definition."""
+    """Report neutral prompts that are also a group's prompts, so their images always lean."""
     for number, stimulus in enumerate(task.concept.stimuli):
         for form, text in stimulus.forms.items():
             for wording in task.prompts.wordings:

@@ -64,7 +64,7 @@ def prompt_name(prompt: str, index: int) -> ImageName:
 
 
 def names_of_image(sha256: str, prompt: str, index: int) -> tuple[ImageName, ...]:
-    """Every way in which a row may name an image, besides by its file."""
+    """Return the names by which a row may refer to an image, besides its file name."""
     return (HASH, sha256), (_SHEET, sha256[:16]), prompt_name(prompt, index)
 
 
