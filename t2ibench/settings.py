@@ -129,7 +129,7 @@ class Measurement(BaseModel):
 
 
 class Settings(Measurement):
-    """What `needs` and `score` of a method read.
+    """Measurement settings that a method's `needs` and `score` receive.
 
     Attributes:
         max_exact: Largest number of partitions that a permutation test enumerates.
@@ -412,7 +412,7 @@ class RunSettings(Measurement):
         bool,
         _where(
             "",
-            "stop before scoring; `t2ibench score` does it "
+            "stop before scoring; `t2ibench score` scores later "
             "(default: go on to the scores)",
             decides=False,
         ),
@@ -499,7 +499,7 @@ def flag_name(name: str) -> str:
 
 
 def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by their settings, which a file may call as their flags are called."""
+    """Return values by setting name; keys may also be spelt like command-line flags."""
     known = {
         word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)
     }

@@ -1,1 +1,1 @@
-"""What is built upon runs; each app imports public names of the rooms below, and none another."""
+"""Applications built on stored runs; each imports public names of lower rooms, and no other app."""

@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before a verb runs."""
+"""The command line; heavy modules are imported only when a command needs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
-    """Put in the default verb."""
+    """Return the arguments with the default command inserted."""
     words = list(argv)
     if (
         words
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
-    """The arguments of a command; None where there is none, and help was printed."""
+    """Return the parsed arguments; None if help was printed because there was no command."""
     from t2ibench.cli.parser import build_parser
 
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `check`."""
     check = verbs.add_parser(
         "check",
         help="test an adapter of your own, how often a judge is right, or whether methods agree",
@@ -36,14 +36,14 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--kind",
-        "treat it as this kind of adapter (default: read from its name)",
+        "name the kind of the adapter (default: inferred from SPEC)",
         choices=check_adapter.KINDS,
     )
-    add_flag(action, "--model-args k=v,…", "set its options (default: none)")
+    add_flag(action, "--model-args k=v,…", "set options of the adapter (default: none)")
     add_flag(
         action,
         "--other-args k=v,…",
-        "check that these options change the fingerprint (default: none)",
+        "check that these options change the adapter's fingerprint (default: none)",
     )
     add_flag(
         action,
@@ -62,7 +62,10 @@ def add(verbs: Any) -> None:
     )
     add_flag(action, "spec SPEC", "check this judge, given as for --judge (required)")
     add_flag(
-        action, "--judge-args k=v,…", "set its options (default: none)", default=""
+        action,
+        "--judge-args k=v,…",
+        "set options of the judge (default: none)",
+        default="",
     )
     add_flag(
         action,

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kind_of(spec: str) -> str:
-    """The kind whose registry has the name; a generator where none has."""
+    """Return the kind of adapter whose registry has the name; a generator by default."""
     from t2ibench.models.generators import GENERATORS
     from t2ibench.models.resolution import find_registered
     from t2ibench.registry import is_target, load_target
@@ -56,7 +56,7 @@ def _kind_of(spec: str) -> str:
 
 
 def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
-    """What an adapter of a kind breaks."""
+    """Return the violations of the contract for an adapter's kind."""
     from t2ibench.models import contract
     from t2ibench.models.encoders import create_encoder
     from t2ibench.models.generators import create_generator, libraries_of

@@ -27,7 +27,7 @@ _ALIKE = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a judge what is known, and print how it did."""
+    """Ask a judge about labelled images, and print its errors."""
     from t2ibench.apps.labelling.trial import try_judge
     from t2ibench.arguments import parse_args
     from t2ibench.models.encoders import DEFAULT_ENCODER
@@ -62,7 +62,7 @@ def _say(line: str) -> None:
 
 
 def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[str]]:
-    """What is asked, where its answers are from, and what of that cannot be used."""
+    """Return the questions, the sources of their answers, and notes on unusable answers."""
     from t2ibench.apps.labelling import trial
     from t2ibench.arguments import columns_of
 
@@ -85,7 +85,7 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
 
 
 def _progress(done: int, total: int) -> None:
-    """On a terminal, how far it is."""
+    """Show progress on a terminal."""
     if sys.stderr.isatty():
         print(
             f"\r{done} of {total} answers",
@@ -95,7 +95,7 @@ def _progress(done: int, total: int) -> None:
 
 
 def check_lines(check: JudgeCheck) -> list[str]:
-    """A check as text of 80 columns."""
+    """Return a judge's validation as text of 80 columns."""
     source = ", ".join(check.source)
     lines = textwrap.wrap(
         f"{check.judge} on {check.images} labelled images of {source}", _WIDTH

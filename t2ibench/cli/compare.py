@@ -23,7 +23,7 @@ _NOT_MEASURED = (
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `compare`."""
     verb = verbs.add_parser(
         "compare",
         help="two runs side by side: how much more the second leans",
@@ -32,13 +32,11 @@ def add(verbs: Any) -> None:
         "by prompt and index.",
     )
     add_flag(verb, "first OLD", "compare this run folder, the older one (required)")
-    add_flag(
-        verb, "second NEW", "compare it with this run folder, the newer one (required)"
-    )
+    add_flag(verb, "second NEW", "compare OLD with this newer run folder (required)")
     add_flag(
         verb,
         "--rows",
-        "list every row too, such as occupations and concepts (default: headlines)",
+        "list rows such as occupations and concepts too (default: one headline a task)",
     )
     add_flag(
         verb,
@@ -101,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
-    """Say of runs that are incomplete that no result may be reported."""
+    """Warn that results of incomplete runs must not be reported."""
     if any(results.limited for results in runs):
         print("Made with --limit; not a result to report.", file=sys.stderr)
     for path, results in zip(paths, runs, strict=True):
@@ -114,7 +112,7 @@ def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
 def _names(
     paths: Sequence[Path], runs: Sequence[Results], given: Sequence[str]
 ) -> Sequence[str]:
-    """What tells the runs apart: their titles, their folders' names, or where they are."""
+    """Return distinct names of the runs: titles, folder names or paths."""
     titles = [results.title for results in runs]
     folders = [path.resolve().name for path in paths]
     for names in (titles, folders):
@@ -124,5 +122,5 @@ def _names(
 
 
 def _measures_agreement(results: Results) -> bool:
-    """Whether a run measured agreement with its prompts."""
+    """Return whether a run measured agreement of images with their prompts."""
     return any(task.text_image_alignment for task in results.tasks.values())

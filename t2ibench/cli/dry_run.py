@@ -33,7 +33,7 @@ _LONG = 7200.0  # seconds, from which fewer images are proposed
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
-    """Print the plan and what is left to do, the totals last."""
+    """Print the plan and the remaining work, with the totals last."""
     plan = context.plan
     left: list[ImageRequest] = []
     removed, images = 0, context.images
@@ -88,7 +88,7 @@ def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
 
 
 def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
-    """A row a task, or a group of tasks where there are many."""
+    """Print a row for each task, or for each group of tasks if there are many."""
     tasks: dict[str, list[Needs]] = {}
     for task in plan.tasks:
         name = task.id if by_task or not task.group else task.group
@@ -138,7 +138,7 @@ def _heading(context: RunContext, models: Models) -> list[str]:
 
 
 def _not_here(context: RunContext, models: Models) -> str:
-    """The repositories of the hub that this machine lacks; empty where it has all."""
+    """Return the hub repositories that this machine lacks; "" if none is missing."""
     generate_only = context.settings.generate_only
     needed = needed_models(context, models, generate_only=generate_only)
     states = [local_state(state) for model in needed for state in model.states()]
@@ -148,7 +148,7 @@ def _not_here(context: RunContext, models: Models) -> str:
 
 
 def _estimate(context: RunContext, todo: int) -> list[str]:
-    """Time that the missing images take."""
+    """Return lines on the time that the missing images take."""
     if not todo:
         return ["Nothing has to be generated."]
     seconds, source = _speed(context)
@@ -168,7 +168,7 @@ def _estimate(context: RunContext, todo: int) -> list[str]:
 
 
 def _budget(context: RunContext, generator: Generator, todo: int) -> list[str]:
-    """Whether --max-cost suffices for the missing images, and what fits into it."""
+    """Return lines on whether --max-cost suffices for the missing images, and what it allows."""
     most = context.settings.max_cost
     price = generator.price_per_image() if isinstance(generator, HasPrice) else None
     if most is None or not price or not todo:
@@ -201,7 +201,7 @@ def _budget(context: RunContext, generator: Generator, todo: int) -> list[str]:
 
 
 def _speed(context: RunContext) -> tuple[float | None, str]:
-    """Seconds an image, None where nobody has measured it, and in words where that is from."""
+    """Return seconds per image, or None if they were never measured, and their source in words."""
     rate = context.folder.record.speed()
     if rate is not None:
         return (

@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError, check_installed
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `explore`."""
     verb = verbs.add_parser(
         "explore",
         help="type a word in the browser: which images it is nearest to",
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _listener(port: int) -> socket.socket:
-    """A socket on this machine alone."""
+    """Return a socket that only this machine can reach."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

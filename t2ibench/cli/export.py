@@ -20,7 +20,7 @@ _SHOWN = 3  # images that are named
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `export`."""
     verb = verbs.add_parser(
         "export",
         help="a run's images as a data set, or its results to a tracker or hub",
@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write or send what was asked for."""
+    """Write or send the requested images or results."""
     if arguments.log_args and not arguments.destinations:
         raise T2IBenchError("--log-args needs --to.", "Name a destination: --to wandb")
     return (

@@ -1,4 +1,4 @@
-"""What a failure looks like to a user: one line on standard error, and an exit status."""
+"""User errors as one line on standard error, with an exit status."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _SMALLER = (
 
 
 def say(line: str) -> None:
-    """Write one line to standard error, if there is one to write to."""
+    """Write one line to standard error if it is open."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"t2ibench: {line}", file=sys.stderr, flush=True)
 
 
 def usable_streams() -> None:
-    """Make standard output and error usable: closed ones lead nowhere, and any text can go out."""
+    """Make standard output and error usable if they are closed or cannot encode some text."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             # Its number is free: the next file that is opened would be taken for the stream.
@@ -42,7 +42,7 @@ def usable_streams() -> None:
 
 
 def flush_output(last: str = "") -> OSError | None:
-    """Write what waits for standard output."""
+    """Flush standard output, and return an error if that fails."""
     try:
         sys.stdout.write(last)
         sys.stdout.flush()
@@ -58,7 +58,7 @@ def flush_output(last: str = "") -> OSError | None:
 
 
 def output_lost(error: OSError, status: int) -> int:
-    """Say that standard output could not be written."""
+    """Report that standard output could not be written, and return the exit status."""
     if isinstance(error, BrokenPipeError):
         return status
     reason, advice = why(error, Path("/"))
@@ -68,14 +68,14 @@ def output_lost(error: OSError, status: int) -> int:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a command: its exit status."""
+    """The exit status of a command."""
 
     status: int = 0
 
 
 @contextlib.contextmanager
 def explained() -> Iterator[Outcome]:
-    """Inside, every error becomes a line and an exit status."""
+    """Context that converts every error into one line and an exit status."""
     import warnings
 
     outcome = Outcome()
@@ -103,7 +103,7 @@ def explained() -> Iterator[Outcome]:
 
 
 def explain(error: BaseException) -> int:
-    """Say in one line what happened, whatever it was."""
+    """Print an error in one line, and return the exit status."""
     print_traceback(error)
     if isinstance(error, T2IBenchError):
         say(str(error))
@@ -137,7 +137,7 @@ def explain(error: BaseException) -> int:
 
 
 def print_traceback(error: BaseException) -> None:
-    """Print where an error comes from, where the user asked for it (T2IBENCH_TRACEBACK=1)."""
+    """Print the traceback of an error if T2IBENCH_TRACEBACK=1 is set."""
     if os.environ.get(TRACEBACK, "") not in {"", "0"}:
         with contextlib.suppress(Exception):  # one whose own text raises
             traceback.print_exception(type(error), error, error.__traceback__)

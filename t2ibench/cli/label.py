@@ -27,7 +27,7 @@ examples:
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `label`."""
     label = verbs.add_parser(
         "label",
         help="people's answers: export, import, agree (people with each other, a judge with them)",
@@ -158,7 +158,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 
 def run_import(arguments: argparse.Namespace) -> int:
-    """Store the answers of a filled sheet with the run."""
+    """Store the answers of a completed sheet with the run."""
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet_reader import read_sheet
     from t2ibench.arguments import columns_of
@@ -201,7 +201,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
-    """Print how far people agree with each other, and each judge with people."""
+    """Print the agreement of people with each other, and of each judge with people."""
     from t2ibench.apps.labelling.agreement import agreement_of_run
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.stores import open_stores
@@ -248,7 +248,7 @@ def _as_json(agreement: RunAgreement) -> str:
 
 
 def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
-    """The agreement of judges with people."""
+    """Return a table of the agreement of judges with people."""
     from t2ibench.reports.cells import number
     from t2ibench.reports.writers import Table
 

@@ -24,7 +24,7 @@ _HOME = "leaderboard/submissions"
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `leaderboard`."""
     board = verbs.add_parser(
         "leaderboard",
         help="submit a run (add), recompute submissions (verify), build the site",
@@ -181,7 +181,7 @@ def submit(arguments: argparse.Namespace) -> int:
 
 
 def _card(arguments: argparse.Namespace) -> Card:
-    """What the submitter says of the model."""
+    """Return the submitter's statements about the model."""
     from pydantic import ValidationError
 
     from t2ibench.apps.leaderboard.submission import Card
@@ -198,7 +198,7 @@ def _card(arguments: argparse.Namespace) -> Card:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Verify submissions."""
+    """Verify submissions, and print the verdicts."""
     from t2ibench.apps.leaderboard.board import folder_problems
     from t2ibench.apps.leaderboard.names import visible
     from t2ibench.apps.leaderboard.table import departures
@@ -234,7 +234,7 @@ def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Write the site."""
+    """Write the leaderboard's site."""
     from t2ibench.apps.leaderboard import site
     from t2ibench.apps.leaderboard.board import read_board
     from t2ibench.store.file_errors import disk_errors
@@ -259,7 +259,7 @@ def build(arguments: argparse.Namespace) -> int:
 
 
 def _folder_of_all(arguments: argparse.Namespace) -> str:
-    """The folder of all submissions, which is given as an argument, as to verify, or as a flag."""
+    """Return the folder of all submissions, given as an argument or as a flag."""
     given = [
         path for path in (arguments.folder, arguments.submissions) if path is not None
     ]

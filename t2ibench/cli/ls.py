@@ -1,4 +1,4 @@
-"""`t2ibench ls`: lists of tasks and of the parts that a run is made of, and one task in full."""
+"""`t2ibench ls`: lists tasks and adapters, or shows one task in full."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NARROWEST = 20  # columns of the longest column on a narrow terminal
 def _adapters(
     word: str, registry: Registry[Any], aliases: str | None = None, behind: str = ""
 ) -> list[Row]:
-    """Adapters, and where `aliases` are, behind one of them."""
+    """Return rows for adapters, with the aliases below the adapter that they belong to."""
     from t2ibench.models.resolution import listed
 
     rows = list(listed(registry, load_target(aliases) if aliases else None, behind))
@@ -43,7 +43,7 @@ def _adapters(
 
 
 def _described(word: str, registry: Registry[Any]) -> list[Row]:
-    """Entries that are the part itself and carry their own description."""
+    """Return rows for registry entries that have their own descriptions."""
     rows = []
     for name in registry:
         row = {word: name, "what it is": ""}
@@ -101,7 +101,7 @@ _DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made o
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `ls`."""
     verb = verbs.add_parser(
         "ls",
         help="list tasks, methods, models, encoders, judges, writers, …; print one task",
@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
-    """The tasks that a word names; an error names the nearest spelling among all words."""
+    """Return the tasks that a word names; an error suggests the nearest spelling."""
     from t2ibench.cli.ls_tasks import select
 
     if what == "tasks":
@@ -177,7 +177,7 @@ def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
 
 
 def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
-    """A table of tasks that fits a screen of 100 columns, or all columns as JSON."""
+    """Print tasks as a table of 100 columns, or all their columns as JSON."""
     from t2ibench.cli.ls_tasks import row_of, shown_row
 
     rows = [row_of(task) for task in tasks]
@@ -239,7 +239,7 @@ def _print_rows(rows: list[Row], as_json: bool) -> None:
 
 
 def _widths(rows: list[Row], columns: int | None) -> list[int | None]:
-    """The longest column takes the room that is left; without a number of columns none is cut."""
+    """Return column widths, of which the longest gets the remaining space; None if unlimited."""
     if not rows or columns is None:
         return []
     widths = {  # tabulate gives a heading two columns more

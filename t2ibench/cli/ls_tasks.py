@@ -29,12 +29,12 @@ _NOT_SETS = {"published", "proposal", "reference"}
 
 
 def select(index: TaskIndex, pattern: str) -> list[LoadedTask]:
-    """The tasks that a word names, as --tasks takes it; several are separated by commas."""
+    """Return the tasks that a comma-separated pattern names, as for --tasks."""
     return index.select(pattern.split(","))
 
 
 def row_of(task: LoadedTask) -> Row:
-    """A task in a list of tasks."""
+    """Return the row of a task in a list of tasks."""
     spec = task.spec
     pool = spec.awaits
     asked = _needs(task)
@@ -51,7 +51,7 @@ def row_of(task: LoadedTask) -> Row:
 
 
 def shown_row(row: Row) -> Row:
-    """What a table has room for; `--json` and the page of a task have the rest."""
+    """Return the columns of a row that fit into a table."""
     waits = f" [needs {row['needs'].partition(' ')[0]}]" if row["needs"] else ""
     images = "?" if row["images"] is None else f"{row['images']:,}"
     return {
@@ -63,14 +63,14 @@ def shown_row(row: Row) -> Row:
 
 
 def suite_of(task: LoadedTask) -> str:
-    """The word that --tasks takes for the suite that a task belongs to."""
+    """Return the --tasks value of the suite that a task belongs to."""
     if task.group == CORE:
         return CORE
     return "extended" if task.spec.extended else "all"
 
 
 def _needs(task: LoadedTask) -> Needs | None:
-    """The evidence of a task with its own numbers of images; None where captions decide it."""
+    """Return the needs of a task at its own number of images; None if captions decide them."""
     if task.spec.awaits is not None:
         return None
     try:
@@ -80,7 +80,7 @@ def _needs(task: LoadedTask) -> Needs | None:
 
 
 def record_of(task: LoadedTask) -> Row:
-    """A task in full, for `--json`."""
+    """Return the full record of a task for `--json`."""
     asked = _needs(task)
     spec = task.spec
     prompts = {} if asked is None else asked.images_by_prompt
@@ -101,7 +101,7 @@ def record_of(task: LoadedTask) -> Row:
 
 
 def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
-    """A task in full, as text: what it asks, of which images, and what it does not show.
+    """Return the full description of a task as text, with its limitations.
 
     Args:
         task: The task.
@@ -126,7 +126,7 @@ def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
 
 
 def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
-    """The lines of a page: a name, empty where it goes on, and a text."""
+    """Return the lines of a page as name and text; the name is empty on continued lines."""
     spec = task.spec
     method = METHODS.get(spec.method)
     asked = _needs(task)
@@ -172,7 +172,7 @@ def _suite_text(task: LoadedTask) -> str:
 
 
 def _images_text(task: LoadedTask, asked: Needs | None) -> str:
-    """How many images a task takes, and who reads them."""
+    """Return in words how many images a task needs, and what reads them."""
     if asked is None:
         pool = task.spec.awaits
         return (
@@ -197,7 +197,7 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
 def _labelled(
     label: str, lines: Sequence[str], most: int | None, what: str
 ) -> Iterator[tuple[str, str]]:
-    """Lines of which the first has the name, and how many more there are."""
+    """Return lines of which the first has a label, with the number of omitted ones."""
     shown_lines = lines[:most]
     for number, line in enumerate(shown_lines):
         yield ("" if number else label), line
@@ -215,7 +215,7 @@ def _template_lines(spec: GuidedTask) -> list[str]:
 
 
 def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
-    """Every question that a judge is asked, with its classes, once."""
+    """Return every distinct question to judges with its classes."""
     if asked is None:
         return []
     each = (*asked.questions, *asked.checks)
@@ -242,7 +242,7 @@ class NamedSet:
 
 
 def _set_lines(spec: BaseModel, most: int | None) -> list[str]:
-    """The sets of a task, one a line, with their first words."""
+    """Return a line for each set of a task, with its first words."""
     lines = []
     for named in _sets(spec):
         line = f"{named.key}: {named.name}"
@@ -255,7 +255,7 @@ def _set_lines(spec: BaseModel, most: int | None) -> list[str]:
 
 
 def _sets(spec: BaseModel) -> list[NamedSet]:
-    """Every named part of a task: concepts, groups, attributes, questions' classes, anchors.
+    """Return every named set of a task, such as concepts, groups, attributes and anchors.
 
     Whatever the method, it is a model of the task's schema that has a name.
     """

@@ -29,7 +29,7 @@ _WORDS = {"fixed_prompts": "these prompts", "prompt_population": "prompts like t
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `power`."""
     verb = verbs.add_parser(
         "power",
         help="how many images and prompts a run needs to be precise enough",
@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--effect E",
-        "plan to detect a headline of E (default: 0.2)",
+        "plan to detect a bias score of size E (default: 0.2)",
         type=share,
         default=0.2,
     )
@@ -69,7 +69,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say how many images and prompts are needed."""
+    """Print how many images and prompts are required."""
     from t2ibench.power.designs import Goal, plan
     from t2ibench.power.pilots import run_pilots
 

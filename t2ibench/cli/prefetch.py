@@ -28,7 +28,7 @@ _STEP = 1000
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `prefetch`."""
     verb = verbs.add_parser(
         "prefetch",
         help="list and download every weight that a run will need",
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def look_up(states: Sequence[DownloadState]) -> str:
-    """Ask the hub about every download, or else this machine; why the hub gave no answer."""
+    """Look up downloads on the hub, or else locally; return why the hub was unreachable."""
     from t2ibench.models.downloads import hub_state, local_state
     from t2ibench.models.hub import hub_problem, refusal_of
 
@@ -112,7 +112,7 @@ def look_up(states: Sequence[DownloadState]) -> str:
 
 
 def _fetched(state: DownloadState, reporter: Any) -> bool:
-    """Download what is missing of a repository; False, and a line, where that fails."""
+    """Download missing files of a repository; print an error and return False if that fails."""
     from t2ibench.models.downloads import fetch, hub_state
 
     download = state.download
@@ -138,7 +138,7 @@ def _fetched(state: DownloadState, reporter: Any) -> bool:
 
 
 def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) -> None:
-    """Print a row a repository, and a line for models that need none."""
+    """Print a row for each repository, and a line for models without downloads."""
     from tabulate import tabulate
 
     rows = [
@@ -173,7 +173,7 @@ def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) 
 
 
 def _here_text(state: DownloadState) -> str:
-    """Whether a download is here, in words."""
+    """Return in words whether a download exists locally."""
     if state.problem:
         return f"no: {state.problem}"
     if state.here:
@@ -198,7 +198,7 @@ def _say_next(missing: Sequence[DownloadState], unreachable: str) -> None:
 
 
 def size_text(size: float) -> str:
-    """A number of bytes as people read it.
+    """Format a number of bytes with a unit.
 
     Examples:
         >>> size_text(812), size_text(1_710_000_000)

@@ -40,7 +40,7 @@ _MOST_PROBLEMS = 10
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `propose`."""
     verb = verbs.add_parser(
         "propose",
         help="have a language model name biases to look for; writes a task file",
@@ -228,14 +228,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _layout_flags(arguments: argparse.Namespace) -> str:
-    """The flags that a run needs, too, to read the same folder."""
+    """Return the flags with which a run reads the same folder."""
     flags = (("--columns", arguments.columns), ("--pattern", arguments.pattern))
     return "".join(f" {flag} {shlex.quote(text)}" for flag, text in flags if text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """People's answers beside the captions, and the attributes that are asked about."""
+    """People's answers about captions, and the attributes that they concern."""
 
     path: Path | None = None
     columns: Sequence[Column] = ()
@@ -243,11 +243,11 @@ class _Sheet:
 
     @property
     def judge(self) -> str:
-        """The judge that people's answers are."""
+        """Return the name of the judge that stands for people's answers."""
         return "answers:FILE" if self.path is None else f"answers:{self.path},by=NAME"
 
     def proposer(self, spec: str) -> str:
-        """The proposer of the attributes: lists of words ask about those that they have."""
+        """Return the proposer of the attributes, limited to those in the sheet for word lists."""
         from t2ibench.models.proposers.word_lists import ATTRIBUTES
         from t2ibench.proposals.attributes import plain
 
@@ -257,7 +257,7 @@ class _Sheet:
         return f"word-lists:{'+'.join(able)}" if able else spec
 
     def applied(self, proposed: Proposed, captions: Sequence[str]) -> Proposed:
-        """What is proposed about the attributes, with the classes of people's answers."""
+        """Return proposed attributes with the classes of people's answers."""
         from t2ibench.proposals.attributes import asked_about
 
         if self.attributes is None and not self.columns:
@@ -274,7 +274,7 @@ class _Sheet:
         return replace(proposed, body={**proposed.body, "biases": biases}, error=error)
 
     def lines(self, proposed: Proposed, command: str) -> list[str]:
-        """What to know of the answers beside the task."""
+        """Return lines on the answers that accompany the task."""
         from t2ibench.proposals.attributes import remarks
 
         if self.path is None:
@@ -309,7 +309,7 @@ def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
 
 
 def _again(arguments: argparse.Namespace) -> str:
-    """The command that was given, without its attributes."""
+    """Return the command without its attributes."""
     words = ["t2ibench", "propose", arguments.method, "--captions", arguments.captions]
     return shlex.join([*words, "--output", arguments.output]) + _layout_flags(arguments)
 
@@ -317,7 +317,7 @@ def _again(arguments: argparse.Namespace) -> str:
 def _subjects(
     arguments: argparse.Namespace, proposal: Proposal[Any], layout: TableLayout
 ) -> list[str]:
-    """The captions or prompts to ask about."""
+    """Return the captions or prompts to propose attributes for."""
     if proposal.subjects != "captions":
         return _prompts(arguments)
     if not arguments.captions:
@@ -357,7 +357,7 @@ def _head(
     proposer: Proposer,
     proposal: Proposal[Any],
 ) -> dict[str, Any]:
-    """What every task file begins with."""
+    """Return the first fields of every task file."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
     source = arguments.captions or "prompts given on the command line"
     proposed = {"proposer": proposer.name, "fingerprint": proposer.fingerprint}
@@ -374,7 +374,7 @@ def _head(
 
 
 def _write(output: Path, task: dict[str, Any]) -> None:
-    """Write the task and check it as `validate` does."""
+    """Write the task file, and validate it."""
     import yaml
 
     from t2ibench.store.files import write_text

@@ -10,7 +10,7 @@ from t2ibench.cli.usage import add_flag
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `report`."""
     verb = verbs.add_parser(
         "report",
         help="write report.html; with --format, the results as csv, md, latex, card, …",

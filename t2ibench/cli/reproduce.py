@@ -30,7 +30,7 @@ exit status: 0 done; 1 wrong input; 3 finished, but an exhibit lacks numbers; 13
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `reproduce`."""
     verb = verbs.add_parser(
         "reproduce",
         help="a paper's tables and figures, its numbers beside yours",
@@ -120,7 +120,7 @@ def _measured(
 
 
 def _show(found: Reproduction) -> int:
-    """Print the exhibits; the exit status."""
+    """Print the exhibits, and return the exit status."""
     from t2ibench.apps.papers.pages import exhibit_text
 
     print(visible(f"{found.paper.file.title}, {found.results.model.name}"))

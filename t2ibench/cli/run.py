@@ -66,7 +66,7 @@ _TYPES: dict[str, Any] = {
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `run`."""
     verb = verbs.add_parser(
         "run",
         help="generate, embed and score (the default command)",
@@ -94,7 +94,7 @@ def add_settings(
     dry_run: str = "print prompts, images and time, and generate nothing (default: "
     "run)",
 ) -> list[Any]:
-    """Add the flags of all settings; their groups."""
+    """Add the flags of all settings, and return their groups."""
     titles = ("what to measure", "how much", "where and how")
     groups = {title: verb.add_argument_group(title) for title in titles}
     for name, _, flag in flags():
@@ -180,7 +180,7 @@ def finish(
     *,
     verbose: bool = False,
 ) -> int:
-    """Write the reports of what a run did and show them; the exit status."""
+    """Write and show the reports of a run, and return the exit status."""
     from t2ibench.reports.files import write_reports
     from t2ibench.reports.terminal import print_results
 
@@ -203,7 +203,7 @@ def finish(
 def _until_precise(
     arguments: argparse.Namespace, context: RunContext, models: Models, reporter: Any
 ) -> Precision | None:
-    """Rounds of a run, where the user asked for them."""
+    """Execute the rounds of a run if the user requested them; return None otherwise."""
     from t2ibench.pipeline.rounds import until_precise
 
     if arguments.until_precise is None:
@@ -225,7 +225,7 @@ def _until_precise(
 def send_results(
     destinations: list[Chosen], results: Results, folder: Path, reporter: Any
 ) -> bool:
-    """Send results where the user wants them; what fails is a line, and loses nothing."""
+    """Send results to the chosen destinations; return whether all succeeded."""
     from t2ibench.cli.failure import print_traceback
     from t2ibench.reports.destinations.payload import send_all
 
@@ -239,7 +239,7 @@ def send_results(
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """The settings of a command line, completed by those of its --config and --preset."""
+    """Return the settings of a command line, with defaults from its --config and --preset."""
     values = settings_given(arguments)
     if arguments.preset is None:
         return read_settings(values)
@@ -250,7 +250,7 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
 
 
 def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What a command line and its --config say, setting by setting."""
+    """Return the explicit settings of a command line and its --config."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
     return values | {name: value for name, value in given.items() if value is not None}
@@ -271,7 +271,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def announce(context: RunContext, models: Models, reporter: Any) -> None:
-    """Say what a user must know before a run starts."""
+    """Print notices before a run starts."""
     for line in models.notes:
         reporter.say(line)
     for line in context.notices:
@@ -302,7 +302,7 @@ def _tell(
     reporter: Any,
     rounds: Precision | None,
 ) -> None:
-    """Say what became of the images."""
+    """Print the outcome of the images."""
     reads_images = models.reads_existing_images(context.settings)
     damaged = [f"{line}." for line in outcome.damaged]
     tell_some(damaged, reporter.warn, _SHOWN, "and {} more images cannot be used.")
@@ -331,7 +331,7 @@ def _next(outcome: Outcome, context: RunContext) -> str:
 
 
 def _counted(outcome: Outcome, reads_images: bool, total: int) -> str:
-    """What became of the images that were tried now."""
+    """Return the outcomes of the images of this call in words."""
     tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     counts = ", ".join(f"{n} {status}" for status, n in tried)
     done = "Read" if reads_images else "Generated"
@@ -339,7 +339,7 @@ def _counted(outcome: Outcome, reads_images: bool, total: int) -> str:
 
 
 def _say_lost(outcome: Outcome, reads_images: bool, reporter: Any) -> None:
-    """Why images were not got, the most frequent reasons first."""
+    """Print why images are missing, the most frequent reasons first."""
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
     for (status, reason), count in lost[:_REASONS]:
         plural = "" if count == 1 else "s"

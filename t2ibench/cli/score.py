@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the verbs."""
+    """Add the commands `score` and `merge`."""
     verb = verbs.add_parser(
         "score",
         help="score a run again from what is stored; generates nothing",
@@ -60,7 +60,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score a run again from what is stored."""
+    """Recompute the scores of a run from stored evidence."""
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.results.run import open_run
 
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _score_stored(path: Path, reporter: Any, arguments: argparse.Namespace) -> int:
-    """Score a run, its images embedded and judged first where nobody has; the exit status."""
+    """Score a run, after embedding and judging if necessary; return the exit status."""
     from t2ibench.pipeline.stored_run import lacks_observations
     from t2ibench.results.run import open_run
 
@@ -93,7 +93,7 @@ def _score_stored(path: Path, reporter: Any, arguments: argparse.Namespace) -> i
 def _observe_and_score(
     path: Path, reporter: Any, call: str, allow_missing: bool, verbose: bool
 ) -> int:
-    """Embed and judge the images that a run has, score it and show it; the exit status."""
+    """Embed, judge and score the images of a run; print results and return the exit status."""
     from t2ibench.cli.run import announce, finish
     from t2ibench.pipeline.run import execute
     from t2ibench.pipeline.stop_request import on_sigterm
@@ -108,7 +108,7 @@ def _observe_and_score(
 
 
 def run_merge(arguments: argparse.Namespace) -> int:
-    """Join parts of a run, and score the whole."""
+    """Merge parts of a run, and score the result."""
     from t2ibench.pipeline.merging import merge
     from t2ibench.pipeline.progress import ConsoleReporter
 
@@ -120,7 +120,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
 
 
 def _score(path: Path, reporter: Reporter, *, verbose: bool) -> int:
-    """Score a run, write its reports and show them; the exit status."""
+    """Score a run, write and print its reports, and return the exit status."""
     from t2ibench.pipeline.rescoring import rescore
     from t2ibench.reports.files import task_files, write_reports
     from t2ibench.reports.terminal import print_results

@@ -1,4 +1,4 @@
-"""Flags and their types, wrong usage in one line, and the commands in groups."""
+"""Flags and their types, one-line usage errors, and grouped commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Examples stay as they are written; a description of one line is wrapped."""
+    """Help formatter that preserves examples and wraps one-line descriptions."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text:
@@ -33,7 +33,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose errors are one line; subparsers are of the same class."""
+    """Argument parser with one-line errors, whose subparsers are of the same class."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", Help)
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(
         self, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse, and refuse what is left: each subparser knows the flags that it would take."""
+        """Parse arguments, and report unknown ones with the subparser's own flags."""
         found, left = super().parse_known_args(args, namespace)
         if left:
             self.error(self._unknown(left))
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         return f"unknown flag '{shown(name)}'.{did_you_mean(name, self._option_string_actions)}"
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line; no usage."""
+        """Print an error in one line, without usage, and exit."""
         text = message.removeprefix("argument ").rstrip(".")
         choice = _CHOICE.search(text)
         if choice:
@@ -71,12 +71,12 @@ class Parser(argparse.ArgumentParser):
 
 
 class Listed(argparse.Action):
-    """A flag of several values, 'A,B'; given again, it adds to them."""
+    """Action for a flag with several values 'A,B', which accumulate on repetition."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
     ) -> None:
-        """Add the values."""
+        """Add the values to those of earlier flags."""
         before = getattr(namespace, self.dest)
         setattr(namespace, self.dest, f"{before},{values}" if before else values)
 
@@ -94,7 +94,7 @@ def add_flag(parser: Any, flag: str, text: str | None = None, **options: Any) ->
 
 
 def add_device(parser: Any, model: str = "the model") -> None:
-    """Add --device and --dtype, which say how a model is run."""
+    """Add --device and --dtype, which select hardware and precision of a model."""
     add_flag(
         parser,
         "--device D",
@@ -110,7 +110,7 @@ def add_device(parser: Any, model: str = "the model") -> None:
 def tell_some(
     lines: Sequence[str], tell: Callable[[str], Any], most: int, rest: str
 ) -> None:
-    """Tell the first lines one by one, and how many more there are."""
+    """Print the first lines, and the number of others."""
     for line in lines[:most]:
         tell(line)
     if len(lines) > most:
@@ -118,7 +118,7 @@ def tell_some(
 
 
 class Commands:
-    """The subparsers of the program; `--help` lists them in groups."""
+    """The subcommands of the program, listed in groups by `--help`."""
 
     def __init__(self, parser: Parser) -> None:
         self._verbs = parser.add_subparsers(
@@ -132,7 +132,7 @@ class Commands:
         return self._verbs.add_parser(name, **options)
 
     def listed(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """The commands in groups, one line each."""
+        """Return the commands in groups, one line each."""
         width = max(map(len, self._lines))
         return "\n\n".join(
             "\n".join(
@@ -159,12 +159,12 @@ positive, not_negative = _whole(1), _whole(0)
 
 
 def day(text: str) -> str:
-    """Read a date."""
+    """Parse a date."""
     return date.fromisoformat(text).isoformat()
 
 
 def share(text: str) -> float:
-    """Read a number between 0 and 1."""
+    """Parse a number between 0 and 1."""
     try:
         value = float(text)
     except ValueError:

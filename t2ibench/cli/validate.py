@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the command `validate`."""
     verb = verbs.add_parser(
         "validate",
         help="check task files; prints every problem with its line",
@@ -33,7 +33,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check task files and print every problem of every file."""
+    """Validate task files, and print every problem."""
     from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
     from t2ibench.tasks.source import Problem
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
-    """Ids that a bundled task has already."""
+    """Return problems for ids that a bundled task has already."""
     from t2ibench.tasks.index import build_index
     from t2ibench.tasks.loader import shipped_tasks
     from t2ibench.tasks.source import Problem

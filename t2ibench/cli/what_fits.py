@@ -1,4 +1,4 @@
-"""What of a run fits into a number of images: a smaller `--times`, or some of the tasks."""
+"""Smaller runs that fit into a number of images: a smaller `--times`, or fewer tasks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LONGEST = 60  # characters of a list of tasks: a terminal's line cannot break i
 
 @dataclass(frozen=True, slots=True)
 class Smaller:
-    """A smaller run: the flag that makes it, and how many images have to be made for it."""
+    """A smaller run: the flag that selects it, and its number of missing images."""
 
     flag: str
     images: int
 
 
 def smaller_runs(context: RunContext, most: int) -> list[Smaller]:
-    """Runs of which at most so many images have to be made: all tasks smaller, and fewer tasks.
+    """Return runs with at most this many missing images: all tasks reduced, or fewer tasks.
 
     Args:
         context: The run as it was asked for.
@@ -41,12 +41,12 @@ def smaller_runs(context: RunContext, most: int) -> list[Smaller]:
 
 
 def smallest_run(context: RunContext) -> int:
-    """How many images have to be made for one image of each prompt."""
+    """Return the number of missing images for a run with one image of each prompt."""
     return _to_make(context, dict.fromkeys(context.plan.prompts, 1))
 
 
 def _fewer_images(context: RunContext, most: int) -> Smaller | None:
-    """All tasks with the largest `--times` that fits."""
+    """Return all tasks with the largest `--times` that fits, or None."""
     for fraction in _FRACTIONS:
         times = round(context.plan.settings.times * fraction, 4)
         settings = context.plan.settings.model_copy(update={"times": times})
@@ -60,7 +60,7 @@ def _fewer_images(context: RunContext, most: int) -> Smaller | None:
 
 
 def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
-    """Some of the tasks at their full size: those that cost least first, as long as they fit."""
+    """Return as many tasks at full size as fit, the cheapest first, or None."""
     wanted_by = {
         task.id: Counter(context.plan.needs[task.id].images_by_prompt)
         for task in context.plan.tasks
@@ -86,7 +86,7 @@ def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
 
 
 def _to_make(context: RunContext, wanted: Mapping[str, int]) -> int:
-    """How many of these images are not stored yet."""
+    """Return how many of these images are not stored yet."""
     images = context.images
     if images is None:
         return 0

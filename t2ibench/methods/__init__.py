@@ -1,4 +1,4 @@
-"""The bias methods: what evidence each needs, and what score that evidence gives.
+"""The bias methods: the evidence that each needs, and the scores computed from it.
 
 A family is a folder; everything about it is in it. Pure functions on numpy arrays:
 nothing here imports a model, a store or torch.

@@ -89,7 +89,7 @@ class Adapter(Generic[T]):
     downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
 
     def takes(self, source: str | None) -> bool:
-        """Whether a name has the parts that this adapter needs.
+        """Return whether a name has the parts that this adapter needs.
 
         Args:
             source: The part after the colon; None where there is no colon.

@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ApiKey:
-    """A key, and the forms in which a server may send it back.
+    """An API key, and the encoded forms in which a server may return it.
 
     `also` are further secrets to hide, which are not sent. One line says that `variable` is no name
     of a variable, or that the key cannot be sent.

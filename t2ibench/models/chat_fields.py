@@ -91,7 +91,7 @@ class ChatFields:
         texts: Iterable[str],
         asked_for: Collection[str] = (),
     ) -> bool:
-        """Leave out or rename what a reply complains about; whether that changes the request.
+        """Remove or rename a field that a reply rejects; return whether the request changed.
 
         `texts` are those of the request, and `asked_for` the fields that the user gave.
         """
@@ -122,7 +122,7 @@ class ChatFields:
         return True
 
     def _rename_limit(self) -> bool:
-        """Give the limit its newer name; where that is declined, too, leave it out."""
+        """Give the limit its newer name, or remove it if that name is rejected too."""
         if self._limit_name == _LIMIT:
             self._limit_name = _NEWER_LIMIT
             return True
@@ -134,7 +134,7 @@ class ChatFields:
 
 
 def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
-    """The first field of those that a message lists as unknown, one request after the other."""
+    """Return the first rejected field of a list; the others follow in later replies."""
     if not _UNKNOWN.search(text):
         return None
     names = set(re.findall(r"\w+", text))
@@ -151,7 +151,7 @@ def _names_limit(text: str) -> bool:
 def limit_advice(
     message: ServerMessage, sent: Mapping[str, Any], flag: str
 ) -> str | None:
-    """What to do where a server does not take so low or high a limit of tokens; None elsewhere."""
+    """Return advice if a server rejects the value of a token limit; None otherwise."""
     names = [name for name in (_LIMIT, _NEWER_LIMIT) if name in sent]
     named = any(name in message.text or name in message.fields for name in names)
     if not named or not is_out_of_bounds(message):

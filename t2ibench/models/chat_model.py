@@ -56,7 +56,7 @@ class ChatModel:
         self._model = model.to(self._device).eval()
 
     def release(self) -> None:
-        """Free the memory of the model; it is loaded again when needed."""
+        """Free the memory of the model; the next use loads it again."""
         self._model = None
         free_memory()
 

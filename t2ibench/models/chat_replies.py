@@ -25,7 +25,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking")
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a model answered: `text` without its thoughts, `raw` word for word."""
+    """A model's reply: `text` without its reasoning, `raw` verbatim."""
 
     text: str
     raw: str

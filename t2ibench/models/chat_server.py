@@ -36,7 +36,7 @@ class ChatArguments(ServerArguments):
 
 
 class ChatServer:
-    """Asks a model on a server, again where the server is busy or away for a moment.
+    """Queries a model on a server, and retries if the server is busy or briefly unavailable.
 
     A server that limits the rate of requests is waited for as long as it asks, up to five minutes.
     A reply that was cut off is asked for once more, with more tokens. `settings` are what decides
@@ -69,20 +69,20 @@ class ChatServer:
         self._answered = False
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for, and what it does not take."""
+        """Set the function that reports waiting and rejected settings."""
         self._fields.tell = self._server.tell = tell
 
     def check_access(self) -> None:
-        """Refuse what is known to need a key."""
+        """Raise an error if an API key is required and missing."""
         if isinstance(self._server, OpenAiServer):
             self._server.check_access()
 
     def effective_settings(self) -> dict[str, Any]:
-        """What was really sent (see models.protocols.ReportsSettings)."""
+        """Return the settings that were sent (see models.protocols.ReportsSettings)."""
         return self._fields.effective()
 
     def room(self, workers: int) -> int:
-        """Requests that may be under way: one until the first is answered.
+        """Return how many requests may run at once: one until the first is answered.
 
         So what the server does not take costs one request that fails, not one for each worker.
         """
@@ -127,7 +127,7 @@ class ChatServer:
     async def _read_again(
         self, question: _Question, error: IncompleteReplyError
     ) -> ChatReply:
-        """The reply with more room for it, once."""
+        """Repeat a request once with a larger limit, and return the reply."""
         limit = max(int(question.fields["max_tokens"]), self._fields.room or 0)
         room = self._fields.wider(question.fields)
         tried = f"max_tokens={limit}"
@@ -145,7 +145,7 @@ class ChatServer:
         )
 
     async def _read(self, question: _Question, room: int | None = None) -> ChatReply:
-        """The answer, asked for with what the server takes."""
+        """Return the reply to a request with the settings that the server accepts."""
         while True:
             sent = self._fields.of(question.fields, room)
             reply = await self._server.ask(
@@ -169,7 +169,7 @@ class ChatServer:
     def _declined(
         self, reply: Reply, question: _Question, sent: Mapping[str, Any]
     ) -> BadReplyError | UnusableServerError:
-        """What it means that a request was not fulfilled; raises where none can be."""
+        """Return the meaning of a rejected request; raise an error if no request can succeed."""
         words = f"the server replied {reply.words()}"
         names = [self.settings["model"], *self._server.names(), *question.texts()]
         message = reply.message().without(names, sent)
@@ -194,7 +194,7 @@ class ChatServer:
         return DeclinedError(f"{words.rstrip('.')}." if advice else words, advice)
 
     def _where_completions_are(self, reply: Reply) -> str | None:
-        """What to do about a reply that is no chat completion."""
+        """Return advice for a reply that is not a chat completion."""
         if not isinstance(self._server, OpenAiServer):
             return None
         if b'"candidates"' in reply.body:
@@ -241,7 +241,7 @@ class _Question:
 
     @property
     def has_image(self) -> bool:
-        """Whether an image is asked about."""
+        """Return whether the request contains an image."""
         contents = [message.get("content") for message in self.messages]
         return any(isinstance(content, list) for content in contents)
 
@@ -252,7 +252,7 @@ def chat_adapter(
     Args: type[ChatArguments],
     takes: str,
 ) -> Adapter[T]:
-    """The adapter `openai:MODEL` or `litellm:MODEL` of a judge, a rewriter or a proposer.
+    """Create the adapter `openai:MODEL` or `litellm:MODEL` of a judge, rewriter or proposer.
 
     `takes` is what a user has to give, such as '--judge-args base_url=…'.
     """

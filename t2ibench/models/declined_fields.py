@@ -16,7 +16,7 @@ _BOUNDS = re.compile(
 
 
 def declined_field(message: ServerMessage, sent: Collection[str]) -> str | None:
-    """The field of the request that a server does not take: the one it names, or None.
+    """Return the request field that a server rejects by name, or None.
 
     The message has to be without the names of model and prompt, in which words like 'seed' occur.
     """

@@ -1,4 +1,4 @@
-"""Which files of the hub an adapter needs, and which of them this machine has.
+"""The hub files that adapters need, and their state on this machine.
 
 An adapter says with `downloads` what its loader will read. The choice of files is the loader's:
 safetensors and never their twins in other formats, one variant of the weights, the configurations,
@@ -75,7 +75,7 @@ _NO_LORA = ("scheduler", "optimizer", "checkpoint")
 
 
 class Files(Protocol):
-    """Which files of a repository a loader reads.
+    """A selection of the files of a repository.
 
     Attributes:
         patterns: Glob patterns that contain them, for `hf download --include`.
@@ -84,16 +84,16 @@ class Files(Protocol):
 
     @property
     def patterns(self) -> Sequence[str]:
-        """See the attributes."""
+        """Return the patterns of files to download (see the attributes)."""
         ...
 
     @property
     def excluded(self) -> Sequence[str]:
-        """See the attributes."""
+        """Return the patterns of files to skip (see the attributes)."""
         ...
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The files of a repository that will be read; T2IBenchError if it has no usable ones."""
+        """Return the files of a repository to download; raise T2IBenchError if none is usable."""
         ...
 
     def lacking(self, folder: Path) -> list[str]:
@@ -120,7 +120,7 @@ class Download:
     fetch: Callable[[], object] | None = None
 
     def command(self) -> str:
-        """The line for a shell that downloads it on another machine.
+        """Return the shell command that downloads the files on another machine.
 
         Examples:
             >>> Download("org/name", NamedFiles(("model.safetensors",))).command()
@@ -170,7 +170,7 @@ class NamedFiles:
 
     @property
     def excluded(self) -> Sequence[str]:
-        """Nothing."""
+        """Return no patterns, because nothing is excluded."""
         return ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
@@ -191,7 +191,7 @@ class NamedFiles:
 
 @dataclass(frozen=True, slots=True)
 class LoraFiles:
-    """The LoRA of a repository: the file that diffusers takes where none is named."""
+    """The LoRA weights of a repository: the default file that diffusers loads."""
 
     patterns: Sequence[str] = ("*.safetensors",)
     excluded: Sequence[str] = ()
@@ -269,7 +269,7 @@ class PipelineFiles:
 
     @property
     def patterns(self) -> Sequence[str]:
-        """The index, and what parts are read from."""
+        """Return the patterns of the index and of the files that parts are read from."""
         if self.only:
             return (INDEX, *(f"{name}/*" for name in sorted(self.only)))
         return ("*.json", "*/*")

@@ -72,7 +72,7 @@ class FaceMeshes:
     def _detected(
         self, image: Image, square: _BOX
     ) -> Iterator[tuple[float, _BOX, float]]:
-        """Score, box and turn of each face in a square of the image."""
+        """Return score, box and rotation of each face in a square of the image."""
         pixels = _crop(image, square, 0.0) / 127.5 - 1.0
         regressors, scores = _run(self._detector, pixels)
         probabilities = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))

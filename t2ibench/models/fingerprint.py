@@ -64,7 +64,7 @@ def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
 
 
 def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
-    """Where a model's weights are: a folder, or a hub id."""
+    """Return the location of a model's weights: a folder, or a hub id."""
     if is_path(source):
         folder = Path(source).expanduser() if exists(source) else Path()
         if not exists(source) or not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Whether the hub has a model, asked once and briefly before a library asks it at length.
+"""Quick check of a hub model's availability, before a library starts longer requests.
 
 The libraries wait minutes for a hub that is away, without a word, and then say that the model does
 not exist. Here one small request decides: it is there, it is not, or only what was downloaded
@@ -18,7 +18,7 @@ _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class NotDownloadedError(T2IBenchError):
-    """A model is not on this machine, and the hub cannot be asked for it."""
+    """Raised if a model is not on this machine and the hub is unavailable."""
 
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
 
 
 def offline_folder(source: str, *, away: bool = False) -> Path | None:
-    """Where a repository was downloaded to, if the hub is away or may not be asked; else None."""
+    """Return the local folder of a repository if the hub is unavailable; else None."""
     from huggingface_hub import constants
 
     if exists(source) or not (away or constants.HF_HUB_OFFLINE):
@@ -59,7 +59,7 @@ def offline_folder(source: str, *, away: bool = False) -> Path | None:
 
 
 def load_part(kind: Any, source: str, **options: Any) -> Any:
-    """A part of a model of transformers; code that comes with it is never run.
+    """Load a part of a transformers model; code in the repository is never executed.
 
     Where the hub is not asked, the folder of the download is read: of a file that a repository does
     not have, transformers then need not know that the hub has none either.
@@ -70,7 +70,7 @@ def load_part(kind: Any, source: str, **options: Any) -> Any:
 
 
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
-    """Whether a file of the hub is on this machine."""
+    """Return whether a file of the hub exists on this machine."""
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(source, file, revision=revision), str)
@@ -84,7 +84,7 @@ _OTHERWISE = {
 
 
 def hub_problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
-    """Why the hub gives no answer about a file, and what to do; empty where it answers."""
+    """Return why the hub gives no access to a file, and a remedy; "" if it does."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
@@ -99,7 +99,7 @@ def hub_problem(source: str, file: str, revision: str | None) -> tuple[str, str]
 
 
 def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
-    """Why the hub gives no answer about a file, and what to do; empty where it has the file."""
+    """Ask the hub why a file is not accessible; return the reason and a remedy, or ""."""
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -128,7 +128,7 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
 
 
 def refusal_of(source: str, revision: str | None, error: Exception) -> str:
-    """What the hub answered about a repository that it does not give, in words."""
+    """Return in words why the hub refuses a repository."""
     if not isinstance(error, OSError):
         return f"{type(error).__name__}: {first_line(error)}"
     return str(_refused(source, ".gitattributes", revision, error))

@@ -1,4 +1,4 @@
-"""What model libraries warn of while they load, and what is made of it.
+"""Handling of the warnings that model libraries give on loading.
 
 Every warning and log line of level WARNING is collected. What says that the result is wrong is an
 error; what a reader of the results should know goes into the run's record and onto its pages; what
@@ -48,7 +48,7 @@ class LibraryMessage:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How messages of one kind are treated, and why; what a user does about a wrong result."""
+    """A rule for one kind of message: its treatment, the reason, and advice for users."""
 
     treatment: Treatment
     pattern: str
@@ -231,7 +231,7 @@ _WORDS = {
 
 
 def treatment_of(text: str) -> Treatment | None:
-    """How a message is treated; None where no rule names it.
+    """Return the treatment of a message; None if no rule matches.
 
     Examples:
         >>> treatment_of("`torch_dtype` is deprecated! Use `dtype` instead!")
@@ -264,7 +264,7 @@ class Journal:
         self._tell: Callable[[LibraryMessage], None] = _print_to_stderr
 
     def add(self, message: LibraryMessage, *, tell: bool = True) -> None:
-        """Keep a message, and show it the first time."""
+        """Store a message, and show it on its first occurrence."""
         with self._lock:
             is_new = message not in self._messages
             self._messages[message] = None
@@ -272,7 +272,7 @@ class Journal:
             self._tell(message)
 
     def messages(self) -> list[LibraryMessage]:
-        """What has come so far, sorted."""
+        """Return all messages so far, sorted."""
         with self._lock:
             return sorted(self._messages)
 
@@ -282,7 +282,7 @@ class Journal:
 
     @contextmanager
     def listening(self, tell: Callable[[LibraryMessage], None]) -> Iterator[None]:
-        """Show messages by `tell`; at the end those that have come are forgotten."""
+        """Context that shows messages by `tell` and clears them at the end."""
         before = self._tell
         self._tell = tell
         try:
@@ -304,7 +304,7 @@ JOURNAL = Journal()
 def collect_messages(
     about: str = "", *, expected: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Load a model; what libraries warn of meanwhile is an error, is recorded, or is dropped.
+    """Context that treats library warnings as errors, records them or drops them.
 
     Args:
         about: What is loaded, as the user named it.
@@ -336,7 +336,7 @@ def collect_messages(
 
 
 def summary(text: str) -> str:
-    """A message on one line; a table of weights as their numbers and first names.
+    """Return a message on one line, with tables of weights shortened to counts and names.
 
     Examples:
         >>> summary("Keyword arguments  are not expected")
@@ -407,7 +407,7 @@ def _library_of(path: str) -> str:
 
 
 def _hide_progress_bars() -> None:
-    """Bars over weights that take a second tell nothing; those of downloads stay."""
+    """Hide progress bars of loading weights, but not those of downloads."""
     for library in _WITH_BARS:
         if library in sys.modules:
             importlib.import_module(f"{library}.utils.logging").disable_progress_bar()

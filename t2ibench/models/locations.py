@@ -70,7 +70,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 def loading(
     source: str, hint: str, *, what: str | None = None, library: str = "transformers"
 ) -> Iterator[None]:
-    """Load a model, and turn an exception of a library into one line with its likeliest cause."""
+    """Context for loading a model: library errors become one line with the likely cause."""
     try:
         with collect_messages(what or source):
             yield
@@ -100,7 +100,7 @@ def cannot_load(
 
 
 def loading_hint(source: str, error: BaseException) -> str | None:
-    """The next step after a library could not load a model, where the error or the files say it."""
+    """Return the next step after a failure to load a model, if one is known."""
     text = str(error)
     if isinstance(error, ImportError) or "pip install" in text:
         wanted = _PIP.search(text) or _REQUIRES.search(text)

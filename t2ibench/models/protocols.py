@@ -1,4 +1,4 @@
-"""What the pipeline asks of a model. Adapters inherit nothing; they only have these members.
+"""Protocols of models for the pipeline; adapters need these members and no base class.
 
 Those of language models, proposers and rewriters, are in `t2ibench.models.language`.
 This module is imported by code that must start quickly, so it imports no model library.
@@ -39,7 +39,7 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class TowerReading:
-    """What one text encoder (tower) of a model read of a prompt.
+    """The part of a prompt that one text encoder (tower) of a model read.
 
     Attributes:
         tower: Its name, such as 'CLIP' or 'T5'.
@@ -110,12 +110,12 @@ class Generator(Protocol):
         """
 
     def available(self, prompt: str) -> int | None:
-        """How many images of a prompt there can be; None where the model generates any number."""
+        """Return how many images of a prompt can exist; None for any number."""
 
 
 @runtime_checkable
 class GeneratesInParts(Protocol):
-    """A generator that gives each image as soon as it is there (optional).
+    """A generator that yields each image as soon as it is ready (optional).
 
     For images that cost time or money: what was given is stored, and never asked for again,
     whatever happens to the rest.
@@ -157,7 +157,7 @@ class Charges(Protocol):
         """
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """How many requests to a server some images would be, and what they would cost.
+        """Return the numbers of server requests for some images, and their cost.
 
         Args:
             requests: The images.
@@ -169,13 +169,13 @@ class Charges(Protocol):
 
 @runtime_checkable
 class HasPrice(Protocol):
-    """A generator that can say what an image costs before it is made (optional).
+    """A generator with a known price for each image (optional).
 
     With it, `--dry-run --max-cost` says whether the limit suffices, and what fits into it.
     """
 
     def price_per_image(self) -> float | None:
-        """What an image costs at most, in the currency of `Charges`; None where it is unknown."""
+        """Return the highest price of an image in the currency of `Charges`; None if unknown."""
 
 
 @runtime_checkable
@@ -226,7 +226,7 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class HasUntrained(Protocol):
-    """An encoder that can be made with random weights, as a control of what it reads (optional)."""
+    """An encoder that is available with random weights, as a control (optional)."""
 
     def untrained(self) -> Encoder:
         """An encoder of the same architecture and preprocessing that has learnt nothing.
@@ -241,7 +241,7 @@ class HasUntrained(Protocol):
 
 @runtime_checkable
 class DescribesNetwork(Protocol):
-    """An encoder that says what its network is, for the record and the pages (optional).
+    """An encoder that describes its network, for records and pages (optional).
 
     Attributes:
         network: JSON values, such as architecture, weights, activation function and preprocessing.
@@ -317,7 +317,7 @@ class Judge(Protocol):
 
 @runtime_checkable
 class AnswersInParts(Protocol):
-    """A judge that gives each answer as soon as it is there (optional).
+    """A judge that yields each answer as soon as it is ready (optional).
 
     For answers that cost time or money: what was given is stored, and never asked again, whatever
     happens to the rest.
@@ -341,7 +341,7 @@ class ReportsWaits(Protocol):
     """A model that may have to be waited for: on a server, or asked in a slower way (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when it waits, or takes a slower way.
+        """Set the function that reports waiting and slower work.
 
         Args:
             tell: Gets a sentence each time; called from any thread.
@@ -350,10 +350,10 @@ class ReportsWaits(Protocol):
 
 @runtime_checkable
 class ChecksAccess(Protocol):
-    """A judge that knows, before it is asked, that it cannot be (optional)."""
+    """A judge that can check its access before it is asked (optional)."""
 
     def check_access(self) -> None:
-        """Say what is missing, such as a key; called before the images of a run are made.
+        """Raise an error for missing access, such as a key, before images are generated.
 
         Raises:
             T2IBenchError: it cannot be asked.
@@ -362,12 +362,12 @@ class ChecksAccess(Protocol):
 
 @runtime_checkable
 class LooksUp(Protocol):
-    """A judge that looks up what was answered before (optional); it is never stopped for gaps."""
+    """A judge that looks up recorded answers (optional); it is never stopped for gaps."""
 
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
     ) -> str | None:
-        """Compare what it has with the images of a run, before it is asked.
+        """Compare the recorded answers with the images of a run before it starts.
 
         Args:
             asked: Every image with its questions and their classes.
@@ -382,7 +382,7 @@ class LooksUp(Protocol):
 
 @runtime_checkable
 class HasNotes(Protocol):
-    """A generator that reads what people made, and says how it read it (optional).
+    """A generator that reads user files, and has notes on how it read them (optional).
 
     Attributes:
         notes: Lines for the user: a choice between files, what was left out.
@@ -396,12 +396,12 @@ class Releasable(Protocol):
     """A model that can give its device memory back (optional)."""
 
     def release(self) -> None:
-        """Free the device's memory; the model is loaded again when it is used again."""
+        """Free the device's memory; the next use loads the model again."""
 
 
 @runtime_checkable
 class ReportsSettings(Protocol):
-    """A model that can say which settings really applied (optional)."""
+    """A model that reports the settings that were effective (optional)."""
 
     def effective_settings(self) -> Mapping[str, Any]:
         """The settings that applied, defaults of the model's library resolved.
@@ -416,7 +416,7 @@ class ReportsUnread(Protocol):
     """A generator that knows which words of a prompt its text encoders do not read (optional)."""
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
-        """The prompts, of those generated so far, that some tower did not read to their end.
+        """Return the prompts generated so far that some tower truncated.
 
         Returns:
             By prompt, as the generator got it, what every tower read of it.

@@ -13,7 +13,7 @@ _VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
 def ask_loopback_directly(address: str | None) -> None:
-    """Keep every library from asking an address of this machine through a proxy.
+    """Exempt a local address from the proxies of all libraries.
 
     Libraries read NO_PROXY themselves, each in its own way; so the variable is completed, where a
     proxy is set and the address is one of this machine.
@@ -45,7 +45,7 @@ def is_loopback(host: str) -> bool:
 
 
 def proxy_of(address: str | None) -> tuple[str, str] | None:
-    """The proxy that an address is asked through: its variable, and where it is, without a key."""
+    """Return the proxy for an address, by its variable and location without credentials."""
     parts = urlsplit(address or "")
     if not parts.hostname or _is_excluded(parts.hostname):
         return None

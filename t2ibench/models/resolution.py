@@ -147,7 +147,7 @@ def listed(
     aliases: Mapping[str, Alias] | None = None,
     behind: str = "",
 ) -> Iterator[Listed]:
-    """Every adapter of a registry, those of t2ibench first, and aliases behind one of them.
+    """Return every adapter of a registry, bundled ones first, with the aliases of one.
 
     One that cannot be imported is a row that says so.
     """
@@ -164,7 +164,7 @@ def listed(
 
 
 def members_of(protocol: type) -> list[str]:
-    """Names that a Protocol asks for, in the order it declares them."""
+    """Return the names of a Protocol's members in the order of declaration."""
     methods = [
         name
         for name, value in vars(protocol).items()

@@ -1,4 +1,4 @@
-"""What the functions of the Python API share: arguments to settings and models, and warnings."""
+"""Conversion of Python API arguments to settings and adapters, and warnings to the caller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def given_by(
     rewriter: str | Rewriter | None,
     settings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], PythonAdapters]:
-    """Settings by name, only those that were given, and adapters that are objects."""
+    """Return the explicitly given settings by name, and adapters given as Python objects."""
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
     generator, model_name = _one(model, Generator, "generator")
@@ -44,7 +44,7 @@ def warn_of(
     reporter: ConsoleReporter | SilentReporter,
     further: Sequence[str] = (),
 ) -> None:
-    """What a caller must know, as warnings; a reporter on the console has shown the rest."""
+    """Give the caller warnings that a console reporter has not already shown."""
     unseen = reporter.warnings if isinstance(reporter, SilentReporter) else []
     lines = [*models.notes, *context.notices, *unseen, *further]
     for line in dict.fromkeys(lines):
@@ -52,14 +52,14 @@ def warn_of(
 
 
 def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
-    """An object, or its name."""
+    """Return a given object and no name, or None and the given name."""
     if value is None or isinstance(value, (str, Path)):
         return None, None if value is None else str(value)
     return checked(value, protocol, kind, type(value).__name__), None
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """PythonAdapters by name, and the names of all in their order."""
+    """Return adapters given as objects by name, and the names of all in order."""
     several = (
         [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     )

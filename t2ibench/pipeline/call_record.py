@@ -1,4 +1,4 @@
-"""What a call says of itself in the record of its run, before its work starts."""
+"""The record that a call writes about itself before its work starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from t2ibench.settings import Measurement
 def record_call(
     context: RunContext, models: Models, observers: Observers | None
 ) -> None:
-    """Store the record before the work starts, so that a killed run can be scored and resumed.
+    """Store the run record before work starts, so that a killed run can be scored and resumed.
 
     Args:
         context: What the run is to do.
@@ -62,7 +62,7 @@ def record_call(
 
 
 def _observer_records(context: RunContext, observers: Observers) -> ObserverRecords:
-    """The encoders and judges of a call as the record has them."""
+    """Return the records of a call's encoders and judges."""
     encoders = {
         encoder.name: EncoderRecord(
             fingerprint=encoder.fingerprint,
@@ -82,7 +82,7 @@ def _observer_records(context: RunContext, observers: Observers) -> ObserverReco
 def _generator_record(
     context: RunContext, generator: Generator | None
 ) -> GeneratorRecord | None:
-    """What this call says of the generator; None for a run on texts alone."""
+    """Return the record of a call's generator; None for a run on texts alone."""
     recorded = context.record.generator
     if generator is None:
         return None

@@ -1,4 +1,4 @@
-"""Captions that a run is given, for tasks that may not ship theirs."""
+"""Captions from users, for tasks that ship without captions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from t2ibench.tasks.run_tasks import kept_file, kept_task
 def with_captions(
     tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
 ) -> tuple[list[LoadedTask], list[str]]:
-    """Tasks with their captions: those that are given, or those that the run keeps."""
+    """Return tasks with captions, either given now or stored in the run."""
     given = {
         pool: Source(place, settings.columns)
         for pool, place in settings.captions.items()
@@ -51,7 +51,7 @@ def with_captions(
 
 
 def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
-    """A line about tasks that are left out, because they have no captions."""
+    """Return a line on tasks that were excluded because they lack captions."""
     verb, needs = ("is", "it needs") if len(tasks) == 1 else ("are", "they need")
     names = ", ".join(task.id for task in tasks)
     flags = _flags(tasks)
@@ -63,7 +63,7 @@ def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
 def _filled(
     task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
 ) -> tuple[LoadedTask | None, str | None]:
-    """The task with its captions, if there are any, and what to say of it."""
+    """Return the task with its captions, if there are any, and a line for the user."""
     stored = kept_task(task, run)
     if stored is not None and not same_but_for_captions(stored.spec, task.spec):
         stored = None  # made for another version of the task
@@ -81,7 +81,7 @@ def _filled(
 
 
 def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
-    """Whether a source is what a run had its captions from, or was, before it went."""
+    """Return whether a source is the one that the stored captions came from."""
     split = None if before.of == "file" else pool.split
     if (before.split, before.column) != (split, None):
         return False
@@ -91,7 +91,7 @@ def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
 
 
 def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
-    """What to say of tasks that nothing can be done with."""
+    """Return the error for tasks that cannot run without captions."""
     task = tasks[0]
     pool = task.spec.awaits
     assert pool is not None
@@ -110,7 +110,7 @@ def _flags(tasks: Iterable[LoadedTask]) -> str:
 
 
 def _refuse_unused(tasks: Sequence[LoadedTask], given: Collection[str]) -> None:
-    """Refuse captions that none of the tasks takes."""
+    """Raise an error for captions that no task uses."""
     wanted = {pool.name for task in tasks if (pool := task.spec.awaits) is not None}
     for name in given:
         if name not in wanted:
@@ -122,7 +122,7 @@ def _refuse_unused(tasks: Sequence[LoadedTask], given: Collection[str]) -> None:
 
 
 def keep(tasks: Iterable[LoadedTask], run: Path) -> None:
-    """Write tasks with their captions into the run folder: from here on it needs no other file."""
+    """Write tasks with their captions into the run folder, so that no other file is needed."""
     for task in tasks:
         if task.spec.drawn_from is not None:
             file, text = kept_file(run, task.id), task_text(task.spec)

@@ -1,4 +1,4 @@
-"""What a run needs of the hub, all at once: before anything is loaded, and for `prefetch`."""
+"""The hub downloads that a run needs, determined before anything is loaded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INSTEAD = {
 
 @dataclass(slots=True)
 class ModelNeeds:
-    """One model of a run, and what it reads of the hub.
+    """A model of a run, and the downloads that it needs from the hub.
 
     Attributes:
         role: model, rewriter, encoder or judge.
@@ -44,7 +44,7 @@ class ModelNeeds:
     downloads: Sequence[Download] | None = field(default_factory=tuple)
 
     def states(self) -> list[DownloadState]:
-        """Its downloads, of which nothing is known yet."""
+        """Return the model's downloads, whose state has not been checked yet."""
         return [
             DownloadState(download, self.role, self.name)
             for download in self.downloads or ()
@@ -54,7 +54,7 @@ class ModelNeeds:
 def needed_models(
     context: RunContext, models: Models, *, generate_only: bool = False
 ) -> Iterator[ModelNeeds]:
-    """Every model that the whole run needs, in the order in which it is used."""
+    """Return every model that the whole run needs, in the order of use."""
     settings = context.settings
     adapters = models.adapters
     plan = context.plan
@@ -98,7 +98,7 @@ def _needs(
 
 
 def check_downloads(context: RunContext, models: Models, observing: bool) -> None:
-    """Name everything that a run needs and cannot get, before anything is loaded.
+    """Raise an error that lists all unavailable downloads, before anything is loaded.
 
     Only what is left to do counts: a run whose images are there needs no generator.
     """
@@ -133,7 +133,7 @@ def check_downloads(context: RunContext, models: Models, observing: bool) -> Non
 def _pending_states(
     context: RunContext, models: Models, observing: bool
 ) -> Iterator[DownloadState]:
-    """What this machine has of every download that something is left to do with."""
+    """Return the local state of every download that is still needed."""
     images = context.images
     to_generate = (
         images is not None
@@ -155,7 +155,7 @@ def _pending_states(
 
 
 def _missing_line(state: DownloadState) -> str:
-    """'judge Qwen/Qwen3-VL-4B-Instruct', and what is missing where it is only some."""
+    """Return a line such as 'judge Qwen/Qwen3-VL-4B-Instruct', with any missing files."""
     repository = shown(state.download.repository)
     part = f" ({state.download.part})" if state.download.part else ""
     if state.problem:

@@ -1,4 +1,4 @@
-"""Embedding images and texts: files and texts in, rows out. Nothing is stored here."""
+"""Embedding of image files and texts; the results are returned and stored elsewhere."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PART = 256
 def missing_embeddings(
     images: Iterable[StoredImage], stores: Sequence[EvidenceStore]
 ) -> list[ImageToEmbed]:
-    """The images that an encoder has not embedded yet, each file once, with who has not."""
+    """Return images that some encoder has not embedded, without duplicates, with those encoders."""
     seen: set[str] = set()
     missing: list[ImageToEmbed] = []
     for image in images:
@@ -52,18 +52,18 @@ def missing_embeddings(
 
 
 def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:
-    """The texts that have no embedding yet, each once."""
+    """Return the texts without a stored embedding, without duplicates."""
     by_key = {text_key(text): text for text in texts}
     return [by_key[key] for key in store.missing("texts", by_key)]
 
 
 class _RaisedError(T2IBenchError):
-    """An encoder raised an error about some images; one of them may be the cause."""
+    """An error that an encoder raised for some images, one of which may be the cause."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """How far one encoder has come with a piece.
+    """The progress of one encoder within a batch.
 
     Attributes:
         worked: Whether it has embedded images before.
@@ -82,19 +82,19 @@ class _Reading:
     failed: str | None = None
 
     def read(self, key: str) -> None:
-        """Note an image that has an embedding."""
+        """Record an image that was embedded."""
         self.embedded += 1
         self.errors = 0
 
     def cannot_read(self, key: str, reason: str, *, raised: bool) -> None:
-        """Note an image without one; errors of many in a row are the encoder's fault."""
+        """Record an image that could not be embedded; a long series of errors raises an error."""
         self.unread[key] = reason
         self.errors += raised
         if self.errors >= ABORT_AFTER_ERRORS:
             self.failed = reason
 
     def flush(self, name: str, part: EmbeddingBatch, *, last: bool) -> None:
-        """Put what has no embedding into a part, as rows of NaN, once others had one."""
+        """Add failed images to a batch as rows of NaN, once any image was embedded."""
         if self.failed is not None or not self.unread:
             return
         works = self.worked or self.embedded > 0
@@ -117,7 +117,7 @@ def embedded_images(
     stopping: Callable[[], bool] = never,
     worked: Collection[str] = (),
 ) -> Iterator[EmbeddingBatch]:
-    """Embed images; each file is decoded once for all encoders.
+    """Embed images with all encoders; each file is decoded once.
 
     Threads decode and prepare images ahead of the encoders, once these are loaded. An image that
     an encoder cannot embed has a row of NaN; where that is so of every image, or of many in a row
@@ -160,7 +160,7 @@ def embedded_texts(
     width: int | None,
     stopping: Callable[[], bool] = never,
 ) -> Iterator[EmbeddingBatch]:
-    """Embed texts, part by part; what was embedded before a failure is kept."""
+    """Embed texts in batches; batches before a failure are still returned."""
     for start in range(0, len(texts), PART):
         part = texts[start : start + PART]
         try:
@@ -179,14 +179,14 @@ def embedded_texts(
 
 
 def naming(name: str) -> AbstractContextManager[None]:
-    """Turn an encoder's own exceptions into one line that names it."""
+    """Convert exceptions of an encoder into one line that names it."""
     return failing(f"The encoder '{name}' failed with")
 
 
 def checked_rows(
     encoder: Encoder, values: Any, count: int, width: int | None
 ) -> Float32Array:
-    """Embeddings of the shape that they must have."""
+    """Return embeddings after a check of their shape."""
     rows = np.asarray(values)
     if (
         rows.ndim != 2
@@ -213,7 +213,7 @@ def checked_rows(
 def encode(
     encoder: Encoder, prepared: Sequence[Any], width: int | None = None
 ) -> Float32Array:
-    """Embeddings of prepared images, in batches of the encoder's own size.
+    """Return the embeddings of prepared images, in batches of the encoder's preferred size.
 
     The row of an image that it cannot embed is NaN throughout.
     """
@@ -236,7 +236,7 @@ def encode(
 def in_order(
     pool: ThreadPoolExecutor, call: Callable[[_T], _R], items: Iterable[_T], ahead: int
 ) -> Iterator[_R]:
-    """What a call gives for each item, in their order; the pool works a little ahead."""
+    """Return the results of a call for each item in order; the pool works a little ahead."""
     waiting: deque[Future[_R]] = deque()
     try:
         for item in items:
@@ -251,7 +251,7 @@ def in_order(
 
 
 def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> None:
-    """Load here what loads with a first image: threads that import a library at once break it."""
+    """Load libraries in this thread, because simultaneous imports in threads fail."""
     needed = {name for _, names in wanted for name in names}
     for image, _ in wanted:
         with suppress(UnreadableImageError):
@@ -267,7 +267,7 @@ def _prepare(
     readings: Mapping[str, _Reading],
     wanted: ImageToEmbed,
 ) -> dict[str, Any] | str:
-    """An image as each encoder takes it; why it cannot be read."""
+    """Return an image prepared for each encoder, or why it cannot be read."""
     image, names = wanted
     try:
         pixels = image.read()
@@ -287,7 +287,7 @@ def _prepare(
 def _encode(
     encoder: Encoder, waiting: dict[str, Any], part: EmbeddingBatch, reading: _Reading
 ) -> None:
-    """Embed a batch, by the hashes of its images; what came before a failure is kept."""
+    """Embed a batch of images by hash; results before a failure are retained."""
     batch = dict(waiting)
     waiting.clear()
     readable = {
@@ -331,7 +331,7 @@ def _encode(
 def _by_key(
     encoder: Encoder, prepared: Mapping[str, Any], width: int | None
 ) -> dict[str, Float32Array]:
-    """The embeddings of prepared images."""
+    """Return the embeddings of prepared images by hash."""
     if not prepared:
         return {}
     rows = encode(encoder, list(prepared.values()), width)
@@ -341,7 +341,7 @@ def _by_key(
 def _alone(
     encoder: Encoder, prepared: Any, width: int | None
 ) -> Float32Array | T2IBenchError:
-    """The embedding of one image, or why it has none."""
+    """Return the embedding of one image, or the error that prevented it."""
     try:
         row: Float32Array = encode(encoder, [prepared], width)[0]
     except T2IBenchError as error:
@@ -359,6 +359,6 @@ def _no_numbers(name: str) -> str:
 def _add_rows(
     name: str, part: EmbeddingBatch, keys: list[str], rows: Float32Array
 ) -> None:
-    """Add embeddings of one encoder to a part."""
+    """Add the embeddings of one encoder to a batch."""
     keys_before, rows_before = part.rows.get(name, ([], rows[:0]))
     part.rows[name] = [*keys_before, *keys], np.concatenate([rows_before, rows])

@@ -1,4 +1,4 @@
-"""Who does a run (`--engine`, `--workers`): this process, several, or a Ray cluster."""
+"""Selection of the executor (`--engine`, `--workers`): this process, several, or Ray."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.worker_pool import cores
 
 
 def check_engine(settings: RunSettings) -> None:
-    """Check --engine and --engine-args, before anything is done."""
+    """Check --engine and --engine-args before any work."""
     if settings.engine == "local":
         if settings.engine_args:
             raise T2IBenchError("--engine-args go to --engine ray; local takes none.")
@@ -35,7 +35,7 @@ def check_engine(settings: RunSettings) -> None:
 def executor_of(
     context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Iterator[Executor]:
-    """Have somebody to do a run, and end them with it."""
+    """Provide the executor of a run, and close it at the end."""
     check_engine(context.settings)
     workers = _workers(context, models, reporter, observing)
     if workers is None:
@@ -66,7 +66,7 @@ def _in_this_process(
 def generating_executor(
     executor: Executor, context: RunContext, models: Models, reporter: Reporter
 ) -> Executor:
-    """Who generates: a model on a server is asked from here, so that one limit of cost holds."""
+    """Return the executor for generation; hosted models run here so that one cost limit applies."""
     if isinstance(executor, WorkerPool) and isinstance(
         models.generator, GeneratesInParts
     ):
@@ -75,7 +75,7 @@ def generating_executor(
 
 
 def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
-    """Refuse Python objects where there are workers, which make their own models."""
+    """Reject Python objects if worker processes have to create the models."""
     if not adapters:
         return
     if settings.engine != "local" or _worker_count(settings, _gpus(settings)) != 1:
@@ -86,7 +86,7 @@ def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
 
 
 def _gpus(settings: RunSettings) -> list[str]:
-    """The GPUs of this machine that workers may have, one each."""
+    """Return the GPUs of this machine for workers, one for each."""
     if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
         return visible_gpus()
     return []
@@ -99,7 +99,7 @@ def _worker_count(settings: RunSettings, gpus: Sequence[str]) -> int:
 def _workers(
     context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Workers | None:
-    """The workers that were asked for; None where this process works alone."""
+    """Return the requested workers; None if this process works alone."""
     settings = context.settings
     local = settings.engine == "local"
     gpus = _gpus(settings)

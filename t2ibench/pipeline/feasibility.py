@@ -1,4 +1,4 @@
-"""What of a plan can be done: tasks whose prompts have images, or can get them."""
+"""Feasible tasks of a plan: those whose prompts have images or can get them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOLDER = "folder:"
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """Which tasks of a plan can be done with the images that a generator has or makes.
+    """The feasible tasks of a plan, given the images that a generator has or can make.
 
     Attributes:
         tasks: The tasks that can be done.
@@ -37,7 +37,7 @@ class Feasibility:
 def feasible(
     plan: Plan, generator: Generator | None, allow_missing: bool
 ) -> Feasibility:
-    """Which tasks of a plan can be done."""
+    """Determine which tasks of a plan are feasible."""
     short_of_images = _short_of_images(plan, generator)
     tasks: list[LoadedTask] = []
     skipped: dict[str, str] = {}
@@ -72,7 +72,7 @@ def feasible(
 def _short_of_images(
     plan: Plan, generator: Generator | None
 ) -> dict[str, tuple[int, int]]:
-    """Prompts of which a generator has fewer images than needed: how many, and how many needed."""
+    """Return prompts with too few available images: the available and the required numbers."""
     short_of_images: dict[str, tuple[int, int]] = {}
     if generator is None:
         return short_of_images
@@ -87,7 +87,7 @@ def _short_of_images(
 
 
 def feasible_plan(plan: Plan, feasibility: Feasibility) -> Plan:
-    """The plan of the tasks that can be done, without the images that cannot exist."""
+    """Return the plan of the feasible tasks, without images that cannot exist."""
     smaller = make_plan(feasibility.tasks, plan.settings, plan.needs)
     short_of_images = feasibility.short_of_images
     existing = tuple(
@@ -102,13 +102,13 @@ def feasible_plan(plan: Plan, feasibility: Feasibility) -> Plan:
 def without_images(
     tasks: Sequence[LoadedTask], plan: Plan, skipped: Mapping[str, str]
 ) -> bool:
-    """Whether images were asked about, and there is none for any task."""
+    """Return whether images were required but no task has any."""
     on_words = not any(plan.needs[task.id].prompts for task in tasks)
     return bool(skipped) and on_words and all(why == _NONE for why in skipped.values())
 
 
 def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
-    """Which tasks are not run, and why."""
+    """Return lines on the tasks that are not run, with reasons."""
     none = [task for task, why in skipped.items() if why == _NONE]
     if len(none) < _FEW:
         none = []
@@ -135,7 +135,7 @@ def nothing_feasible(
     skipped: Mapping[str, str],
     short_of_images: Mapping[str, tuple[int, int]],
 ) -> T2IBenchError:
-    """Why no task can run."""
+    """Return the error that explains why no task can run."""
     if not short_of_images:
         return T2IBenchError(
             "These tasks need images: name a model with --model.",

@@ -1,4 +1,4 @@
-"""Generating images: requests in, bytes out. Nothing is stored here."""
+"""Generation of images from requests; the results are returned and stored elsewhere."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class GeneratedFile:
 
 
 class _ContractError(Exception):
-    """A generator gave something else than one outcome for each request."""
+    """Raised if a generator does not return exactly one outcome for each request."""
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """Return False, as the default check for a stop request."""
     return False
 
 
@@ -107,14 +107,14 @@ def generated(
 
 
 class _EncodingQueue:
-    """Batches of images whose files threads encode; the first one in is the first one out."""
+    """A queue of image batches that threads encode, in the order of arrival."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._batches: deque[list[Future[GeneratedFile]]] = deque()
 
     def add(self, pairs: Iterable[tuple[ImageRequest, GeneratedImage]]) -> None:
-        """Have the files of a batch encoded."""
+        """Start encoding the files of a batch."""
         batch = [
             self._pool.submit(image_file, request, outcome)
             for request, outcome in pairs
@@ -122,14 +122,14 @@ class _EncodingQueue:
         self._batches.append(batch)
 
     def finished(self, waiting: int) -> Iterator[list[GeneratedFile]]:
-        """The batches that are encoded; waits for the oldest if more than `waiting` are left."""
+        """Return encoded batches; wait for the oldest if more than `waiting` are pending."""
         while self._batches and (
             len(self._batches) > waiting or self._first_is_encoded()
         ):
             yield self._take_first()
 
     def remaining(self) -> Iterator[list[GeneratedFile]]:
-        """Every batch that is left, as soon as it is encoded."""
+        """Return all pending batches as they are encoded."""
         while self._batches:
             yield self._take_first()
 
@@ -153,7 +153,7 @@ def generate_batch(
 
 
 def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImage]:
-    """The images of a batch, if the generator gave one outcome for each request."""
+    """Return the images of a batch; raise an error unless each request has one outcome."""
     if isinstance(drawn, str) or not isinstance(drawn, Sequence):
         kind = type(drawn).__name__
         raise _ContractError(
@@ -170,7 +170,7 @@ def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImag
 def _one_by_one(
     generator: Generator, batch: Sequence[ImageRequest], error: BaseException
 ) -> list[GeneratedImage]:
-    """What is left of a batch that failed: no failure of a model may lose the other images."""
+    """Generate the remaining images of a failed batch one by one, so that none is lost."""
     if len(batch) > 1:
         return [
             outcome
@@ -184,7 +184,7 @@ def _one_by_one(
 def _in_parts(
     generator: Generator, batch: Sequence[ImageRequest]
 ) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
-    """A batch as its parts come; what a failure leaves is generated one by one."""
+    """Generate a batch in parts as the model yields them, and after a failure one by one."""
     assert isinstance(generator, GeneratesInParts)
     waiting = dict(enumerate(batch))
     try:
@@ -215,7 +215,7 @@ def _checked(outcome: GeneratedImage) -> GeneratedImage:
 
 
 def image_file(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
-    """The file of an image: PNG, or what the generator wrote, byte for byte."""
+    """Return the file of an image: encoded as PNG, or the bytes that the generator wrote."""
     try:
         if outcome.status == "ok":
             return _encoded(request, outcome)
@@ -234,7 +234,7 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
 
 
 def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
-    """The file of an image that was generated; an all-black image counts as filtered."""
+    """Encode a generated image as a file; an all-black image counts as filtered."""
     if outcome.image is not None:
         pixels = outcome.image
         suffix = ".png"
@@ -261,5 +261,5 @@ def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
 
 
 def _name_of(outcome: GeneratedImage) -> str:
-    """What a message calls the file of an image."""
+    """Return the name of an image's file for messages."""
     return outcome.file or (outcome.path.name if outcome.path else "the image")

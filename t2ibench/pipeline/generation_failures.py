@@ -1,4 +1,4 @@
-"""Whether images fail because of the set-up: then the run ends before more of them are tried."""
+"""Detection of set-up errors by failing images, so that a run ends early."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIX = "Fix the cause and re-run the same command."
 
 @dataclass(frozen=True, slots=True)
 class GenerationFailures:
-    """What became of the images that were tried in this call.
+    """Counts of the image outcomes in this call.
 
     Attributes:
         attempts: Images by status.
@@ -30,7 +30,7 @@ class GenerationFailures:
     black_prompts: Collection[str]
 
     def check_first_images(self, last_reason: str | None) -> None:
-        """Raise where the first images all failed, or are all black: no prompt does that.
+        """Raise an error if all first images failed or are black, which no prompt explains.
 
         An image whose prompt has no rewriting was never tried.
         """
@@ -54,7 +54,7 @@ class GenerationFailures:
         )
 
     def check_all_images(self) -> None:
-        """Raise where every image that was tried failed."""
+        """Raise an error if every image that was attempted failed."""
         failed = self._failed()
         if not failed or failed != self.attempts.total() - self._untried():
             return
@@ -63,11 +63,11 @@ class GenerationFailures:
         raise T2IBenchError(f"{subject} failed: {reason.rstrip('.')}.", _FIX)
 
     def _failed(self) -> int:
-        """How many images failed when they were tried."""
+        """Return the number of images whose generation failed."""
         return self.attempts["failed"] - self._untried()
 
     def _untried(self) -> int:
-        """How many images failed without being tried, because their prompt was not rewritten."""
+        """Return the number of images that were skipped because their prompt was not rewritten."""
         return sum(
             count
             for (status, reason), count in self.lost.items()

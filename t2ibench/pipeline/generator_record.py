@@ -1,4 +1,4 @@
-"""What the images of a run were made with: settings in effect, and versions of libraries."""
+"""The record of how images were generated: effective settings and library versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def record_generator(
     from_object: bool,
     images: int,
 ) -> None:
-    """Note what a generator really used, before its first image is stored."""
+    """Record a generator's effective settings before its first image is stored."""
     record = folder.record.generator
     if record is None:
         return
@@ -42,7 +42,7 @@ def record_generator(
 def record_unread(
     folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]]
 ) -> None:
-    """Note which prompts a generator did not read to their end, beside those of before."""
+    """Record the prompts that a generator truncated, in addition to earlier ones."""
     record = folder.record.generator
     if record is None or not unread:
         return
@@ -58,7 +58,7 @@ def limit_cost(
     generator: Generator | None,
     folder: RunFolder,
 ) -> None:
-    """Have a generator keep to --max-cost, what the run has cost before included."""
+    """Limit a generator to --max-cost, including the earlier cost of the run."""
     if most is None:
         return
     if not isinstance(generator, Charges):
@@ -70,13 +70,13 @@ def limit_cost(
 
 
 def spent(folder: RunFolder) -> float:
-    """What a run has cost so far."""
+    """Return the cost of a run so far."""
     record = folder.record.generator
     return (record.cost or 0.0) if record else 0.0
 
 
 def settle(folder: RunFolder, generator: Generator | None, most: float | None) -> None:
-    """Write down what images have cost since the last time, and keep to what is left.
+    """Record the cost since the last call, and limit the generator to the remainder.
 
     It is done with everything that is stored, so that a process that is killed has spent nothing
     that the next one does not know of.
@@ -93,7 +93,7 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
 def tell_cost(
     folder: RunFolder, before: float, what: str, say: Callable[[str], None]
 ) -> None:
-    """Say what was spent, if anything was."""
+    """Print the cost, if there was any."""
     total = spent(folder)
     if total > before:
         say(

@@ -1,4 +1,4 @@
-"""What a task's images say besides its scores: which are missing, refused, repeated, alike."""
+"""Findings on a task's images besides scores: missing, refused, repeated or similar ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LONGEST_REASON = 200  # characters
 
 @dataclass(frozen=True, slots=True)
 class ObservedImages:
-    """What a task's images say besides its scores.
+    """Findings on a task's images besides its scores.
 
     Attributes:
         findings: The fields of the task's record about its images.
@@ -57,7 +57,7 @@ def observe_images(
     scored: ScoredTask,
     repeated: list[RepeatedPrompt],
 ) -> ObservedImages:
-    """What a task's images say besides its scores.
+    """Return the findings on a task's images besides its scores.
 
     Args:
         needs: The images and questions of the task.
@@ -101,7 +101,7 @@ def observe_images(
 
 
 def _judges_of(settings: TaskSettings, stores: Stores) -> dict[str, AnswerStore]:
-    """The judges and people that a task was measured by."""
+    """Return the judges and people that answered about a task."""
     judges = {**stores.judges, **stores.people}
     return {name: judges[name] for name in settings.judges if name in judges}
 
@@ -125,7 +125,7 @@ def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[
 def _excluded_because(
     counts: Mapping[str, int], images: DistinctImages
 ) -> dict[str, dict[str, int]]:
-    """Why images were excluded, by status: the most frequent reasons and their counts."""
+    """Return the most frequent reasons for excluded images, with counts, by status."""
     reasons: dict[str, Counter[str]] = {}
     for prompt, count in counts.items():
         for attempt in images.first(prompt, count):
@@ -136,7 +136,7 @@ def _excluded_because(
 
 
 def _reason_line(attempt: Attempt) -> str:
-    """Why an image was excluded, on one short line; it may come from a server."""
+    """Return the reason for an excluded image as one short line; it may be a server's text."""
     line = " ".join((attempt.reason or "unknown").split())
     if len(line) <= _LONGEST_REASON:
         return line
@@ -149,7 +149,7 @@ def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
 
 
 def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
-    """How many images each encoder has no embedding for, under 'unknown'."""
+    """Return the number of images that each encoder could not embed, under 'unknown'."""
     counts = {
         f"{name} cannot embed it": result.excluded[UNKNOWN]
         for name, result in scored.by_encoder.items()
@@ -160,7 +160,7 @@ def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
 
 @dataclass(slots=True)
 class _Alikeness:
-    """How like a task's images are to their own prompts and to one another, by encoder."""
+    """Agreement of a task's images with their prompts and their diversity, by encoder."""
 
     alignment: dict[str, list[TextImageAlignment]] = field(default_factory=dict)
     diversity: dict[str, list[Diversity]] = field(default_factory=dict)
@@ -173,7 +173,7 @@ def _alikeness(
     encoders: Mapping[str, EvidenceStore],
     level: float,
 ) -> _Alikeness:
-    """How like images are to their prompts and to one another, over the task and by group."""
+    """Return agreement and diversity of images, over the task and by group."""
     alikeness = _Alikeness()
     for name, encoder in encoders.items():
         if not encoder.embeds_images:
@@ -191,7 +191,7 @@ def _alikeness(
 def _diversity_records(
     prompts: Sequence[PromptDiversity], level: float
 ) -> list[Diversity]:
-    """How much the images of a prompt differ: over all prompts, and by group if there are two."""
+    """Return diversity over all prompts, and by group if there are two."""
     records = [_diversity_record(None, prompts, level)]
     groups = list(dict.fromkeys(prompt.group for prompt in prompts))
     if len(groups) > 1:

@@ -1,4 +1,4 @@
-"""The work of one run: handing out what is missing, and storing what comes back.
+"""A run in progress: hands out missing work and stores the results.
 
 The process that leads a run holds the job; it alone writes. Workers, here or elsewhere, get work
 items and give back results.
@@ -38,7 +38,7 @@ from t2ibench.store.images import Attempt, ImageStore
 
 
 class Job:
-    """A run while it is worked on.
+    """A run in progress.
 
     Attributes:
         missing: What the run still lacks.
@@ -79,15 +79,15 @@ class Job:
 
     @property
     def failures(self) -> GenerationFailures:
-        """How many of the images that were tried now failed, and why."""
+        """Return the number and the reasons of failed images in this call."""
         return GenerationFailures(self.attempts, self.lost, self._black_prompts)
 
     def item(self, stage: Stage, number: int) -> WorkItem | None:
-        """What is missing of one part of a stage; None where nothing is."""
+        """Return a work item with the missing work of one part of a stage; None if complete."""
         return self.missing.item(stage, number)
 
     def store(self, result: WorkResult) -> int:
-        """Store the result of a work item; how many images, texts or questions it is about."""
+        """Store the result of a work item; return its number of images, texts or questions."""
         if isinstance(result, GeneratedBatch):
             return self._store_images(result)
         if isinstance(result, AskReport):
@@ -149,7 +149,7 @@ class Job:
         return result.tried
 
     def _record_judge_settings(self, result: AskReport) -> None:
-        """Write down what a judge was really asked with, as soon as it changes."""
+        """Record a judge's effective settings as soon as they change."""
         folder = self.context.folder
         settings = dict(result.settings)
         recorded = folder.record.judge_settings
@@ -157,7 +157,7 @@ class Job:
             folder.update(judge_settings={**recorded, result.judge: settings})
 
     def _remove_files(self, damaged: Sequence[UnreadableFile]) -> None:
-        """Remove files that cannot be used: the next run regenerates them."""
+        """Remove unusable files, so that the next run regenerates them."""
         for file in damaged:
             with suppress(OSError):
                 file.image.path.unlink()
@@ -165,29 +165,29 @@ class Job:
         self.damaged += damaged
 
     def settle(self) -> None:
-        """Write down costs, with all that is stored."""
+        """Record costs, and commit everything that is stored."""
         context = self.context
         settle(context.folder, self.models.generator, context.settings.max_cost)
 
     def check_generated(self) -> None:
-        """End a run of a few images as a longer one ends that begins with failures alone."""
+        """Raise an error if a short run had only failures, as a longer run does earlier."""
         if not self._is_lenient() and not self.has_images():
             self.failures.check_all_images()
 
     def _is_lenient(self) -> bool:
-        """Whether failures do not end the run: the user allows them, or files fail one by one."""
+        """Return whether the run tolerates failures: by user setting, or for a folder of files."""
         settings = self.context.settings
         return settings.allow_missing or self.models.reads_existing_images(settings)
 
     def is_unfinished(self) -> bool:
-        """Whether an image of the plan has no outcome, or no file any more."""
+        """Return whether an image of the plan lacks an outcome or its file."""
         images = self.images
         return images is not None and not all(
             images.is_done(*place_of(request)) for request in self.context.plan.requests
         )
 
     def has_images(self) -> bool:
-        """Whether there is any image of the plan; a plan without images lacks none."""
+        """Return whether any image of the plan exists, or the plan needs none."""
         requests = self.context.plan.requests
         if self.images is None or not requests:
             return True
@@ -198,7 +198,7 @@ class Job:
 
 
 def _differ(before: Attempt, now: Attempt) -> bool:
-    """Whether two attempts at one image gave different files."""
+    """Return whether two attempts at one image produced different files."""
     if before.sha256 is None or now.sha256 is None:
         return False
     return before.sha256 != now.sha256

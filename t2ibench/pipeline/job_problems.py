@@ -1,4 +1,4 @@
-"""What went wrong in a run, in lines for the user."""
+"""Lines for the user on problems in a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXAMPLES = 3  # of answers, and of reasons, that messages show
 
 
 def problems_of(job: Job) -> list[str]:
-    """What was not embedded or answered, one line each."""
+    """Return a line on each kind of missing embedding or answer."""
     lines = [*_unanswered_lines(job), *_not_embedded_lines(job)]
     lines += [
         f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
@@ -33,7 +33,7 @@ def problems_of(job: Job) -> list[str]:
 
 
 def check_looked_up(job: Job, warn: Callable[[str], None]) -> None:
-    """Warn of answers that judges look up and that are about no image of this run."""
+    """Warn of recorded answers that match no image of this run."""
     if job.images is None:
         return
     for judge in job.observers.judges:
@@ -44,7 +44,7 @@ def check_looked_up(job: Job, warn: Callable[[str], None]) -> None:
 
 
 def _unanswered_lines(job: Job) -> Iterator[str]:
-    """Lines about questions without an answer, and about answers that are no class.
+    """Return lines on questions without an answer, and on answers that are no class.
 
     Results say what a file of answers answers, question by question.
     """
@@ -59,7 +59,7 @@ def _unanswered_lines(job: Job) -> Iterator[str]:
 
 
 def _unclassified_lines(judge: str, unread: Mapping[str, int]) -> Iterator[str]:
-    """Lines about answers in words that are no class, and count as unknown."""
+    """Return lines on free-text answers that match no class and count as unknown."""
     most_frequent = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
     for words, count in most_frequent[:_EXAMPLES]:
         verb = "answer counts" if count == 1 else "answers count"
@@ -67,7 +67,7 @@ def _unclassified_lines(judge: str, unread: Mapping[str, int]) -> Iterator[str]:
 
 
 def _not_embedded_lines(job: Job) -> Iterator[str]:
-    """Lines about images that an encoder could not embed."""
+    """Return lines on images that an encoder could not embed."""
     controls = {store.name for store in job.stores.controls.values()}
     for name, reasons in job.unread.items():
         if name in controls:
@@ -82,7 +82,7 @@ def _not_embedded_lines(job: Job) -> Iterator[str]:
 
 
 def _unread_prompts_line(job: Job) -> str | None:
-    """A line about prompts that the model did not read to their end."""
+    """Return a line on prompts that the model truncated, or None."""
     images = job.images
     generator = job.context.record.generator
     if images is None or generator is None:

@@ -1,4 +1,4 @@
-"""Asking judges: images and questions in, answers out. Nothing is stored here."""
+"""Questions to judges about images; the answers are returned and stored elsewhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Part = list[tuple[Query, Answer]]
 def unanswered(
     questions: Iterable[ImageQuestions], store: AnswerStore
 ) -> list[tuple[StoredImage, list[Question]]]:
-    """Each image with its questions that have no answer yet; a file that occurs twice, once."""
+    """Return each distinct image with its unanswered questions."""
     seen: set[tuple[str, Question]] = set()
     waiting = []
     for image, asked in questions:
@@ -52,7 +52,7 @@ def answered(
     streak: int = 0,
     stopping: Callable[[], bool] = never,
 ) -> Generator[AskReport, None, None]:
-    """Ask a judge; each part of its answers comes as soon as it is there."""
+    """Ask a judge, and yield each part of its answers as soon as it is available."""
     unread = AskReport()
     gaps = isinstance(judge, LooksUp)  # an image without an answer is no failure of it
     for queries in _batches(questions, judge.batch_size, unread):
@@ -78,7 +78,7 @@ def answered(
 
 
 def _report(part: _Part, streak: int) -> AskReport:
-    """Answers as they are stored, and a count of what has none."""
+    """Return answers in stored form, and the number of questions without an answer."""
     report = AskReport(questions=len(part), streak=streak)
     for query, given in part:
         answer = in_its_classes(given, query.classes)
@@ -100,7 +100,7 @@ def _report(part: _Part, streak: int) -> AskReport:
 
 
 def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, None]:
-    """The answers as a judge gives them: one after the other, or all of the batch together."""
+    """Yield a judge's answers, one by one or as a whole batch."""
     left = dict(enumerate(queries))
     with failing("it failed with"):
         if isinstance(judge, AnswersInParts):
@@ -117,7 +117,7 @@ def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, Non
 
 
 def _taken(left: dict[int, Query], pairs: Iterable[tuple[int, Answer]]) -> _Part:
-    """Answers with their queries, each query once."""
+    """Match answers with their queries, each query once."""
     return [
         (left.pop(number), _checked(answer))
         for number, answer in pairs
@@ -136,7 +136,7 @@ def _checked(answer: Answer) -> Answer:
 def _batches(
     waiting: Sequence[ImageQuestions], size: int, report: AskReport
 ) -> Iterator[list[Query]]:
-    """Queries in batches; each image is decoded once. Unreadable images go into the report."""
+    """Yield batches of queries; each image is decoded once, and unreadable ones are reported."""
     batch: list[Query] = []
     for image, questions in waiting:
         try:

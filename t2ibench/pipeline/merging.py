@@ -1,4 +1,4 @@
-"""`t2ibench merge`: parts of a run that were made apart, as one.
+"""Merging of separately executed parts of a run (`t2ibench merge`).
 
 What is stored is named by its content (prompt and index, hashes of images and texts), so joining is
 copying what is not there yet, and the result is that of one machine, byte for byte.
@@ -49,7 +49,7 @@ def merge(
     *,
     allow_missing: bool = False,
 ) -> RunFolder:
-    """Join runs of one generator into one folder; what is there already stays.
+    """Merge runs of one generator into one folder, which keeps its existing content.
 
     Args:
         paths: Parts of a run, or whole runs of the same settings; a folder that parts were merged
@@ -101,7 +101,7 @@ def merge(
 def _opened(
     paths: Sequence[Path], output: Path | None
 ) -> tuple[list[RunFolder], RunFolder]:
-    """The runs to merge, parts in their order, and the folder that they go into."""
+    """Return the runs to merge, with parts in order, and the target folder."""
     distinct = {path.resolve(): path for path in map(folder_of, paths)}
     folders = [open_run(path) for path in distinct.values()]
     folders.sort(key=lambda folder: folder.record.part or (0, 0))
@@ -121,7 +121,7 @@ def _opened(
 def _merged_parts(
     sources: Sequence[RunFolder], target: RunRecord, missing: MissingParts
 ) -> MergedParts | None:
-    """What the folder records of the parts that it was put together from."""
+    """Return the record of the parts that the folder was merged from."""
     if not missing.count:
         return target.merged
     merged = MergedParts(count=missing.count, missing=missing.absent)
@@ -137,7 +137,7 @@ def _merged_parts(
 
 
 def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
-    """All calls that worked on any of the runs, each once, the latest last."""
+    """Return all calls that worked on any of the runs, without duplicates, latest last."""
     entries: list[HistoryEntry] = []
     for folder in folders:
         entries += [entry for entry in folder.record.history if entry not in entries]
@@ -147,7 +147,7 @@ def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
 
 
 def _copy(part: RunFolder, folder: RunFolder) -> None:
-    """Copy what a part has and the run does not."""
+    """Copy the content of a part that the target run lacks."""
     for table in _ROWS:
         folder.database.write(table, part.database.read_checked(table), keep=True)
     _copy_attempts(part, folder)
@@ -178,7 +178,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
 
 
 def _copy_attempts(part: RunFolder, folder: RunFolder) -> None:
-    """Copy attempts at images; an image replaces a failure that the run has of an earlier merge."""
+    """Copy attempts at images; an image replaces a failure of an earlier merge."""
     stored = _by_image(folder.database.read_checked("attempts"))
     new: list[tuple[Any, ...]] = []
     for image, attempts in _by_image(part.database.read_checked("attempts")).items():
@@ -196,7 +196,7 @@ def _copy_attempts(part: RunFolder, folder: RunFolder) -> None:
 def _by_image(
     rows: Iterable[tuple[Any, ...]],
 ) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
-    """Rows of attempts by generator, prompt and number of the image."""
+    """Group rows of attempts by generator, prompt and image number."""
     images: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for row in rows:
         images.setdefault(row[:_TRY], []).append(row)
@@ -204,12 +204,12 @@ def _by_image(
 
 
 def _best(attempts: Iterable[tuple[Any, ...]]) -> int:
-    """How much the best attempt at an image is worth."""
+    """Return the rank of the best attempt at an image."""
     return max(RANK.get(row[_STATUS], -1) for row in attempts)
 
 
 def _copy_rewrites(part: RunFolder, folder: RunFolder) -> None:
-    """Copy rewritings; one that was made replaces a failure."""
+    """Copy rewritings; a successful one replaces a failure."""
     places = [columns("rewrites").index(name) for name in key_columns("rewrites")]
     status = columns("rewrites").index("status")
     rows = part.database.read_checked("rewrites")
@@ -232,7 +232,7 @@ def _copy_new(source: str, target: str) -> None:
 def _generator(
     sources: Sequence[RunFolder], target: RunRecord
 ) -> GeneratorRecord | None:
-    """What made the images of all parts, and what they have cost together."""
+    """Return the common generator record of all parts, with their total cost."""
     records = [*(folder.record for folder in sources), target]
     generators = [
         record.generator for record in records if record.generator is not None
@@ -255,7 +255,7 @@ def _generator(
 def _other_libraries(
     generators: Sequence[GeneratorRecord], libraries: Mapping[str, str]
 ) -> list[dict[str, str]]:
-    """Further versions of libraries that images of the parts were made with, each once."""
+    """Return further library versions that parts were generated with, without duplicates."""
     candidates = [record.libraries for record in generators if record.libraries]
     for record in generators:
         candidates += record.other_libraries
@@ -267,7 +267,7 @@ def _other_libraries(
 
 
 def _cost(sources: Sequence[RunFolder], target: RunRecord) -> float | None:
-    """What all images have cost; a part that is merged again counts once."""
+    """Return the total cost of all images; a part that is merged again counts once."""
     costs = [target.generator.cost if target.generator else None]
     counted = dict(target.merged.costs) if target.merged else {}
     for folder in sources:

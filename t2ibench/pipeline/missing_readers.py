@@ -1,4 +1,4 @@
-"""Encoders and judges that have seen nothing of a task: the others are scored, these are named.
+"""Scores of a task for which some encoders or judges lack evidence.
 
 One that was stopped, or that fails at every image, leaves no evidence, and a mean that includes
 it would be no score at all.
@@ -35,7 +35,7 @@ class Readers:
         *,
         judges: bool,
     ) -> Readers:
-        """The results with the reason of those that lack evidence.
+        """Return the results, with the reason for each encoder or judge that lacks evidence.
 
         Args:
             results: Name to result, as a method gave it.
@@ -59,7 +59,7 @@ class Readers:
 
     @property
     def present(self) -> dict[str, MethodResult]:
-        """The results that a mean is taken of: without the absent, unless nobody has a score."""
+        """Return the results that enter the mean: those with evidence, or all if none scored."""
         scored = [result for result in self.results.values() if not result.reason]
         if not scored:
             return dict(self.results)
@@ -70,7 +70,7 @@ class Readers:
         }
 
     def annotated(self, combined: MethodResult) -> MethodResult:
-        """The mean over those that are present, which says who is missing.
+        """Return the mean over the available results, with a note on the missing ones.
 
         What the absent lack counts as excluded, so that the task is not complete.
         """

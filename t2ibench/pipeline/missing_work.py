@@ -1,4 +1,4 @@
-"""What a run still lacks: images, embeddings and answers, as work items for workers.
+"""The missing work of a run: images, embeddings and answers, as work items for workers.
 
 A work item is made from what is missing when it is handed out, so it may be handed out again after
 its worker has died.
@@ -34,7 +34,7 @@ Stage = Literal["generate", "texts", "embed", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class ObservationStores:
-    """Where embeddings and answers are stored.
+    """The stores of embeddings and answers.
 
     Attributes:
         encoders: The embeddings of each encoder.
@@ -70,13 +70,13 @@ class ObservationStores:
 
     @property
     def embeddings(self) -> list[EvidenceStore]:
-        """The embeddings of encoders and of controls."""
+        """Return the embedding stores of encoders and controls."""
         return [*self.encoders, *self.controls.values()]
 
 
 @dataclass(slots=True)
 class MissingWork:
-    """What is missing of a run, counted anew whenever it is asked for.
+    """The missing work of a run, recounted at each request.
 
     Attributes:
         plan: Everything that the tasks need.
@@ -97,7 +97,7 @@ class MissingWork:
     streaks: dict[str, int] = field(default_factory=dict)
 
     def item(self, stage: Stage, number: int) -> WorkItem | None:
-        """What is missing of one part of a stage; None where nothing is.
+        """Return the missing work of one part of a stage; None if the part is complete.
 
         Parts are shards of the plan, one for each judge where judges are asked; or encoders, where
         texts are embedded.
@@ -113,7 +113,7 @@ class MissingWork:
         return self._images_to_generate(number)
 
     def left(self, stage: Stage) -> dict[int, int]:
-        """The parts that lack something: number to count of images, texts or questions."""
+        """Return the number of missing images, texts or questions for each incomplete part."""
         if stage == "texts":
             count = len(self._texts_by_store())
         elif stage == "ask":
@@ -124,11 +124,11 @@ class MissingWork:
         return {number: size for number, size in sizes.items() if size}
 
     def pending(self, stage: Stage) -> int:
-        """How many images, texts or questions a stage has left."""
+        """Return the number of missing images, texts or questions in a stage."""
         return sum(self.left(stage).values())
 
     def questions(self, shard: int) -> Iterator[tuple[StoredImage, list[Question]]]:
-        """What judges are asked about the images of a shard."""
+        """Return the questions for judges about the images of a shard."""
         for image in self._stored_images(shard):
             counts = self.plan.questions.get(image.prompt, {})
             wanted = [
@@ -138,7 +138,7 @@ class MissingWork:
                 yield image, wanted
 
     def all_questions(self) -> Iterator[tuple[StoredImage, list[Question]]]:
-        """What judges are asked about all images."""
+        """Return the questions for judges about all images."""
         for shard in range(self.plan.n_shards):
             yield from self.questions(shard)
 
@@ -152,7 +152,7 @@ class MissingWork:
         )
 
     def _texts_by_store(self) -> list[tuple[EvidenceStore, Sequence[str]]]:
-        """The texts of the plan that each encoder and each control embeds."""
+        """Return the texts of the plan that each encoder and each control embeds."""
         texts: list[tuple[EvidenceStore, Sequence[str]]] = []
         for store in self.stores.encoders:
             texts.append((store, self.plan.texts_for(store.embeds_images)))
@@ -182,7 +182,7 @@ class MissingWork:
         return ImagesToEmbed(tuple(images), widths, frozenset(worked))
 
     def _not_embedded(self, shard: int) -> list[ImageToEmbed]:
-        """A shard's images with who has not embedded them; controls embed some of them."""
+        """Return a shard's images with the encoders that have not embedded them."""
         encoders = self._working(self.stores.encoders)
         controls = self._working(self.stores.controls.values())
         if not encoders and not controls:
@@ -202,7 +202,7 @@ class MissingWork:
         ]
 
     def _working(self, stores: Iterable[EvidenceStore]) -> list[EvidenceStore]:
-        """The encoders that embed images and were not stopped."""
+        """Return the active encoders that embed images."""
         return [
             store
             for store in stores
@@ -210,7 +210,7 @@ class MissingWork:
         ]
 
     def _stored_images(self, shard: int) -> Iterator[StoredImage]:
-        """The images of a shard that can be observed.
+        """Return the images of a shard that exist and are readable.
 
         One file may belong to several prompts: each asks its own questions.
         """
@@ -231,7 +231,7 @@ class MissingWork:
         return ImagesToGenerate(tuple(requests)) if requests else None
 
     def _not_generated(self, shard: int) -> list[ImageRequest]:
-        """A shard's images without an outcome, and those whose removed file is needed.
+        """Return a shard's images without an outcome, and images whose deleted file is needed.
 
         Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
         has not seen them yet, and by a run that only generates.
@@ -258,12 +258,12 @@ class MissingWork:
 
 
 def place_of(image: ImageRequest | StoredImage) -> tuple[str, int]:
-    """Prompt and index: what tells an image of a run from its others."""
+    """Return prompt and index, which identify an image within a run."""
     return image.prompt, image.index
 
 
 def _size(item: WorkItem | None) -> int:
-    """How many images, texts or questions a work item has."""
+    """Return the number of images, texts or questions in a work item."""
     if isinstance(item, ImagesToGenerate):
         return len(item.requests)
     if isinstance(item, ImagesToEmbed):

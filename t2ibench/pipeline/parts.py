@@ -1,4 +1,4 @@
-"""Whether the runs that are to be merged are parts of one run, and what of it is missing.
+"""Checks that runs are parts of one run before merging, and the search for missing parts.
 
 A part says itself which one it is: `--shard I/N` is among the settings of its record.
 """
@@ -26,7 +26,7 @@ _SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
 
 @dataclass(slots=True)
 class MissingParts:
-    """What is missing of a run whose parts are merged."""
+    """The missing parts and images of a run that is merged."""
 
     count: int = 0  # parts of the run; 0 where no part is numbered
     absent: list[int] = field(default_factory=list)  # parts that nobody gave
@@ -39,7 +39,7 @@ class MissingParts:
 
 
 def check_alike(first: RunFolder, other: RunFolder) -> None:
-    """Refuse runs of different models, tasks or settings; the message names what differs."""
+    """Raise an error for runs that differ in model, tasks or settings, and name the difference."""
     records = (first.record, other.record)
     made = [
         record.generator.fingerprint if record.generator else None for record in records
@@ -58,7 +58,7 @@ def check_alike(first: RunFolder, other: RunFolder) -> None:
 
 
 def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
-    """Refuse parts of different numbers of parts, and a part that is there twice."""
+    """Raise an error for parts of different splits, and for duplicate parts."""
     counted: dict[int, RunFolder] = {}
     for folder in [*sources, *([target] if target else [])]:
         count = _count(folder.record)
@@ -90,7 +90,7 @@ def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
 def missing_parts(
     sources: Sequence[RunFolder], target: RunFolder | None
 ) -> MissingParts:
-    """What of the whole run neither the parts nor the folder that they go into have."""
+    """Return the parts of the whole run that neither the sources nor the target contain."""
     folders = [*sources, *([target] if target else [])]
     plan = stored_plan(folders[0])
     counts = [_count(folder.record) for folder in folders]
@@ -120,7 +120,7 @@ def missing_parts(
 
 
 def _parts_by_number(sources: Sequence[RunFolder]) -> dict[int, RunFolder]:
-    """The folders that are parts, by I of their I/N."""
+    """Return the folders of parts by their number I in I/N."""
     by_number: dict[int, RunFolder] = {}
     for source in sources:
         if source.record.part is not None:
@@ -132,20 +132,20 @@ def _parts_by_number(sources: Sequence[RunFolder]) -> dict[int, RunFolder]:
 def _stores_of(
     folder: RunFolder | None, stores: Mapping[Path, ImageStore]
 ) -> list[ImageStore]:
-    """All stores, that of a part first: nearly all of its images are there."""
+    """Return all image stores, beginning with that of the part itself."""
     if folder is None or folder.path not in stores:
         return [*stores.values()]
     return [stores[folder.path], *stores.values()]
 
 
 def _may_have(folders: Sequence[RunFolder], number: int) -> bool:
-    """Whether a whole run, or a merged one, may have the images of a part."""
+    """Return whether a whole or merged run may contain the images of a part."""
     records = [folder.record for folder in folders]
     return any(_is_whole(record) or _covers(record, number) for record in records)
 
 
 def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:
-    """What is missing, and the command that makes it, as an error."""
+    """Return an error with the missing parts and the command that creates them."""
     sentences, again = [], []
     if missing.absent:
         plural = "" if len(missing.absent) == 1 else "s"
@@ -172,7 +172,7 @@ def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:
 
 
 def _command(record: RunRecord, number: int | None, count: int) -> str:
-    """The command that makes a part, or the whole run; empty where no command can."""
+    """Return the command that creates a part or the whole run; "" if there is none."""
     if record.from_objects:
         return ""
     words = record.settings.model_copy(update={"shard": None}).command()
@@ -182,7 +182,7 @@ def _command(record: RunRecord, number: int | None, count: int) -> str:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    """'3', '3 and 7', or the first of many."""
+    """Return numbers as text, such as '3' or '3 and 7'; a long list is shortened."""
     texts = [str(number) for number in numbers[:_SHOWN]]
     if len(numbers) > _SHOWN:
         return f"{', '.join(texts)} and {len(numbers) - _SHOWN} more"
@@ -190,7 +190,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def _count(record: RunRecord) -> int | None:
-    """N of a part I/N, or of the parts that a folder was merged from."""
+    """Return N of a part I/N, or of the parts that a folder was merged from."""
     if record.part is not None:
         return record.part[1]
     return record.merged.count if record.merged else None
@@ -201,12 +201,12 @@ def _is_whole(record: RunRecord) -> bool:
 
 
 def _covers(record: RunRecord, number: int) -> bool:
-    """Whether a merged folder has a part already."""
+    """Return whether a merged folder contains a part already."""
     return record.merged is not None and number not in record.merged.missing
 
 
 def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
-    """Whether runs that are done were asked to do without the images that fail for good."""
+    """Return whether all finished runs were allowed to continue without failing images."""
     records = [folder.record for folder in folders]
     return all(
         record.settings.allow_missing and record.status == "complete"
@@ -215,7 +215,7 @@ def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
 
 
 def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
-    """What is missing of a part that is there; empty where it is finished."""
+    """Return what an existing part still lacks, as text; "" if it is finished."""
     if folder is not None and _failures_are_accepted([folder]):
         return ""
     if images:
@@ -232,7 +232,7 @@ def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
 def _images_missing(
     requests: Sequence[ImageRequest], stores: Sequence[ImageStore]
 ) -> int:
-    """Images that no store has an outcome of; a failure is none."""
+    """Return the number of images without an outcome in any store; failures do not count."""
     return sum(
         not any(_has_outcome(store, request) for store in stores)
         for request in requests

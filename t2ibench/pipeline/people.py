@@ -1,4 +1,4 @@
-"""How far people agree who answered about a task's images."""
+"""Agreement of people who labelled a task's images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SEED = 0  # nothing is compared across draws
 
 @dataclass(slots=True)
 class _Asked:
-    """One question, whatever its wording, with each image's answers by person."""
+    """A question in any wording, with the answers about each image by person."""
 
     question: str
     classes: tuple[str, ...]
@@ -37,7 +37,7 @@ class _Asked:
 def people_agreement(
     needs: Needs, images: DistinctImages, votes: Votes, level: float
 ) -> list[PeopleAgreement]:
-    """The agreement of people about each question of a task that two or more answered."""
+    """Return people's agreement on each question that at least two of them answered."""
     asked: dict[tuple[str, tuple[str, ...]], _Asked] = {}
     for need in dict.fromkeys((*needs.questions, *needs.checks)):
         about = need.about or need.question
@@ -72,7 +72,7 @@ def asked_questions(
     judges: Mapping[str, AnswerStore],
     labels: Votes | None,
 ) -> list[AskedQuestion]:
-    """What files of answers, or labels where these are the judge, answer of a task's questions."""
+    """Return which of a task's questions people answered, by files of answers or labels."""
     files = {
         person_of(name): store
         for name, store in judges.items()
@@ -100,7 +100,7 @@ def asked_questions(
 
 
 def _count(question: AskedQuestion, people: Sequence[str]) -> None:
-    """Count an image that these people answered a question about."""
+    """Count an image for the people who answered a question about it."""
     question.images += 1
     question.answered += bool(people)
     for name in people:
@@ -130,12 +130,12 @@ def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
 
 
 def _is_disputed(image: DisputedImage) -> bool:
-    """Whether people gave an image different answers."""
+    """Return whether people gave an image different answers."""
     return len(set(image.answers.values())) > 1
 
 
 def _classes(answers: Mapping[str, str], classes: Sequence[str]) -> dict[str, str]:
-    """Person to class; free text is a class of its own."""
+    """Return each person's class; a free-text answer is a class of its own."""
     return {
         name: answer
         for name, answer in answers.items()

@@ -1,4 +1,4 @@
-"""Settings about people's tables, as arguments of the adapters that read them."""
+"""Settings for reading user tables, passed as arguments to the adapters that read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = "file:"
 
 
 def model_arguments(settings: RunSettings) -> dict[str, str]:
-    """The arguments of the generator, with --columns and --pattern where it is a folder."""
+    """Return the generator's arguments, with --columns and --pattern for a folder."""
     if not (settings.model or "").startswith(_FOLDER):
         return settings.model_args
     arguments = {} if settings.pattern is None else {"pattern": settings.pattern}
@@ -22,21 +22,21 @@ def model_arguments(settings: RunSettings) -> dict[str, str]:
 
 
 def judge_arguments(settings: RunSettings, judges: Sequence[object]) -> dict[str, str]:
-    """The arguments of the judges, with --columns where one of them reads answers."""
+    """Return the judges' arguments, with --columns for files of answers."""
     if not any(str(judge).startswith(_ANSWERS) for judge in judges):
         return settings.judge_args
     return {**_columns(settings), **settings.judge_args}
 
 
 def rewriter_arguments(settings: RunSettings) -> dict[str, str]:
-    """The arguments of the rewriter, with --columns where it is a file."""
+    """Return the rewriter's arguments, with --columns for a file."""
     if not (settings.rewriter or "").startswith(_FILE):
         return settings.rewriter_args
     return {**_columns(settings), **settings.rewriter_args}
 
 
 def check_used(settings: RunSettings) -> None:
-    """Refuse --columns and --pattern where nothing of a run reads them."""
+    """Raise an error if nothing in a run uses --columns and --pattern."""
     if settings.pattern is not None and not (settings.model or "").startswith(_FOLDER):
         raise T2IBenchError(
             "--pattern is how names of files give prompts, and goes with --model folder:DIR.",

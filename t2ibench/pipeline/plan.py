@@ -1,4 +1,4 @@
-"""The plan: the union of what all tasks need, each image and text once."""
+"""The plan of a run: the union of all tasks' needs, without duplicates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHARDS = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run has to have."""
+    """The images, texts and questions that a run requires."""
 
     tasks: tuple[LoadedTask, ...]
     needs: dict[str, Needs]
@@ -37,12 +37,12 @@ class Plan:
 
     @cached_property
     def prompts(self) -> dict[str, int]:
-        """Prompt to number of images."""
+        """Return the number of images for each prompt."""
         return Counter(request.prompt for request in self.requests)
 
     @cached_property
     def controlled(self) -> dict[str, int]:
-        """Prompt to the number of its images that a control embeds too: those of no judged task."""
+        """Return each prompt's number of images that a control embeds; judged tasks have none."""
         counts: Counter[str] = Counter()
         for required in self.needs.values():
             if required.embeds and not required.questions:
@@ -51,7 +51,7 @@ class Plan:
 
     @cached_property
     def controlled_texts(self) -> tuple[str, ...]:
-        """Texts that a control embeds too, sorted."""
+        """Return the texts that a control also embeds, sorted."""
         read = [
             required.texts for required in self.needs.values() if not required.questions
         ]
@@ -59,7 +59,7 @@ class Plan:
 
     @cached_property
     def prompt_texts(self) -> tuple[str, ...]:
-        """Prompts that no task asks for as texts, sorted; their images are held against them.
+        """Return prompts that are embedded only to measure agreement with their images, sorted.
 
         A run embeds them with its texts, but no score needs them, so that runs made before are
         complete without.
@@ -67,17 +67,17 @@ class Plan:
         return tuple(sorted(self.embedded.keys() - set(self.texts)))
 
     def texts_for(self, embeds_images: bool) -> tuple[str, ...]:
-        """What an encoder embeds of texts."""
+        """Return the texts that an encoder embeds."""
         return (*self.texts, *self.prompt_texts) if embeds_images else self.texts
 
     @property
     def needs_encoder(self) -> bool:
-        """Whether anything is embedded."""
+        """Return whether the plan needs any embedding."""
         return bool(self.texts or self.embedded)
 
     @property
     def n_questions(self) -> int:
-        """Answers to get, from each judge."""
+        """Return the number of answers required from each judge."""
         return sum(
             min(images, count)
             for prompt, images in self.prompts.items()
@@ -86,17 +86,17 @@ class Plan:
 
     @property
     def shard_size(self) -> int:
-        """Images in a shard; it depends on the plan alone, never on the number of workers."""
+        """Return the number of images in a shard, which depends only on the plan."""
         steps = -(-len(self.requests) // (_SHARDS * SMALLEST_SHARD))
         return min(max(steps, 1) * SMALLEST_SHARD, LARGEST_SHARD)
 
     @property
     def n_shards(self) -> int:
-        """Number of shards; it depends on the plan alone, too."""
+        """Return the number of shards, which depends only on the plan."""
         return -(-len(self.requests) // self.shard_size)
 
     def shard(self, number: int) -> Sequence[ImageRequest]:
-        """The images of one shard."""
+        """Return the image requests of one shard."""
         return self.requests[number * self.shard_size : (number + 1) * self.shard_size]
 
 
@@ -106,7 +106,7 @@ def part_of(plan: Plan, number: int, count: int) -> Plan:
 
 
 def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
-    """The images of every part of a plan, by its number from 1; of a part without any, nothing."""
+    """Return the image requests of every non-empty part of a plan, numbered from 1."""
     parts: dict[int, list[ImageRequest]] = {}
     numbers: dict[str, int] = {}
     for request in plan.requests:
@@ -120,7 +120,7 @@ def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
 
 
 def every_prompt_first(plan: Plan) -> Plan:
-    """The same images, in an order in which every prompt has one before any has two.
+    """Return a plan ordered so that every prompt gets one image before any gets two.
 
     For images that cost money: a run that has to stop then has something of every prompt. Models on
     this machine keep the order by prompts, because their batches hold one prompt each.
@@ -132,7 +132,7 @@ def every_prompt_first(plan: Plan) -> Plan:
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
-    """Distinct images of all tasks, each at a size of its own."""
+    """Return the number of distinct images if each task is multiplied by its own factor."""
     most: Counter[str] = Counter()
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})

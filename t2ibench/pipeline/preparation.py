@@ -1,4 +1,4 @@
-"""Everything that can be known about a run before anything is generated. Loads no weights."""
+"""Planning of a run before anything is generated, without loading weights."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output F
 def prepare(
     settings: RunSettings, adapters: PythonAdapters | None = None, call: str = ""
 ) -> tuple[RunContext, Models]:
-    """Plan a run: check what is asked for, load its tasks and choose its folder.
+    """Plan a run: validate the settings, load the tasks and choose the folder.
 
     Args:
         settings: What the user asked for.
@@ -134,7 +134,7 @@ def prepare(
 def prepare_round(
     context: RunContext, adapters: PythonAdapters, tasks: tuple[str, ...], times: float
 ) -> tuple[RunContext, Models]:
-    """Plan another round of a run: some of its tasks, with other numbers of images."""
+    """Plan another round of a run, for some of its tasks with other numbers of images."""
     settings = context.settings.model_copy(update={"tasks": tasks, "times": times})
     later, models = prepare(settings, adapters, context.call)
     all_tasks = [task.id for task in context.plan.tasks]
@@ -142,7 +142,7 @@ def prepare_round(
 
 
 def _create_models(settings: RunSettings, adapters: PythonAdapters) -> Models:
-    """The generator and the rewriter of a run; their weights are loaded later."""
+    """Create the generator and the rewriter of a run; their weights are loaded later."""
     generator = create_model(settings, adapters)
     rewriter = create_rewriting(settings, adapters.rewriter, generator)
     if rewriter is not None and generator is not None:
@@ -162,7 +162,7 @@ def _check_feasible(
     feasibility: Feasibility,
     defects: Mapping[str, str],
 ) -> None:
-    """Raise where no task can be done."""
+    """Raise an error if no task is feasible."""
     tasks, skipped = feasibility.tasks, feasibility.skipped
     if not tasks and defects:
         raise T2IBenchError(next(iter(defects.values())))
@@ -175,7 +175,7 @@ def _check_feasible(
 def _recover_generator_record(
     folder: RunFolder, generator: Generator | None
 ) -> list[str]:
-    """Take a lost record of the generator from results.json; lines about results.json."""
+    """Recover a lost generator record from results.json; return lines for the user."""
     results, lines = stored_results(folder)
     if results is None or folder.record.generator is not None:
         return lines
@@ -188,7 +188,7 @@ def _recover_generator_record(
 
 
 def _read_check(path: Path) -> JudgeCheck:
-    """A check of a judge."""
+    """Read the file of a judge's validation."""
     with reading(path, _WRITTEN):
         text = path.read_text(encoding="utf-8")
     try:
@@ -205,7 +205,7 @@ def _read_check(path: Path) -> JudgeCheck:
 def _folder(
     settings: RunSettings, generator: Generator | None
 ) -> tuple[RunFolder, list[str]]:
-    """The run's folder, and lines about what was set aside."""
+    """Return the run's folder, and lines on files that were set aside."""
     output = Path(settings.output_dir)
     if settings.shard is not None:
         output /= f"shard-{settings.shard.replace('/', '-of-')}"
@@ -226,7 +226,7 @@ def _folder(
 
 
 def _generator_info(generator: Generator) -> GeneratorInfo:
-    """What a generator says of itself before it has made an image."""
+    """Return a generator's own description before it has made an image."""
     return GeneratorInfo(
         name=generator.name,
         revision=generator.revision,
@@ -239,7 +239,7 @@ def _generator_info(generator: Generator) -> GeneratorInfo:
 def _needs(
     tasks: Sequence[LoadedTask], measurement: Settings
 ) -> tuple[dict[str, Needs], dict[str, str]]:
-    """What each task needs; and the tasks whose method fails to say so, with the error."""
+    """Return each task's needs, and errors of tasks whose method cannot determine them."""
     needs_of: dict[str, Needs] = {}
     defects: dict[str, str] = {}
     for task in tasks:
@@ -255,7 +255,7 @@ def _needs(
 
 
 def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator | None:
-    """The generator of a run; its weights are loaded when it first generates."""
+    """Create the generator of a run; its weights are loaded when it first generates."""
     if adapters.generator is not None:
         if settings.model_args:
             raise T2IBenchError(
@@ -276,7 +276,7 @@ def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator |
 
 
 def with_default_observers(settings: RunSettings) -> RunSettings:
-    """Encoders and judges by name, each once; a part of a run scores nothing."""
+    """Return settings with encoders and judges named; a part of a run has none."""
     encoders = settings.encoder or (default_encoder(settings.model),)
     judges = map(recorded_name, settings.judge or (default_judge(settings.model),))
     return settings.model_copy(
@@ -289,7 +289,7 @@ def with_default_observers(settings: RunSettings) -> RunSettings:
 
 
 def _measurement(settings: RunSettings) -> Settings:
-    """How it is measured: the model's own numbers of images where none were asked for."""
+    """Return measurement settings, with the model's own number of images as default."""
     measurement = Settings.of(settings)
     images, guided = default_images(settings.model)
     if settings.images_per_prompt or not images:

@@ -1,4 +1,4 @@
-"""Progress on a terminal: rich bars with images a second and time left; plain lines elsewhere."""
+"""Progress display: bars with speed and remaining time on a terminal, else plain lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SILENCE = 2.0  # seconds, after which a command says that it has begun
 
 
 class Ticker(Protocol):
-    """Told how many items are done."""
+    """Counts finished items of a stage."""
 
     def advance(self, count: int) -> None:
         """Count items as done."""
@@ -31,7 +31,7 @@ class Ticker(Protocol):
 
 
 class Reporter(Notices, Protocol):
-    """Shows what a run is doing."""
+    """Shows the progress of a run."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
         """Begin a stage."""
@@ -39,7 +39,7 @@ class Reporter(Notices, Protocol):
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Return a duration in words.
 
     Examples:
         >>> duration(1.2), duration(59.6), duration(600), duration(5400)
@@ -87,14 +87,14 @@ class _Ticker:
 
 
 def _print(console: Console, text: str, style: str | None = None) -> None:
-    """Write one line; a terminal that has gone, or a full log, does not stop the work."""
+    """Write one line; a closed terminal or full disk does not stop the work."""
     seen = "\n".join(map(one_line, text.split("\n")))
     with suppress(OSError, ValueError):
         console.print(seen, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 class ConsoleReporter:
-    """Reports to standard error, so that standard output stays for results."""
+    """Reports progress to standard error, so that standard output contains only results."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, emoji=False)
@@ -113,7 +113,7 @@ class ConsoleReporter:
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
-        """Show a bar on a terminal, a line now and then elsewhere."""
+        """Show a progress bar on a terminal, and occasional lines elsewhere."""
         self._silence.cancel()
         progress = Progress(
             TextColumn("{task.description}"),
@@ -152,7 +152,7 @@ class _Nothing:
 
 
 class SilentReporter:
-    """For the Python API: shows nothing, keeps warnings."""
+    """Shows nothing and collects warnings, for the Python API."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -166,5 +166,5 @@ class SilentReporter:
         """Write nothing."""
 
     def warn(self, text: str) -> None:
-        """Keep the line in `warnings`."""
+        """Store the line in `warnings`."""
         self.warnings.append(text)

@@ -1,4 +1,4 @@
-"""`t2ibench score RUN`: scores again from what is stored, without any model."""
+"""Scoring from stored evidence without any model (`t2ibench score RUN`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from t2ibench.tasks.run_tasks import with_kept
 
 
 def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
-    """Score the latest run of a folder again and write its results.
+    """Score the latest run of a folder from stored evidence, and write the results.
 
     A task whose evidence is gone keeps the better result that results.json has.
     """
@@ -70,7 +70,7 @@ def score_stored(
     cache: ScoreCache,
     tasks_of_this_command: Collection[str],
 ) -> tuple[Results, dict[str, TaskScored], bool]:
-    """Score what a run folder holds, and write it.
+    """Score the stored evidence of a run folder, and write the results.
 
     Args:
         folder: The run folder.
@@ -104,7 +104,7 @@ def score_stored(
 
 
 def _stores_of(folder: RunFolder) -> Stores:
-    """Everything that a run has observed."""
+    """Return the stores of all observations in a run."""
     record = folder.record
     stores = open_stores(
         folder.database, record.encoders, record.judges, record.controls
@@ -118,7 +118,7 @@ def _stores_of(folder: RunFolder) -> Stores:
 
 
 def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:
-    """Record people as judges if, and only if, they were the judge of a task."""
+    """Record people as judges exactly if their labels answered for a task."""
     recorded = folder.record.judges
     judges = {
         name: digest
@@ -134,7 +134,7 @@ def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:
 
 
 def _people(database: Database) -> dict[str, AnswerStore]:
-    """What most people answered about each image, stored as a judge's answers."""
+    """Return the majority answers of people as stores of judges' answers."""
     labels = LabelStore(database)
     every = labels.all()
     if not every:

@@ -1,4 +1,4 @@
-"""Prompts are rewritten once, before anything is generated, by one process of a run."""
+"""Rewriting of prompts, once before generation, by one process of a run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can
 def create_rewriting(
     settings: RunSettings, given: Rewriter | None, generator: Generator | None
 ) -> Rewriter | None:
-    """The rewriter of a run; it loads nothing yet."""
+    """Create the rewriter of a run without loading it."""
     if given is None and settings.rewriter is None:
         if settings.rewriter_args:
             raise T2IBenchError(
@@ -71,18 +71,18 @@ def create_rewriting(
 
 
 def info_of(generator: object) -> RewriterInfo | None:
-    """What stands before a generator."""
+    """Return the description of the rewriter in front of a generator, or None."""
     return generator.info if isinstance(generator, Rewritten) else None
 
 
 def open_rewritings(generator: object, database: Database) -> None:
-    """Let a generator behind a rewriter find the rewritings of a run."""
+    """Connect a generator behind a rewriter to the stored rewritings."""
     if isinstance(generator, Rewritten):
         generator.rewritings = RewriteStore(database, generator.info.fingerprint)
 
 
 def check_rewriter(rewriter: Rewriter | None, plan: Plan) -> None:
-    """Have a rewriter say what it cannot rewrite, before anything is generated."""
+    """Raise an error if a rewriter cannot rewrite the plan's prompts, before generation."""
     if isinstance(rewriter, ChecksPrompts):
         rewriter.check(requests_of(plan.requests, rewriter.per, plan.settings.seed))
 
@@ -90,7 +90,7 @@ def check_rewriter(rewriter: Rewriter | None, plan: Plan) -> None:
 def to_rewrite(
     plan: Plan, images: ImageStore | None, generator: Generator | None
 ) -> list[RewriteRequest]:
-    """The rewritings that the missing images of a run need and that are not stored yet."""
+    """Return the rewritings that missing images need and that are not stored."""
     if not isinstance(generator, Rewritten) or images is None:
         return []
     store = generator.rewritings
@@ -111,7 +111,7 @@ def to_rewrite(
 def requests_of(
     requests: Sequence[ImageRequest], per: Per, seed: int
 ) -> list[RewriteRequest]:
-    """What images need rewritten."""
+    """Return the rewritings that some image requests need."""
     if per == "image":
         return [
             RewriteRequest(request.prompt, request.index, request.seed)
@@ -124,7 +124,7 @@ def requests_of(
 
 
 def rewrite_prompts(context: RunContext, models: Models, reporter: Reporter) -> None:
-    """Rewrite what the missing images of a run need; what is stored is not asked for again."""
+    """Rewrite the prompts of missing images, except those already rewritten."""
     generator = models.generator
     rewriter = models.rewriter
     if not isinstance(generator, Rewritten) or rewriter is None:
@@ -178,7 +178,7 @@ def _rewrite(
 def parts_of(
     todo: Sequence[RewriteRequest], rewriter: Rewriter
 ) -> Iterator[list[tuple[int, Rewriting]]]:
-    """Have prompts rewritten."""
+    """Rewrite prompts, and yield the results in parts."""
     waiting = set(range(len(todo)))
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):
@@ -205,7 +205,7 @@ def parts_of(
 
 
 def row_of(request: RewriteRequest, rewriting: object) -> StoredRewriting:
-    """A rewriting as it is stored."""
+    """Return a rewriting in the form in which it is stored."""
     row = StoredRewriting(request.prompt, request.index, "failed")
     if not isinstance(rewriting, Rewriting):
         return replace(
@@ -226,7 +226,7 @@ def row_of(request: RewriteRequest, rewriting: object) -> StoredRewriting:
 def _report_missing(
     generator: Rewritten, store: RewriteStore, reporter: Reporter
 ) -> None:
-    """Warn of prompts that were not rewritten, and of what that means for their images."""
+    """Warn of prompts that were not rewritten, and of the consequences for their images."""
     for status, verb in (
         ("refused", "refused to rewrite"),
         ("failed", "could not rewrite"),

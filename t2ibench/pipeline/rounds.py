@@ -1,4 +1,4 @@
-"""`run --until-precise W`: more images, round after round, until intervals are narrow enough.
+"""Rounds of more images until intervals are narrow enough (`run --until-precise W`).
 
 A round's variance says how many images the next one needs (an internal pilot: Wittes and Brittain
 1990, "The role of internal pilot studies in increasing the efficiency of clinical trials"). A task
@@ -32,7 +32,7 @@ _MARGIN = 0.95  # of the width is aimed at, so that one round more is usually en
 
 @dataclass(slots=True)
 class Precision:
-    """What the rounds came to.
+    """The precision reached after all rounds.
 
     Attributes:
         outcome: All rounds as one.
@@ -51,7 +51,7 @@ class Precision:
 
 @dataclass(slots=True)
 class _TaskRounds:
-    """One task over the rounds.
+    """The state of one task over the rounds.
 
     Attributes:
         loaded: The task.
@@ -80,7 +80,7 @@ def until_precise(
     *,
     most_images: int | None = None,
 ) -> Precision:
-    """Run, and run with more images, until intervals are narrow enough."""
+    """Repeat a run with more images until its intervals are narrow enough."""
     tasks = _first_rounds(context, most_images)
     first_times = context.settings.times
     precision = Precision(execute(context, models, reporter))
@@ -113,7 +113,7 @@ def until_precise(
 def _conclude(
     precision: Precision, tasks: Mapping[str, _TaskRounds], context: RunContext
 ) -> None:
-    """Say how precise each task is, and how many images all have and might have had."""
+    """Add a line for each task on its precision, and the total numbers of images."""
     for task in tasks.values():
         task.precise = task.precise and task.end is not None
         precision.lines.append(f"{task.loaded.id}: {task.end or 'no more rounds'}")
@@ -127,7 +127,7 @@ def _conclude(
 def _first_rounds(
     context: RunContext, most_images: int | None
 ) -> dict[str, _TaskRounds]:
-    """Every task before its first round."""
+    """Return the initial state of every task before its first round."""
     times = context.settings.times
     tasks = {}
     for task in context.plan.tasks:
@@ -157,7 +157,7 @@ def _stop(waiting: Sequence[_TaskRounds], name: str) -> None:
 def _reason_to_stop(
     task: _TaskRounds, scored: TaskScored, context: RunContext, width: float
 ) -> str | None:
-    """Why a task stops; None where it is to have more images in the next round."""
+    """Return why a task stops; None if the next round gives it more images."""
     result = scored.result
     shown = displayed(result.headline)
     reason = result.reason or result.inconclusive or result.headline.reason
@@ -188,7 +188,7 @@ def _reason_to_stop(
 def _times_needed(
     scored: TaskScored, prompts: set[str], effect: float, width: float
 ) -> float | None:
-    """How many times the images of this round the next one needs; None where none suffice."""
+    """Return the factor of images that the next round needs; None if no factor suffices."""
     result = scored.result
     headline = stored_headline(result, scored.paired.headline)
     forecast = forecaster(headline, headline.question, prompts, result.settings.level)
@@ -196,7 +196,7 @@ def _times_needed(
 
 
 def joined(before: Outcome, after: Outcome) -> Outcome:
-    """Two rounds of one run as one."""
+    """Return the combined outcome of two rounds of a run."""
     done_and_problems = replace(
         after,
         damaged=[*before.damaged, *after.damaged],

@@ -1,4 +1,4 @@
-"""One run from its plan to its results: generate, embed, ask, score, write."""
+"""One run from plan to results: generate, embed, ask, score and write."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from t2ibench.store.repair import mend
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did.
+    """The outcome of a run.
 
     Attributes:
         results: What results.json holds; None if nothing was scored.
@@ -77,7 +77,7 @@ _TITLES: dict[Stage, tuple[str, str]] = {
 
 
 def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
-    """Generate, embed, ask and score what is missing, and write the results.
+    """Generate, embed, ask and score missing work, and write the results.
 
     With `generate_only` it stops after the images, with `no_score` after the answers.
     """
@@ -129,7 +129,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
 
 
 def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) -> None:
-    """Have an executor do one stage, and store its results; nothing where nothing is missing."""
+    """Execute one stage of a run, and store its results."""
     left = job.missing.left(stage)
     if not left:
         return
@@ -152,7 +152,7 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
 
 @contextmanager
 def _generation(job: Job, executor: Executor, reporter: Reporter) -> Iterator[Executor]:
-    """Have prompts rewritten, choose who generates, and say at the end what it has cost."""
+    """Rewrite prompts, provide the executor for generation, and report the cost at the end."""
     context, models = job.context, job.models
     generator = models.generator
     rewrite_prompts(context, models, reporter)
@@ -172,7 +172,7 @@ def _generation(job: Job, executor: Executor, reporter: Reporter) -> Iterator[Ex
 
 @contextmanager
 def _cost_limit_explained(context: RunContext) -> Iterator[None]:
-    """Where --max-cost ends a run, say how much is there and how it is scored as it is."""
+    """Add to a --max-cost error how many images exist and how to score them."""
     try:
         yield
     except CostLimitError as error:
@@ -182,7 +182,7 @@ def _cost_limit_explained(context: RunContext) -> Iterator[None]:
 
 
 def _how_to_score(context: RunContext) -> str:
-    """How many images are there, and the command that scores them."""
+    """Return the number of existing images, and the command that scores them."""
     images, plan = context.images, context.plan
     assert images is not None
     done = [
@@ -201,7 +201,7 @@ def _how_to_score(context: RunContext) -> str:
 
 
 def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
-    """Everything between generating and scoring."""
+    """Run all stages between generation and scoring."""
     check_looked_up(job, reporter.warn)
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
@@ -212,7 +212,7 @@ def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
 
 
 def _outcome_before_scores(job: Job) -> Outcome:
-    """What a run has generated and observed."""
+    """Return the outcome of generation and observation."""
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
         results=None,
@@ -229,14 +229,14 @@ def _outcome_before_scores(job: Job) -> Outcome:
 
 
 def _is_observed(job: Job) -> bool:
-    """Whether nothing is missing of a run that ends before its scores."""
+    """Return whether a run that ends before scoring is complete."""
     stages: tuple[Stage, ...] = ("generate", "embed", "ask")
     left = sum(job.missing.pending(stage) for stage in stages)
     return not (left or job.stopped or job.damaged)
 
 
 def _check_only_generated(job: Job, outcome: Outcome) -> None:
-    """Note whether a run that only generates has its images; a run without any is a problem."""
+    """Record whether a generation-only run has its images; none at all is a problem."""
     context = job.context
     outcome.complete = context.settings.allow_missing or not job.is_unfinished()
     if not job.has_images():
@@ -246,7 +246,7 @@ def _check_only_generated(job: Job, outcome: Outcome) -> None:
 
 
 def _check_access(job: Job) -> None:
-    """Stop before images are made that a judge could not be asked about."""
+    """Check access to judges before images are generated for them."""
     for judge in job.observers.judges:
         if not isinstance(judge, ChecksAccess):
             continue
@@ -262,7 +262,7 @@ def _check_access(job: Job) -> None:
 def _check_image_encoders(
     context: RunContext, observers: Observers, reporter: Reporter
 ) -> None:
-    """Say before the first image that no encoder embeds it; refuse where that is every task."""
+    """Warn before generation if no encoder embeds images; raise an error if all tasks need it."""
     plan = context.plan
     on_images = [
         task.id
@@ -280,7 +280,7 @@ def _check_image_encoders(
 
 
 def _check_names(observers: Observers) -> None:
-    """Results are told apart by name, so no two encoders and no two judges may share one."""
+    """Check that encoders and judges have unique names, which identify their results."""
     encoders = [*observers.encoders, *observers.controls.values()]
     for kind, models in (("encoder", encoders), ("judge", observers.judges)):
         for name, count in Counter(model.name for model in models).items():
@@ -292,7 +292,7 @@ def _check_names(observers: Observers) -> None:
 
 
 def mixed_libraries(context: RunContext) -> str | None:
-    """A line about images in the folder that were made with other versions of the libraries."""
+    """Return a line on images made with other library versions, or None."""
     record = context.record.generator
     if record is None or not record.libraries:
         return None
@@ -311,7 +311,7 @@ def mixed_libraries(context: RunContext) -> str | None:
 
 
 def _score(job: Job, reporter: Reporter, outcome: Outcome) -> None:
-    """Score what is stored, and write it."""
+    """Score the stored evidence, and write the results."""
     context = job.context
     folder, plan = context.folder, context.plan
     _check_judge_checks(context, reporter)
@@ -336,7 +336,7 @@ def _score(job: Job, reporter: Reporter, outcome: Outcome) -> None:
 
 
 def _check_judge_checks(context: RunContext, reporter: Reporter) -> None:
-    """Warn of checks of judges that are not the judges of this run."""
+    """Warn of judge validations for judges that this run does not use."""
     judges = context.record.judges
     for check in context.judge_checks:
         if judges.get(check.judge) == check.fingerprint:
@@ -348,7 +348,7 @@ def _check_judge_checks(context: RunContext, reporter: Reporter) -> None:
 
 
 def _record_library_warnings(folder: RunFolder) -> None:
-    """Add what libraries warned of to the record, each warning once."""
+    """Add library warnings to the record, without duplicates."""
     new = [
         LibraryWarning(library=message.library, about=message.about, text=message.text)
         for message in JOURNAL.messages()

@@ -1,4 +1,4 @@
-"""What is known of a run before anything is generated, and the models that it has."""
+"""The planned work of a run, known before generation, and its models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from t2ibench.store.locks import Notices, locked
 
 @dataclass(slots=True)
 class RunContext:
-    """What a run is to do, and where it is stored.
+    """The planned work of a run, and the folder that stores it.
 
     Attributes:
         settings: What the user asked for, with the defaults of encoders and judges.
@@ -49,22 +49,22 @@ class RunContext:
 
     @property
     def record(self) -> RunRecord:
-        """What the run folder records of the run, as of now."""
+        """Return the current record in the run folder."""
         return self.folder.record
 
     @property
     def short_of_images(self) -> Mapping[str, tuple[int, int]]:
-        """Each prompt that is short of images: how many there can be, and are needed."""
+        """Return prompts with too few images: available and required numbers."""
         return self.feasibility.short_of_images
 
     @property
     def notices(self) -> list[str]:
-        """Warnings before the run starts, and which tasks are not run."""
+        """Return warnings before the run starts, and the tasks that are not run."""
         return [*self.warnings, *exclusions(self.plan, self.feasibility.skipped)]
 
     @contextmanager
     def exclusive(self, notices: Notices) -> Iterator[None]:
-        """Keep other commands from writing to the run folder; waits for one that does."""
+        """Lock the run folder against other commands; wait if another holds the lock."""
         with locked(self.folder.path, notices=notices):
             self.folder.database.begin_run()
             try:
@@ -91,7 +91,7 @@ class PythonAdapters:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models of a run; none has loaded its weights yet.
+    """The models of a run before their weights are loaded.
 
     Encoders and judges that the settings name are created by the workers.
 
@@ -107,16 +107,16 @@ class Models:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Lines about how the generator's files were read."""
+        """Return notes on how the generator's files were read."""
         return self.generator.notes if isinstance(self.generator, HasNotes) else ()
 
     @property
     def is_generator_an_object(self) -> bool:
-        """Whether the generator was given as a Python object."""
+        """Return whether the generator was given as a Python object."""
         return self.adapters.generator is not None
 
     def reads_existing_images(self, settings: RunSettings) -> bool:
-        """Whether the model is a folder of images, which are only read."""
+        """Return whether the model is a folder of existing images."""
         if self.is_generator_an_object or settings.model is None:
             return False
         return not can_regenerate(settings.model)

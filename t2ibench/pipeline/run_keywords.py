@@ -20,7 +20,7 @@ PathsKeyword: TypeAlias = str | Path | Sequence[str | Path]
 
 
 class RunKeywords(TypedDict, total=False):
-    """Every setting of `RunSettings` that is no parameter of its own in `evaluate`.
+    """Every setting of `RunSettings` that is not a separate parameter of `evaluate`.
 
     `generate_only` and `no_score` are missing: `evaluate` always scores, and `generate` never does.
     """

@@ -1,4 +1,4 @@
-"""Scores that need not be computed again: nothing that decides them has changed.
+"""Cache of scores, valid while all of their inputs are unchanged.
 
 A score is a pure function of the task, the settings, the evidence and the code. With a run, each
 task's scores are stored with a digest over all of these; they are taken from there only where the
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @cache
 def _code() -> str | None:
-    """What computes: the source of this package, and the versions of what it computes with."""
+    """Return a digest of this package's source and the versions of numerical libraries."""
     digest = hashlib.sha256()
     root = Path(t2ibench.__file__).parent
     try:
@@ -63,7 +63,7 @@ def _code() -> str | None:
 
 
 def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
-    """A digest over all that decides a task's scores; '' where that cannot be determined.
+    """Return a digest of all inputs of a task's scores; '' if it cannot be determined.
 
     The source of another package's method is not read, so its scores are never taken from here.
     """
@@ -90,22 +90,22 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
 
 
 class _Digest:
-    """A digest over what decides the scores of a task."""
+    """A digest of the inputs of a task's scores."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
 
     def add(self, *values: object) -> None:
-        """Add values, in this order."""
+        """Add values to the digest in this order."""
         text = json.dumps(values, default=str, ensure_ascii=True)
         self._digest.update(text.encode() + b"\n")
 
     def hexdigest(self) -> str:
-        """The digest over everything that was added."""
+        """Return the digest of all added values."""
         return self._digest.hexdigest()
 
     def add_encoders(self, needs: Needs, stores: Stores) -> None:
-        """Add the encoders and their embeddings of texts."""
+        """Add the encoders and their embeddings of texts to the digest."""
         texts = dict.fromkeys([*needs.texts, *needs.images_by_prompt])
         for encoder in _encoders(stores):
             self.add(encoder.name, encoder.fingerprint, encoder.embeds_images)
@@ -113,14 +113,14 @@ class _Digest:
                 self.add(text, encoder.checksum("texts", text_key(text)))
 
     def add_judges(self, stores: Stores) -> None:
-        """Add the judges, with what checks by people say of them."""
+        """Add the judges and their validations to the digest."""
         for judge in (*stores.judges.values(), *stores.people.values()):
             check = stores.check_of(judge)
             content = None if check is None else check.model_dump(mode="json")
             self.add("judge", judge.name, judge.fingerprint, content)
 
     def add_images(self, needs: Needs, stores: Stores) -> dict[str, list[str]]:
-        """Add the images and their embeddings; the hashes of their files by prompt."""
+        """Add images and their embeddings to the digest; return file hashes by prompt."""
         hashes: dict[str, list[str]] = {}
         for prompt, count in needs.images_by_prompt.items():
             attempts: list[Attempt | None] = [None] * count
@@ -138,7 +138,7 @@ class _Digest:
         return hashes
 
     def _add_readings(self, attempts: Iterable[Attempt | None], stores: Stores) -> None:
-        """Add what the model read of texts that it did not read to their end."""
+        """Add the truncation of texts to the digest."""
         texts = {
             attempt.revised_prompt or attempt.prompt
             for attempt in attempts
@@ -151,7 +151,7 @@ class _Digest:
     def add_answers(
         self, needs: Needs, stores: Stores, hashes: Mapping[str, list[str]]
     ) -> None:
-        """Add what judges and people answered."""
+        """Add the answers of judges and people to the digest."""
         for question in (*needs.questions, *needs.checks):
             self.add(
                 question.prompt, question.question, question.classes, question.images
@@ -170,7 +170,7 @@ def _encoders(stores: Stores) -> list[EvidenceStore]:
 
 
 def _state_of(attempt: Attempt | None) -> tuple[str | None, ...] | None:
-    """What of an image decides scores and what results say of it."""
+    """Return the properties of an image that affect scores and results."""
     if attempt is None:
         return None
     return attempt.status, attempt.sha256, attempt.file, attempt.reason
@@ -178,7 +178,7 @@ def _state_of(attempt: Attempt | None) -> tuple[str | None, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class TaskScored:
-    """The scores of one task, as they are stored.
+    """The scores of one task in stored form.
 
     Attributes:
         result: Its entry in results.json.
@@ -196,14 +196,14 @@ class TaskScored:
 
 
 class ScoreCache:
-    """The scores of a run's tasks, with what they were computed from."""
+    """The stored scores of a run's tasks, with the digests of their inputs."""
 
     def __init__(self, database: Database, *, reuse: bool = True) -> None:
         self._scores = ScoreStore(database)
         self._reuse = reuse
 
     def read(self, task: str, inputs: str) -> TaskScored | None:
-        """The scores of a task, if they are those of these inputs."""
+        """Return the scores of a task, if they belong to these inputs."""
         try:
             if not self._reuse or not inputs:
                 return None
@@ -217,7 +217,7 @@ class ScoreCache:
             return None
 
     def write(self, task: str, scored: TaskScored) -> None:
-        """Store the scores of a task, where they are new."""
+        """Store the scores of a task unless they are stored already."""
         if scored.samples is not None:
             result = scored.result.model_dump(mode="json")
             text = json.dumps(result, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Scores from stored evidence. No model is loaded here."""
+"""Scores from stored evidence, computed without loading any model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def score_plan(
     workers: int | None = None,
     cache: ScoreCache | None = None,
 ) -> dict[str, TaskScored]:
-    """Score every task of a plan, several at a time; no number depends on how many."""
+    """Score every task of a plan in parallel; results do not depend on the number of workers."""
     stores = replace(stores, images=None if images is None else DistinctImages(images))
     # The largest first, so that no core is idle at the end.
     largest_first = sorted(
@@ -73,7 +73,7 @@ def score_plan(
 
 
 def _repeats_of_run(scored: Iterable[TaskScored], plan: Plan) -> str | None:
-    """A line about prompts whose images repeat one another, each with the most images."""
+    """Return a line on prompts with repeated images, or None."""
     repeated = [prompt for task in scored for prompt in task.result.repeated_prompts]
     repeated.sort(key=lambda prompt: prompt.n_images)
     by_prompt = {prompt.prompt: prompt for prompt in repeated}
@@ -83,7 +83,7 @@ def _repeats_of_run(scored: Iterable[TaskScored], plan: Plan) -> str | None:
 def _cached_or_scored(
     plan: Plan, stores: Stores, cache: ScoreCache | None, task: LoadedTask
 ) -> TaskScored:
-    """A task's scores: from the cache where nothing that decides them has changed."""
+    """Return a task's scores: cached if its inputs are unchanged, else computed."""
     inputs = ""
     if cache is not None:
         inputs = inputs_of(plan, task, stores)
@@ -98,7 +98,7 @@ def _cached_or_scored(
 
 
 def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
-    """One task's scores, computed."""
+    """Compute the scores of one task."""
     needs = plan.needs[task.id]
     evidence, settings = evidence_of(plan, task, stores)
     untrained: dict[str, StoredEvidence] = {}
@@ -135,7 +135,7 @@ def score_task(
     *,
     judges: bool,
 ) -> ScoredTask:
-    """A task's scores over all encoders or judges and by each of them.
+    """Score a task over all encoders or judges, and by each of them.
 
     The mean is over those that have seen the task: one that was stopped is named instead.
 
@@ -172,7 +172,7 @@ def score_task(
 def _which_are_inconclusive(
     combined: MethodResult, results: Mapping[str, MethodResult]
 ) -> str | None:
-    """Why a test of several encoders or judges is inconclusive, naming each that is."""
+    """Return why a test is inconclusive, for each encoder or judge concerned."""
     reasons = {
         name: result.inconclusive
         for name, result in results.items()
@@ -193,7 +193,7 @@ def _which_are_inconclusive(
 def _without_too_few(
     scored: ScoredTask, repeated: Sequence[RepeatedPrompt], needs: Needs
 ) -> ScoredTask:
-    """The scores, as inconclusive ones where too many prompts have too few distinct images."""
+    """Return the scores, marked inconclusive if too many prompts have too few distinct images."""
     why = too_few(repeated, needs.groups)
     if not why:
         return scored
@@ -204,7 +204,7 @@ def _without_too_few(
 
 
 def _settings_of_scored(settings: TaskSettings, scored: ScoredTask) -> TaskSettings:
-    """The settings with only those encoders and judges that a task was scored by."""
+    """Return the settings with only the encoders and judges that scored a task."""
     if scored.combined.reason:
         return settings
     missing = {name for name, result in scored.by_encoder.items() if result.reason}
@@ -244,7 +244,7 @@ def _task_scored(
     incomplete: bool,
     scored: ScoredTask,
 ) -> TaskScored:
-    """One task's scores as they are stored."""
+    """Return one task's scores in stored form."""
     images = stores.images
     observed = ObservedImages({})
     if images is not None:
@@ -266,7 +266,7 @@ def _task_scored(
 def _sample_rows(
     rows: Sequence[dict[str, Any]], images: DistinctImages | None
 ) -> list[dict[str, Any]]:
-    """Sample rows with the file of each image, and its prompt where another one was used."""
+    """Return sample rows with each image's file, and its rewritten prompt if there is one."""
     completed = []
     for row in rows:
         attempt = images.get(row["prompt"], row["index"]) if images else None

@@ -1,4 +1,4 @@
-"""SIGTERM, as Slurm, Kubernetes and `kill` send it: the run stops once its batch is stored."""
+"""Handling of SIGTERM: the run stops once its current batch is stored."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _working = False  # a stage looks for the request itself, between two batches
 
 
 def ask() -> None:
-    """Ask the run to stop after the batch in hand."""
+    """Request that the run stops after the current batch."""
     _asked.set()
 
 
 def asked() -> bool:
-    """Whether the run was asked to stop."""
+    """Return whether a stop was requested."""
     return _asked.is_set()
 
 
 @contextmanager
 def between_batches() -> Iterator[None]:
-    """Inside, a request to stop waits for who works; at the end it is an interruption."""
+    """Context in which a stop request waits for workers, and then raises an interruption."""
     global _working  # noqa: PLW0603
     _working = True
     try:
@@ -39,7 +39,7 @@ def between_batches() -> Iterator[None]:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Inside, Ctrl-C waits for the end: what is begun to be stored is stored."""
+    """Context in which Ctrl-C is delayed until current writes are complete."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -55,7 +55,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def on_sigterm() -> Iterator[None]:
-    """Inside, the first SIGTERM asks a run to stop after its batch; the second ends it at once."""
+    """Context in which a first SIGTERM stops after the batch, and a second one at once."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what a signal does
         return
@@ -78,6 +78,6 @@ def on_sigterm() -> Iterator[None]:
 
 
 def heard_again() -> None:
-    """Hear SIGTERM again, after a library has taken it for itself."""
+    """Restore the handler of SIGTERM after a library has replaced it."""
     if _handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _handler)

@@ -1,4 +1,4 @@
-"""What is stored of a run, as evidence that methods are scored from."""
+"""Access of methods to the stored evidence of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.store.people import PeopleStore, Votes
 
 
 class StoredEvidence:
-    """The evidence of one encoder or judge, from the store (see methods.core.evidence.Evidence).
+    """The stored evidence of one encoder or judge (see methods.core.evidence.Evidence).
 
     Attributes:
         incomplete: Whether something that was asked for is missing, and a later run may add it.
@@ -48,7 +48,7 @@ class StoredEvidence:
         self.lacks_answers = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
-        """Index, file hash and status of each image."""
+        """Return index, file hash and status of each image of a prompt."""
         attempts = self._images.first(prompt, n) if self._images else [None] * n
         for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
@@ -59,7 +59,7 @@ class StoredEvidence:
                 yield index, attempt.sha256 or "", attempt.status
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt that have an embedding."""
+        """Return the first n images of a prompt that have an embedding."""
         keys, indices, excluded = list[str](), [], Counter[str]()
         for index, sha256, status in (
             self._image_records(prompt, n) if self._store else ()
@@ -87,7 +87,7 @@ class StoredEvidence:
         return ImageEvidence(stacked, numbers, excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts."""
+        """Return the embeddings of texts."""
         if self._store is None:
             raise MissingEvidence("the texts, which no encoder has embedded,")
         keys = []
@@ -102,7 +102,7 @@ class StoredEvidence:
     def answers(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """The judge's answers about the first n images of a prompt."""
+        """Return the judge's answers about the first n images of a prompt."""
         answers, indices, excluded = [], [], Counter[str]()
         for index, sha256, status in self._image_records(prompt, n):
             answer = (
@@ -124,18 +124,18 @@ class StoredEvidence:
         )
 
     def _leaves_out(self, question: str, classes: Sequence[str]) -> bool:
-        """Whether a file of answers has none at all to a question: it is about other questions."""
+        """Return whether a file of answers does not cover a question at all."""
         judge = self._judged
         if judge is None or not is_file_of_answers(judge.name):
             return False
         return not judge.answers_about(question, classes)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
-        """The classes that the judge can never answer with (openbias.gathering.KnownJudge)."""
+        """Return the classes that the judge can never answer (openbias.gathering.KnownJudge)."""
         return unreachable_classes(self._judged.name if self._judged else "", classes)
 
     def people_answered(self) -> bool:
-        """Whether the judge is people (openbias.gathering.SeveralPeople)."""
+        """Return whether the judge is people (openbias.gathering.SeveralPeople)."""
         return isinstance(self._judged, PeopleStore) or bool(
             self._judged and self._judged.by_labels
         )
@@ -143,7 +143,7 @@ class StoredEvidence:
     def votes(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, Mapping[str, str]]:
-        """What each person answered about the first n images of a prompt, by name."""
+        """Return each person's answers about the first n images of a prompt, by image index."""
         if self._votes is None:
             return {}
         by_image = {
@@ -154,13 +154,13 @@ class StoredEvidence:
         return {index: votes for index, votes in by_image.items() if votes}
 
     def judge_check(self) -> JudgeCheck | None:
-        """What a check by people said of the judge (see `unreachable`)."""
+        """Return the judge's validation by people, if there is one (see `unreachable`)."""
         return self._check
 
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
-        """People's answers about the first n images of a prompt (see `unreachable`)."""
+        """Return people's answers about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}

@@ -1,4 +1,4 @@
-"""A run whose images are there and are embedded and scored as they are; none is generated.
+"""Runs whose existing images are embedded and scored without generation.
 
 For runs that ended before they were complete, because of `--max-cost`, say.
 """
@@ -26,7 +26,7 @@ from t2ibench.store.labels import LabelStore
 
 
 class StoredImages:
-    """The images of a run, in the place of the generator that made them."""
+    """The images of a run as a generator that makes no new ones."""
 
     batch_size = 1
 
@@ -42,17 +42,17 @@ class StoredImages:
                 self._counts[attempt.prompt] = count
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """None: what is not there stays missing."""
+        """Return failures, because missing images are not generated."""
         reason = "images of a stored run are not made anew"
         return [GeneratedImage("failed", reason=reason) for _ in requests]
 
     def available(self, prompt: str) -> int | None:
-        """How many images of a prompt are there."""
+        """Return the number of existing images of a prompt."""
         return self._counts.get(prompt, 0)
 
 
 def lacks_observations(folder: RunFolder) -> bool:
-    """Whether a run that is not complete has images that nobody has embedded or judged yet."""
+    """Return whether an incomplete run has images that were not embedded or judged yet."""
     record = folder.record
     if record.generator is None or (
         record.status == "complete" and _was_observed(record)
@@ -107,7 +107,7 @@ def _not_answered(folder: RunFolder, plan: Plan, there: Sequence[Attempt]) -> bo
 def prepare_stored(
     path: Path, *, allow_missing: bool, call: str
 ) -> tuple[RunContext, Models]:
-    """Plan to embed, judge and score the images that a run has.
+    """Plan to embed, judge and score the existing images of a run.
 
     Args:
         path: The run folder.
@@ -160,7 +160,7 @@ def prepare_stored(
 def _nothing_to_score(
     folder: RunFolder, short_of_images: Mapping[str, tuple[int, int]]
 ) -> T2IBenchError:
-    """Why no task can be scored with the images that are there."""
+    """Return the error that explains why no task can be scored with the existing images."""
     absent = sorted(
         prompt for prompt, (available, _) in short_of_images.items() if not available
     )

@@ -1,4 +1,4 @@
-"""Everything that a run has observed: the stores that its scores are computed from."""
+"""All observations of a run: the stores that its scores are computed from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything a run has observed, by the name of the encoder or judge.
+    """All observations of a run, by encoder or judge.
 
     Attributes:
         encoders: Embeddings by encoder.
@@ -43,7 +43,7 @@ class Stores:
 
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
-        """The judges; several files of answers are one (see `store.people`)."""
+        """Return the judges' stores; several files of answers are combined (see `store.people`)."""
         people = people_among(self.judges)
         others = {
             name: store for name, store in self.judges.items() if name not in people
@@ -55,14 +55,14 @@ class Stores:
 
     @property
     def votes(self) -> Votes | None:
-        """What each of several people answered: in files of answers, else by labels."""
+        """Return people's individual answers, from files of answers or else from labels."""
         for reader in self.readers.values():
             if isinstance(reader, PeopleStore):
                 return reader
         return self.labels
 
     def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
-        """The check of this very judge."""
+        """Return the validation of this judge, or None."""
         for check in self.checks:
             if (check.judge, check.fingerprint) == (judge.name, judge.fingerprint):
                 return check
@@ -75,7 +75,7 @@ def open_stores(
     judges: Mapping[str, str],
     controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
-    """What was observed, from its database."""
+    """Open the observations in a database."""
     answers = {name: AnswerStore(database, name, judges[name]) for name in judges}
     embeddings = {
         name: EvidenceStore(database, name, encoder.fingerprint, encoder.embeds_images)

@@ -1,4 +1,4 @@
-"""Which encoders, judges and people a task is scored by."""
+"""Selection of the encoders, judges and people by which a task is scored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Judge = AnswerStore | PeopleStore
 def evidence_of(
     plan: Plan, task: LoadedTask, stores: Stores
 ) -> tuple[dict[str, StoredEvidence], TaskSettings]:
-    """What a task is scored from, by encoder or by judge; and how it was measured."""
+    """Return a task's evidence by encoder or judge, and its measurement settings."""
     needs = plan.needs[task.id]
     encoders = {
         name: store for name, store in stores.encoders.items() if store.embeds_images
@@ -54,7 +54,7 @@ def evidence_of(
 def untrained_evidence(
     needs: Needs, stores: Stores, encoders: Iterable[str]
 ) -> dict[str, StoredEvidence]:
-    """What the untrained controls of these encoders see, by the encoder."""
+    """Return the evidence of the untrained controls of these encoders."""
     judge = first_judge(needs, stores)
     return {
         name: StoredEvidence(stores.images, stores.controls[name], judge)
@@ -64,7 +64,7 @@ def untrained_evidence(
 
 
 def first_judge(needs: Needs, stores: Stores) -> Judge | None:
-    """Who looked at the images that an encoder measures: the first judge, or people without one."""
+    """Return the first judge of the images, or people if there is none."""
     if not needs.checks:
         return None
     for judge in (*stores.readers.values(), *stores.people.values()):
@@ -74,7 +74,7 @@ def first_judge(needs: Needs, stores: Stores) -> Judge | None:
 
 
 def _people_are_the_judge(needs: Needs, stores: Stores) -> bool:
-    """Whether human labels answer a task's questions, because no judge classified an image."""
+    """Return whether human labels answer a task's questions, because no judge did."""
     if not stores.people:
         return False
     judges = stores.readers.values()
@@ -87,7 +87,7 @@ def _by_judge(
     judges: Mapping[str, Judge],
     by_people: bool,
 ) -> dict[str, StoredEvidence]:
-    """The evidence of each judge, with human labels beside it.
+    """Return the evidence of each judge, with human labels beside it.
 
     Where people are the judge, their labels are its answers, and the votes of each are beside it.
     """
@@ -102,7 +102,7 @@ def _by_judge(
 
 
 def _fingerprints(judges: Iterable[Judge], stores: Stores) -> dict[str, str]:
-    """Judge to fingerprint; of several people as one judge, each of them."""
+    """Return fingerprints by judge; several people count as one judge with several entries."""
     fingerprints: dict[str, str] = {}
     for judge in judges:
         people = people_among(stores.judges) if isinstance(judge, PeopleStore) else {}
@@ -119,7 +119,7 @@ def _classified(
     images: DistinctImages | None,
     judges: Iterable[Judge],
 ) -> bool:
-    """Whether a judge answered a question with more than 'unknown'."""
+    """Return whether a judge answered a question with more than 'unknown'."""
     return any(
         _is_class(judge, question, sha256)
         for question in questions
@@ -129,7 +129,7 @@ def _classified(
 
 
 def _files(question: QuestionNeed, images: DistinctImages | None) -> Iterator[str]:
-    """The hashes of the images that a question is about."""
+    """Return the hashes of the images that a question concerns."""
     if images is not None:
         for attempt in images.first(question.prompt, question.images):
             if attempt is not None:
@@ -137,7 +137,7 @@ def _files(question: QuestionNeed, images: DistinctImages | None) -> Iterator[st
 
 
 def _is_class(judge: Judge, question: QuestionNeed, sha256: str) -> bool:
-    """Whether a judge named one of a question's classes, or answered in words of its own."""
+    """Return whether a judge answered with a class of the question or in free text."""
     stored = judge.get(sha256, question.question, question.classes)
     if not stored:
         return False

@@ -1,4 +1,4 @@
-"""The control of random weights: what an encoder that has learnt nothing reads in the same run.
+"""The control with random weights: scores by an untrained encoder in the same run.
 
 Such a network still sees brightness and colour, and how a word is spelt. Where it reproduces a
 headline within its interval, these alone would do, and the test does not tell what it asks about
@@ -34,7 +34,7 @@ def with_untrained_control(
     untrained: Mapping[str, Evidence],
     settings: Settings,
 ) -> ScoredTask:
-    """The scores of a task, with those of random weights as a control.
+    """Return the scores of a task, with those of random weights as a control.
 
     Args:
         task: The task.
@@ -80,7 +80,7 @@ def with_untrained_control(
 def _untrained_result(
     task: BaseTask, evidence: Evidence, trained: MethodResult, settings: Settings
 ) -> MethodResult:
-    """The scores by random weights; undefined where they have not embedded all of the images."""
+    """Return the scores by random weights; undefined if an embedding is missing."""
     result = score(task, evidence, settings)
     if result.excluded.get("missing", 0) > trained.excluded.get("missing", 0):
         return MethodResult.undefined("it has not embedded all of the images")
@@ -97,7 +97,7 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
 def control_of(
     trained: Headline, untrained: Headline, positive: bool = False
 ) -> Control:
-    """What the headline of random weights says about that of the trained encoder.
+    """Return the control that compares the headlines of random and trained weights.
 
     Examples:
         >>> from t2ibench.methods.core.headline import Inference
@@ -148,7 +148,7 @@ def control_of(
 
 
 def _shown(headline: Headline) -> str:
-    """A headline as a table shows it, with its interval and its p-value."""
+    """Format a headline with its interval and p-value."""
     shown = displayed(headline_record(headline))
     text = f"{shown.value:{'+' if shown.signed else ''}.3f}"
     if shown.low is not None and shown.high is not None:

@@ -1,4 +1,4 @@
-"""What a worker is given to do, and what it gives back. Both can be sent to another process."""
+"""Work items for workers and their results, both of which can be sent between processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ImageToEmbed = tuple[StoredImage, Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class ImagesToGenerate:
-    """Images to generate: those that are missing."""
+    """Missing images to generate."""
 
     requests: tuple[ImageRequest, ...]
     rewritings: FoundRewritings | None = None
@@ -33,7 +33,7 @@ class ImagesToGenerate:
 
 @dataclass(frozen=True, slots=True)
 class ImagesToEmbed:
-    """Images that an encoder has not seen."""
+    """Images that an encoder has not embedded yet."""
 
     images: tuple[ImageToEmbed, ...]
     widths: Mapping[str, int | None]  # of embeddings by each encoder, where known
@@ -42,7 +42,7 @@ class ImagesToEmbed:
 
 @dataclass(frozen=True, slots=True)
 class TextsToEmbed:
-    """Texts that one encoder has not read."""
+    """Texts that one encoder has not embedded yet."""
 
     encoder: str
     texts: tuple[str, ...]
@@ -51,7 +51,7 @@ class TextsToEmbed:
 
 @dataclass(frozen=True, slots=True)
 class QuestionsToAsk:
-    """Questions that one judge has not answered."""
+    """Questions that one judge has not answered yet."""
 
     judge: str
     questions: tuple[ImageQuestions, ...]
@@ -63,7 +63,7 @@ WorkItem = ImagesToGenerate | ImagesToEmbed | TextsToEmbed | QuestionsToAsk
 
 @dataclass(frozen=True, slots=True)
 class GeneratedBatch:
-    """Images that were generated together, with what they were made with."""
+    """A batch of generated images, with their generation settings."""
 
     files: list[GeneratedFile]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class GeneratedBatch:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableFile:
-    """An image file that cannot be used."""
+    """An unusable image file, with the reason."""
 
     image: StoredImage
     reason: str
@@ -84,7 +84,7 @@ class UnreadableFile:
 
 @dataclass(slots=True)
 class EmbeddingBatch:
-    """Images or texts that were embedded, and those that could not be."""
+    """A batch of embedded images or texts, and those that failed."""
 
     kind: Kind
     tried: int
@@ -97,11 +97,11 @@ class EmbeddingBatch:
 
     @property
     def embedded(self) -> int:
-        """How many could be read."""
+        """Return the number of embedded items."""
         return self.tried - len(self.damaged)
 
     def check(self) -> None:
-        """Raise if an encoder failed."""
+        """Raise an error if an encoder failed."""
         for reason in self.failures.values():
             raise T2IBenchError(reason)
 
@@ -123,7 +123,7 @@ class AskReport:
 
     @property
     def failed(self) -> int:
-        """Questions without an answer."""
+        """Return the number of questions without an answer."""
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:

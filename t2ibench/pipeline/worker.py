@@ -1,4 +1,4 @@
-"""A worker: models, and the work items of work that they do. It stores nothing."""
+"""A worker with its models, which performs work items and stores nothing."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ENCODERS = (
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Who looks at the images."""
+    """The encoders and judges of a run."""
 
     encoders: Sequence[Encoder] = ()
     # encoder to its random weights
@@ -69,7 +69,7 @@ class Observers:
 
 @dataclass(slots=True)
 class Worker:
-    """Does work items of work with its own models."""
+    """Performs work items with its own models."""
 
     generator: Generator | None
     observers: Observers
@@ -79,7 +79,7 @@ class Worker:
     _generated: bool = False
 
     def do(self, item: WorkItem) -> Iterator[WorkResult]:
-        """Do a work item; each result comes as soon as it is there.
+        """Perform a work item, and yield each result as soon as it is ready.
 
         Where the run is asked to stop while a server is waited for, the rest does not come.
         """
@@ -114,7 +114,7 @@ class Worker:
             yield from self._ask(item)
 
     def _libraries(self) -> dict[str, str]:
-        """The libraries that decide the pixels, with their versions."""
+        """Return the versions of libraries that affect pixels."""
         return {} if self.model is None else versions(libraries_of(self.model))
 
     def _embed_images(self, item: ImagesToEmbed) -> Iterator[WorkResult]:
@@ -148,7 +148,7 @@ class Worker:
 def _batch_of(
     generator: Generator, files: list[GeneratedFile], libraries: Mapping[str, str]
 ) -> GeneratedBatch:
-    """Generated files with what the generator says of how it made them."""
+    """Return generated files with the generator's report on its settings."""
     settings: Mapping[str, Any] = {}
     if isinstance(generator, ReportsSettings):
         settings = dict(generator.effective_settings())
@@ -160,7 +160,7 @@ def _batch_of(
 
 @dataclass(frozen=True, slots=True)
 class UserLine:
-    """A line that a worker elsewhere has for the user."""
+    """A message from a remote worker to the user."""
 
     text: str
     warning: bool = False
@@ -169,7 +169,7 @@ class UserLine:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """All that a worker has to know of a run.
+    """The inputs from which a worker for a run is created.
 
     Attributes:
         settings: The settings of the run.
@@ -195,7 +195,7 @@ class WorkerSpec:
         generator: Generator | None,
         observing: bool,
     ) -> WorkerSpec:
-        """What workers have to know of a run; without `observing` they only generate."""
+        """Return the inputs of workers; without `observing` they only generate."""
         here = ""
         with suppress(FileNotFoundError):  # deleted; absolute paths still work
             here = os.getcwd()  # noqa: PTH109
@@ -215,7 +215,7 @@ class WorkerSpec:
         tell: Callable[[UserLine], None],
         stopping: Callable[[], bool],
     ) -> Worker:
-        """A worker with its models."""
+        """Create a worker with its models."""
         settings = self.settings
         heed(stopping)
         judges = (
@@ -239,7 +239,7 @@ class WorkerSpec:
     def worker_elsewhere(
         self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
     ) -> Worker:
-        """In another process: a worker that makes its generator, too."""
+        """Create a worker in another process, including its generator."""
         JOURNAL.tell_by(lambda message: tell(UserLine(message.line, True, message)))
         with suppress(OSError):
             os.chdir(self.cwd)
@@ -251,7 +251,7 @@ class WorkerSpec:
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
-    """Models, or why one cannot be had and what does without it."""
+    """Load models; a missing download raises an error that names the alternative."""
     try:
         return load()
     except NotDownloadedError as error:
@@ -261,7 +261,7 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
 def _controls(
     encoders: Sequence[Encoder], tell: Callable[[UserLine], None]
 ) -> dict[str, Encoder]:
-    """Encoders of random weights, which have learnt nothing."""
+    """Return controls of encoders with random weights."""
     controls: dict[str, Encoder] = {}
     for encoder in encoders:
         if not isinstance(encoder, HasUntrained):

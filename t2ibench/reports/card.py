@@ -1,4 +1,4 @@
-"""The writer `card`: a section for a model card or an audit's file."""
+"""The writer `card`, which formats results as a section of a model card or audit file."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def _measured(run: RunView) -> str:
 
 
 class CardWriter(MarkdownTables):
-    """A section for a model card (see reports.writers.Writer)."""
+    """Writes a section for a model card (see reports.writers.Writer)."""
 
     description = "a section on bias for a model card, in Markdown"
     suffix = "md"
 
     def results(self, results: Results) -> str:
-        """The section of a run."""
+        """Return the model card section of a run."""
         run = run_view(results, task_files(results, None))
         told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
         parts = [

@@ -1,4 +1,4 @@
-"""Cells of tables: numbers, intervals, p-values and headlines as text."""
+"""Formatting of table cells: numbers, intervals, p-values and headlines as text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "�
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for a table, or a dash."""
+    """Format a number for a table; a missing one becomes a dash."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """A number with its sign, or a dash.
+    """Format a number with its sign; a missing one becomes a dash.
 
     Examples:
         >>> signed(0.5), signed(-0.25, 2), signed(-0.0001), signed(None)
@@ -31,19 +31,19 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 
 def format_p(value: float | None) -> str:
-    """A p-value for a table, or a dash."""
+    """Format a p-value for a table; a missing one becomes a dash."""
     if value is None:
         return "–"
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
 
 
 def ends(low: float | None, high: float | None) -> str:
-    """Both ends of an interval or a band for a table, or a dash."""
+    """Format both ends of an interval or a band for a table; a missing one becomes a dash."""
     return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def headline(found: Headline, digits: int = 3) -> str:
-    """A headline on the scale on which it is shown.
+    """Format a headline on the scale on which tables show it.
 
     Examples:
         >>> headline(Headline(value=0.47, scale="lean"))
@@ -60,7 +60,7 @@ def headline(found: Headline, digits: int = 3) -> str:
 
 
 def task_cells(task: TaskResult) -> list[str]:
-    """What a table says of a task's headline."""
+    """Return the table cells of a task's headline."""
     found, shown = task.headline, displayed(task.headline)
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
@@ -80,7 +80,7 @@ def task_cells(task: TaskResult) -> list[str]:
 
 
 def main_score(task: TaskResult) -> str:
-    """The method's best-known score, with its name."""
+    """Return the name and value of the score for which the method is best known."""
     main = method_named(task.method).main_score
     score = None if main is None else task.scores.get(main.name)
     if main is None or score is None or score.value is None:
@@ -89,12 +89,12 @@ def main_score(task: TaskResult) -> str:
 
 
 def three_digits(value: float | None) -> str:
-    """A number that may be small, such as a diversity."""
+    """Format a possibly small number, such as a diversity, with three digits."""
     return "–" if value is None else f"{value:.3g}"
 
 
 def excluded(task: TaskResult) -> str:
-    """How many images were excluded, by reason."""
+    """Return the number of excluded images as text, by reason."""
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
     if task.missing_prompts:
         count = len(task.missing_prompts)
@@ -103,17 +103,17 @@ def excluded(task: TaskResult) -> str:
 
 
 def score_words(name: str) -> str:
-    """The name of a score as people read it."""
+    """Return the name of a score in plain words."""
     kind, colon, rest = name.partition(":")
     return f"{kind.replace('_', ' ')}{colon}{rest}"
 
 
 def level_of(results: Results) -> str:
-    """The level of the intervals."""
+    """Return the confidence level of the intervals as text."""
     return level_name(task.settings.level for task in results.tasks.values())
 
 
 def level_name(levels: Iterable[float]) -> str:
-    """The name of the column of intervals."""
+    """Return the heading of the column of intervals, for their confidence levels."""
     known = set(levels)
     return f"{100 * known.pop():g} % CI" if len(known) == 1 else "CI"

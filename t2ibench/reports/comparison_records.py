@@ -19,7 +19,7 @@ _LEANS_LESS = {"first": "old", "second": "new"}
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRecord:
-    """One difference of two runs; what is not known of it is None.
+    """A difference between two runs; unknown fields are None.
 
     Attributes:
         task: The task; None for all prompts of both runs.
@@ -67,7 +67,7 @@ class ComparisonRecord:
 
 
 def difference_record(difference: Difference) -> Mapping[str, Any]:
-    """A difference of two headlines, or of two rows."""
+    """Return the record of a difference between two headlines or two rows."""
     old, old_low, old_high = shown_ends(difference.first)
     new, new_low, new_high = shown_ends(difference.second)
     change = difference.change
@@ -104,7 +104,7 @@ def difference_record(difference: Difference) -> Mapping[str, Any]:
 def prompt_record(
     attribute: AttributeChange, prompt: PromptChange
 ) -> Mapping[str, Any]:
-    """A change of who is shown for one prompt."""
+    """Return the record of a change in the answers about one prompt."""
     old, new = prompt.shares
     record = ComparisonRecord(
         task=attribute.task,
@@ -124,7 +124,7 @@ def prompt_record(
 
 
 def agreement_record(agreement: AgreementChange) -> Mapping[str, Any]:
-    """A difference of agreement with the prompts; without a task, of all prompts of both runs."""
+    """Return the record of a difference in agreement with prompts, of one task or of both runs."""
     change = agreement.turned
     encoder, group = agreement.encoder, agreement.group
     record = ComparisonRecord(
@@ -144,7 +144,7 @@ def agreement_record(agreement: AgreementChange) -> Mapping[str, Any]:
 
 
 def shown_ends(score: Score) -> tuple[float | None, float | None, float | None]:
-    """A score and its interval, on the scale on which tables show them."""
+    """Return a score and its interval on the scale on which tables show them."""
     if not isinstance(score, Headline):
         return score.value, score.ci_low, score.ci_high
     mark = displayed(score)

@@ -1,4 +1,4 @@
-"""Two runs side by side, as tables: their headlines and rows, and who is shown as what."""
+"""Tables that compare two runs: headlines, rows, and the answers about each prompt."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def comparison_table(
     prompts: Sequence[AttributeChange] = (),
     remarks: Sequence[str] = (),
 ) -> Table:
-    """The differences of two runs as a table.
+    """Return the differences between two runs as a table.
 
     Args:
         differences: Its rows.
@@ -101,14 +101,14 @@ def _row(difference: Difference, names: Sequence[str]) -> list[str]:
 
 
 def _cell(score: Score) -> str:
-    """A score with its interval."""
+    """Format a score with its interval."""
     value, low, high = shown_ends(score)
     text = headline(score) if isinstance(score, Headline) else signed(value)
     return f"{text} {ends(low, high)}"
 
 
 def _verdict_summary(differences: Sequence[Difference], names: Sequence[str]) -> str:
-    """How many headlines each run leans less in."""
+    """Return a sentence on how many headlines lean less in each run."""
     counts = tally(differences)
     undecided = counts["opposite"] + counts["tie"]
     return (
@@ -118,7 +118,7 @@ def _verdict_summary(differences: Sequence[Difference], names: Sequence[str]) ->
 
 
 def _items_summary(differences: Sequence[Difference]) -> list[str]:
-    """In how many headlines the runs differ item by item; nothing where none has items."""
+    """Return a sentence on how many headlines differ item by item; empty if none has items."""
     p_values = [
         difference.p_items_holm
         for difference in differences
@@ -138,7 +138,7 @@ def prompts_table(
     names: Sequence[str],
     runs: tuple[Results, Results],
 ) -> Table:
-    """Who is shown as what in both runs, prompt by prompt, and what changed in words."""
+    """Return a table of the answers about each prompt in both runs, and of the change in words."""
     first, second = names
     headers = [
         "Task",
@@ -184,14 +184,14 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
 
 
 def _in_words(attribute: AttributeChange, prompt: PromptChange) -> str:
-    """What changed for a prompt; a request that was not read changed nothing."""
+    """Return the change for a prompt in words, or that the request was not read to its end."""
     if attribute.unread:
         return "the end of the prompt was not read"
     return "over-corrected" if attribute.asked and prompt.turned else prompt.words
 
 
 def _distances(prompt: PromptChange, reference: float) -> str:
-    """How far a share is from a reference in both runs, with the side it is on."""
+    """Return how far a share is above or below a reference in both runs, as text."""
     before, after = (100 * (share - reference) for share in prompt.shares)
     crossed = ", other side" if round(before * after, 6) < 0 else ""
     return f"{before:+.0f}, then {after:+.0f}{crossed}"

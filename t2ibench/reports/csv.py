@@ -1,4 +1,4 @@
-"""The writer `csv`: comma-separated values, for programs."""
+"""The writer `csv`, which formats tables as comma-separated values for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
 
 
 def cell(text: str) -> str:
-    """A cell as a spreadsheet should read it: text that begins like a formula stays text.
+    """Return a cell that a spreadsheet reads as text even if it begins like a formula.
 
     Examples:
         >>> cell("=1+1"), cell(" =1+1"), cell("-0.25"), cell("nurse")
@@ -37,13 +37,13 @@ def _text(value: object) -> str:
 
 
 class CsvWriter:
-    """Comma-separated values (see reports.writers.Writer)."""
+    """Writes comma-separated values (see reports.writers.Writer)."""
 
     description = "comma-separated values; of a run, one row a score"
     suffix = "csv"
 
     def table(self, table: Table) -> str:
-        """A table, without its notes; its records, where it has any."""
+        """Return a table without its notes; its records are written if it has any."""
         headers, rows = table.headers, table.rows
         if table.records:
             headers = list(table.records[0])
@@ -55,7 +55,7 @@ class CsvWriter:
         return out.getvalue()
 
     def results(self, results: Results) -> str:
-        """Every score of a run, of tasks and of their rows."""
+        """Return every score of a run, of tasks and of their rows."""
         rows = [
             [
                 "yes" if value is True else "" if value is False else _text(value)

@@ -1,4 +1,4 @@
-"""What was left out of a run: what a model refuses of a group of prompts can be the bias itself."""
+"""Images excluded from a run; refusals of a group of prompts can themselves be a bias."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _REASONS = (
 
 
 def reasons_said(by_reason: Mapping[str, int]) -> str:
-    """Why images do not count."""
+    """Return in words why images were excluded, with counts."""
     words = {UNKNOWN: "without an answer", UNREAD: "unknown, without an embedding"}
     found = [name for name in _REASONS if by_reason.get(name)]
     return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in found)
 
 
 def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
-    """How many images a test asked for, and which do not count."""
+    """Return the number of images that a test requested, and the excluded ones by reason."""
     found = {reason: count for reason, count in result.excluded.items() if count}
     missing = sum(count for reason, count in found.items() if reason != UNKNOWN)
     if UNKNOWN in found and result.excluded_because.get(UNKNOWN):
@@ -48,7 +48,7 @@ def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class GroupExclusions:
-    """How many images of a group of a task's prompts the model refused, or a filter took.
+    """Images that a model refused for a group of prompts, or that a filter removed.
 
     The mark is the share, of these very prompts; 'clear' where other groups differ from it.
     """
@@ -62,20 +62,20 @@ class GroupExclusions:
 
     @property
     def percent(self) -> str:
-        """Its share, with a decimal where it is small."""
+        """Return the group's share in per cent, with a decimal if it is small."""
         value = 100 * (self.mark.value or 0.0)
         return f"{value:.1f}" if 0 < value < 9.95 else f"{value:.0f}"
 
     @property
     def verdict(self) -> str:
-        """Whether it loses more than the others; nothing where that is not clear."""
+        """Return whether the group clearly loses more or less than the others; "" if neither."""
         if self.mark.state != "clear":
             return ""
         return "more than the others" if self.more else "less than the others"
 
     @property
     def spoken(self) -> str:
-        """Its mark in words, for those who do not see it."""
+        """Return the group's share and interval as a sentence for screen readers."""
         ends = (self.mark.value, self.mark.low, self.mark.high)
         value, low, high = (round(100 * (number or 0.0)) for number in ends)
         told = f"{self.name}: {value} % {self.what}, interval {low} to {high} %"
@@ -84,19 +84,19 @@ class GroupExclusions:
 
 @dataclass(frozen=True, slots=True)
 class TaskExclusions:
-    """What was left out of a task, by group, the largest share first."""
+    """The exclusions of a task by group, with the largest share first."""
 
     task: TaskView
     groups: tuple[GroupExclusions, ...]
 
     @property
     def differs(self) -> bool:
-        """Whether some group clearly loses more or less than the others."""
+        """Return whether any group clearly loses more or fewer images than the others."""
         return any(group.mark.state == "clear" for group in self.groups)
 
 
 def exclusions(run: RunView) -> list[TaskExclusions]:
-    """Group by group, each against the others of its task, corrected over all of them (Holm)."""
+    """Test each group's exclusions against its task's other groups, corrected by Holm's method."""
     rates = [
         (task, one, what, getattr(one, what), getattr(whole, what))
         for task in run.tasks

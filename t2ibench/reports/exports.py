@@ -1,4 +1,4 @@
-"""A run's images with their prompts, as `datasets` reads a folder; no prompt is a name."""
+"""Export of a run's images and prompts in the folder layout that `datasets` reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Advance = Callable[[int], None]
 def export(
     images: ImageStore, model: str, target: Path, advance: Advance = lambda _: None
 ) -> tuple[int, list[str]]:
-    """Write the images of a run; how many, and the files that are not as they were stored."""
+    """Export a run's images; return their number, and the files that differ from the record."""
     made = target.with_name(f".{target.name[:60]}.part")
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

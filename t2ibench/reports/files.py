@@ -25,7 +25,7 @@ SUBMISSION = "submission.json"
 
 
 def write_reports(results: Results, folder: Path) -> None:
-    """Write results.md, report.html and the figures of results that were just written.
+    """Write results.md, report.html and the figures for results that were just written.
 
     Another command may have replaced results.json since; then the files are about its results.
     """
@@ -37,18 +37,18 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def _is_current(results: Results, folder: Path) -> bool:
-    """Whether results.json holds these results."""
+    """Return whether results.json contains these results."""
     file = folder / "results.json"
     return file.is_file() and file.read_bytes() == _file_content(results)
 
 
 def _file_content(results: Results) -> bytes:
-    """What results.json holds of these results."""
+    """Return the bytes of results.json for these results."""
     return results.to_json(checked=True).encode()
 
 
 def digest(results: Results) -> str:
-    """SHA-256 of results.json: of the file where it is at hand, else of what it would hold."""
+    """Return the SHA-256 of results.json: of the file, or of its content if there is no file."""
     file = results.folder / "results.json" if results.folder is not None else None
     content = (
         file.read_bytes()
@@ -79,7 +79,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
 
 
 def _origin(results: Results, folder: Path) -> str:
-    """When a run ended, by which version, and the digest of its results, in a line."""
+    """Return a line with the end of a run, the version used, and the digest of the results."""
     return " · ".join(
         [
             _submitted(folder) or _finished(folder) or "date not recorded",
@@ -90,7 +90,7 @@ def _origin(results: Results, folder: Path) -> str:
 
 
 def _finished(folder: Path) -> str | None:
-    """When the last command of a run folder ended."""
+    """Return when the last command of a run folder ended, or None."""
     with contextlib.suppress(T2IBenchError, IndexError):
         finished = open_run(folder).record.history[-1].finished
         return finished.strftime("%Y-%m-%d %H:%M UTC")
@@ -98,7 +98,7 @@ def _finished(folder: Path) -> str | None:
 
 
 def _submitted(folder: Path) -> str | None:
-    """When a submission was submitted, as it states."""
+    """Return the date on which a submission says it was submitted, or None."""
     unreadable = (OSError, ValueError, LookupError, TypeError, AttributeError)
     with contextlib.suppress(*unreadable):
         text = (folder / SUBMISSION).read_text("utf-8")
@@ -108,7 +108,7 @@ def _submitted(folder: Path) -> str | None:
 
 
 def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
-    """The files of the tasks of a run: those that it kept, else those of the same content."""
+    """Return the tasks of a run: its stored copies, or installed tasks of the same content."""
     hashes = {name: task.task_hash for name, task in results.tasks.items()}
     if folder is None:
         return specs_of(hashes, [])

@@ -1,4 +1,4 @@
-"""What a run cannot show: its instruments, its size, and what is missing or out of date in it."""
+"""Limitations of a run: its encoders and judges, its size, and missing or outdated parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED_TESTS = 2
 
 
 def limits(run: RunView) -> list[tuple[str, str]]:
-    """What the run cannot show, as a title and a text each; who measured comes first."""
+    """Return the limitations of a run as pairs of title and text, measurement first."""
     return [
         _encoders(run),
         *_judges(run),
@@ -108,7 +108,7 @@ def _earlier(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def earlier(run: RunView) -> tuple[str, str] | None:
-    """Which tests of earlier commands in the folder the report is not about."""
+    """Return a note on tests of earlier commands that the report does not include, or None."""
     names = list(run.results.earlier)
     if not names:
         return None
@@ -121,7 +121,7 @@ def earlier(run: RunView) -> tuple[str, str] | None:
 
 
 def warnings_of_libraries(results: Results) -> list[str]:
-    """What model libraries warned of while models were loaded, one sentence a warning."""
+    """Return the warnings that libraries gave while models were loaded, one sentence each."""
     sentences = []
     for warning in results.library_warnings:
         about = f" while {warning.about} was loaded" if warning.about else ""
@@ -130,7 +130,7 @@ def warnings_of_libraries(results: Results) -> list[str]:
 
 
 def unknown_networks(results: Results) -> list[str]:
-    """Encoders of open_clip whose results do not say of which network they are, and what follows.
+    """Return a note on results of open_clip encoders that do not record the network used.
 
     Earlier versions did not record it. They ran tags such as 'openai' with GELU where the
     installed open_clip did, and nobody trained that network.

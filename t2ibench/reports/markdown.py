@@ -1,4 +1,4 @@
-"""The writers `md` and `latex`: results.md, and tables in GitHub's Markdown and for papers."""
+"""The writers `md` and `latex`: results.md, and tables for GitHub and for papers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _NAMED = 5
 
 
 def missing_line(task: TaskResult) -> str:
-    """Which prompts have no image, as a sentence."""
+    """Return a sentence that names the prompts without images."""
     missing = task.missing_prompts
     named = ", ".join(f"'{prompt}'" for prompt in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
@@ -77,7 +77,7 @@ def missing_line(task: TaskResult) -> str:
 
 
 def explanations(results: Results) -> list[str]:
-    """What a reader of the table must know."""
+    """Return the explanations that a reader of the table needs."""
     tasks = list(results.tasks.values())
     scales = {task.headline.scale for task in tasks}
     explained = [scale_named(name).explanation for name in SCALES if name in scales]
@@ -90,7 +90,7 @@ def explanations(results: Results) -> list[str]:
 
 
 def tables(results: Results) -> Iterator[Table]:
-    """The tests of a run, and those of words alone in a table of their own."""
+    """Return a table of the tests on images, and one of the tests on texts alone."""
     of_generator, of_encoders = in_two(results)
     if of_generator.tasks or not of_encoders.tasks:
         yield _tests(of_generator, [])
@@ -123,7 +123,7 @@ def _tests(results: Results, notes: list[str]) -> Table:
 
 
 def escape(text: str) -> str:
-    """Text of others inside a Markdown table or paragraph: never markup."""
+    """Escape untrusted text for a Markdown table or paragraph, so that it is never markup."""
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
     escaped = (
@@ -138,7 +138,7 @@ def escape(text: str) -> str:
 
 
 def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; every cell is text of others."""
+    """Return a Markdown table in which every cell is escaped."""
     cells = [[escape(cell) for cell in row] for row in rows]
     return tabulate(
         cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True
@@ -146,7 +146,7 @@ def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def results_markdown(results: Results, run: RunView | None = None) -> str:
-    """The text of results.md."""
+    """Return the text of results.md."""
     run = run or run_view(results)
     parts = _opening(results, run)
     for table in tables(results):
@@ -183,7 +183,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 
 
 def _instruments(results: Results, run: RunView) -> list[str]:
-    """What read the images and the texts: encoders, judges, and the encoders' networks."""
+    """Return lines on the encoders, judges and networks that were used."""
     parts: list[str] = []
     for title, names in (("Encoders", run.encoders), ("Judges", run.judges)):
         if names:
@@ -199,7 +199,7 @@ def _instruments(results: Results, run: RunView) -> list[str]:
 
 
 def _rows_and_tables(results: Results) -> list[str]:
-    """Each task's rows, and the tables that its method shows beside them."""
+    """Return the rows of each task, and the further tables of its method."""
     parts: list[str] = []
     for name, task in results.tasks.items():
         rows = _rows_table(task)
@@ -250,7 +250,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
 
 
 def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
-    """How far people agree about one question, and the images that they dispute."""
+    """Return lines on people's agreement on one question, and the images with different answers."""
     tables = [agreement_table([question])]
     if question.disputed:
         tables.append(disputed_table([question], _DISPUTED))
@@ -322,7 +322,7 @@ def _mixed(results: Results) -> Iterator[str]:
 
 
 def _rows_table(task: TaskResult) -> str | None:
-    """The rows of a task whose items may lean either way, which its headline does not tell."""
+    """Return a table of rows that may lean either way; None unless the headline hides that."""
     if task.headline.scale != "mean_square":
         return None
     wanted = method_named(task.method).row_scores
@@ -369,7 +369,7 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 def _without_value(name: str, task: TaskResult) -> Iterator[str]:
-    """Why a test decides nothing or has no score, with the controls that say so."""
+    """Return why a test is inconclusive or has no score, with the controls responsible."""
     if task.inconclusive:
         yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
         for reader, _, control in sentences.controls_by_reader(task):
@@ -383,33 +383,33 @@ def _without_value(name: str, task: TaskResult) -> Iterator[str]:
 
 
 class MarkdownTables:
-    """Tables that are no run's, for every writer of Markdown."""
+    """Formats tables as Markdown; base class of the writers that reuse these tables."""
 
     def table(self, table: Table) -> str:
-        """A table and its notes in GitHub's Markdown."""
+        """Return a table and its notes in GitHub's Markdown."""
         text = github(table.headers, table.rows)
         return "\n\n".join([text, *map(escape, table.notes)]) + "\n"
 
 
 class MarkdownWriter(MarkdownTables):
-    """GitHub's Markdown (see reports.writers.Writer)."""
+    """Writes GitHub's Markdown (see reports.writers.Writer)."""
 
     description = "Markdown tables; of a run, results.md"
     suffix = "md"
 
     def results(self, results: Results) -> str:
-        """The text of results.md."""
+        """Return the text of results.md."""
         return results_markdown(results)
 
 
 class LatexWriter:
-    """LaTeX tables (see reports.writers.Writer)."""
+    """Writes LaTeX tables (see reports.writers.Writer)."""
 
     description = "LaTeX tables with booktabs"
     suffix = "tex"
 
     def table(self, table: Table) -> str:
-        """A table and, in small print below it, its notes; tabulate escapes what is inside."""
+        """Return a table with its notes in small print; tabulate escapes the cells."""
         body = tabulate(
             table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
         )
@@ -423,7 +423,7 @@ class LatexWriter:
         )
 
     def results(self, results: Results) -> str:
-        """The table of a run."""
+        """Return the table of a run."""
         return "\n".join(map(self.table, tables(results)))
 
 

@@ -1,4 +1,4 @@
-"""Do the methods agree? As a table and in words."""
+"""Agreement of methods, as a table and in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FULL = 0.995  # from which on it is shown as 1.00
 
 
 def correlation(found: Correlation) -> str:
-    """A correlation with its interval, for a table."""
+    """Format a correlation with its interval for a table."""
     if not math.isfinite(found.value):
         return "–"
     interval = (
@@ -32,12 +32,12 @@ def correlation(found: Correlation) -> str:
 
 
 def attribute(pair: MeasuredPair) -> str:
-    """The poles of what both methods see; the first is above 0."""
+    """Return the poles of the attribute that both methods measure, the positive one first."""
     return " / ".join(pair.first.attribute)
 
 
 def in_words(pair: MeasuredPair) -> str:
-    """Whether two methods agree, as a sentence or two."""
+    """Return one or two sentences on whether two methods agree."""
     true = pair.found.true
     if pair.found.reason is not None:
         said = f"Cannot tell: {pair.found.reason}."
@@ -57,7 +57,7 @@ def in_words(pair: MeasuredPair) -> str:
 
 
 def disagreements_text(pair: MeasuredPair) -> str:
-    """The items that both see most differently, with either lean."""
+    """Return the items on which the methods differ most, with both leans."""
     return ", ".join(
         f"{one.name} ({signed(one.value, 2)} and {signed(other.value, 2)})"
         for one, other in pair.disagreements
@@ -65,17 +65,17 @@ def disagreements_text(pair: MeasuredPair) -> str:
 
 
 def attribute_of(other: MeasuredPair) -> str:
-    """What another attribute is, and who sees it beside whom."""
+    """Return a description of another attribute and of the two methods that are compared."""
     return f"{' / '.join(other.second.attribute)} ({other.second.label}) beside {other.first.label}"
 
 
 def reliability(pair: MeasuredPair) -> str:
-    """That of either method, or a dash."""
+    """Format the reliability of both methods; a missing one becomes a dash."""
     return " and ".join(signed(one, 2) for one in pair.found.reliability or ()) or "–"
 
 
 def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
-    """The convergent pairs as a table; for programs the discriminant ones, too."""
+    """Return a table of convergent pairs; its records also contain the discriminant ones."""
     rows = []
     for pair in pairs:
         found, other, most = pair.found, pair.nearest_other, "–"

@@ -1,4 +1,4 @@
-"""A run as text for the terminal and results.md: it fits 80 columns, and fills more."""
+"""Overview of a run as text for the terminal and results.md; it fits 80 columns or more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COUNTED = 9  # lines of who is shown as what
 
 
 def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
-    """A mark on an axis from -1 to 1: a fair model's band, zero, the interval and the value.
+    """Draw a mark as text on an axis from -1 to 1: fair band, zero, interval and value.
 
     Examples:
         >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
@@ -70,7 +70,7 @@ def _fill(cells: list[str], low: float | None, high: float | None, sign: str) ->
 
 
 def counts(run: RunView) -> str:
-    """How many tests are in each state that any is in, with the mark of each."""
+    """Return the number of tests in each state that occurs, with the mark of the state."""
     return "   ".join(
         f"{STATES[state].sign} {count} {STATES[state].word}"
         for state, count in run.shown_counts().items()
@@ -83,7 +83,7 @@ def bars(
     width: int = 80,
     groups: Iterable[tuple[str, Sequence[TaskView]]] | None = None,
 ) -> list[Line]:
-    """Tests as bars, under the name of their family."""
+    """Return tests as bars under the name of their family."""
     size = _BAR if width >= 80 else _NARROW
     lines: list[Line] = [(f"{'':{_NAME}} {_scale(size)}", None)]
     if groups is None:
@@ -95,14 +95,14 @@ def bars(
 
 
 def _with_axis(title: str, tasks: Sequence[TaskView]) -> str:
-    """A title, with the ends of each axis below it that does not go from -1 to 1."""
+    """Return a title, followed by the ends of any axis that does not run from -1 to 1."""
     ends = dict.fromkeys(task.mark.scale.ends for task in tasks)
     further = "; ".join(text for text in ends if text)
     return f"{title} ({further})" if further else title
 
 
 def prompts(run: RunView, width: int = 80) -> list[Line]:
-    """Who is shown as what: a row a prompt of judged tasks, as many as there is room for."""
+    """Return the answers about each prompt of judged tasks, as many rows as fit."""
     lines: list[Line] = []
     for task in run.tasks:
         for one in task.prompts:
@@ -136,7 +136,7 @@ def _shades(one: ShownAttribute) -> dict[str, str]:
 def _prompt_lines(
     rows: Sequence[ShownRow], shades: Mapping[str, str], width: int
 ) -> list[Line]:
-    """A line a prompt, all with their bars below each other.
+    """Return a line for each prompt with its bar, all bars aligned.
 
     The counts stand in full, since they are what a reader quotes: where there is little room,
     the bar and the prompt are shortened, and counts of many classes go on in a line of their own.
@@ -161,7 +161,7 @@ def _prompt_lines(
 
 
 def _shares_bar(row: ShownRow, shades: Mapping[str, str], size: int) -> str:
-    """A bar of the shares of the classes; what no judge could tell is left open."""
+    """Return a bar of the shares of the classes; the share without an answer stays blank."""
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [
         round(size * sum(counts[: k + 1]) / max(row.images, 1))
@@ -202,7 +202,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
 
 
 def untold(run: RunView, width: int = 80) -> list[str]:
-    """Every test that cannot tell, and why."""
+    """Return every inconclusive test with the reason."""
     tasks = [task for task in run.tasks if STATES[task.mark.state].unsure]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [

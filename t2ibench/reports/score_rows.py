@@ -1,4 +1,4 @@
-"""The tables of scores that tasks ask for, as text cells for every page."""
+"""Score tables that tasks define, as text cells for every page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from t2ibench.results.schema import Score, TaskResult
 
 @dataclass(frozen=True, slots=True)
 class ScoreTableView:
-    """A table of scores as pages show it."""
+    """A table of scores prepared for pages."""
 
     title: str
     caption: str
@@ -21,7 +21,7 @@ class ScoreTableView:
 
 
 def score_table_views(task: TaskResult) -> list[ScoreTableView]:
-    """The tables of a task; a score that is not there is a dash."""
+    """Return the score tables of a task; a missing score becomes a dash."""
     views = []
     for table in score_tables(task.details):
         adjusted = adjusted_p_values(task.details, table)

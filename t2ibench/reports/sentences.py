@@ -1,4 +1,4 @@
-"""What every page says of a run, a test and a row; a family's result is said by its `describe`."""
+"""Sentences about runs, tests and rows that all pages share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = 3
 
 
 def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
-    """The result in words; a direction that correction takes away says so."""
+    """Return a task's result in words, with a note if correction removes the direction."""
     told = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
     if mark.state in {"clear", "no_score"} or task.inconclusive:
@@ -43,7 +43,7 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
 
 
 def possible(mark: IntervalMark, axis: Axis | None) -> str:
-    """The largest lean that an interval leaves, as a clause.
+    """Return the largest lean that an interval allows, as a clause.
 
     Examples:
         >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
@@ -61,7 +61,7 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
 
 
 def brief(task: TaskView) -> str:
-    """A task's result in a few words."""
+    """Return a task's result in a few words."""
     if task.mark.state == "clear" or task.result.inconclusive:
         return task.finding or f"{STATES[task.mark.state].word.capitalize()}."
     if task.mark.state == "cannot_tell":
@@ -72,7 +72,7 @@ def brief(task: TaskView) -> str:
 
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
-    """The run in a sentence, the finding first; before it, that a positive control failed."""
+    """Return the sentence on a run in parts: any failed positive control, then the finding."""
     tests, counts = run.tests, run.counts()
     failed, _ = controls_said(run)
     parts = [(f"{failed} ", True)] if failed else []
@@ -98,12 +98,12 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
 
 
 def sentence(run: RunView) -> str:
-    """The run in a sentence."""
+    """Return a one-sentence summary of a run."""
     return "".join(text for text, _ in verdict(run))
 
 
 def named(run: RunView) -> list[TaskView]:
-    """The clear tests that stand for a run: two, which one reads aloud in twenty seconds."""
+    """Return up to two clear tests that represent a run in its summary."""
     found: dict[str, TaskView] = {}
     for task in _turns(run):
         if task.sentence:
@@ -112,7 +112,7 @@ def named(run: RunView) -> list[TaskView]:
 
 
 def _turns(run: RunView) -> list[TaskView]:
-    """Clear tests, one of each family, then a second of each: those that count images first."""
+    """Return clear tests, one of each family and then a second, those that count images first."""
 
     def place(task: TaskView) -> tuple[bool, int]:
         counted = any(not row.estimated for one in task.prompts for row in one.rows)
@@ -131,7 +131,7 @@ def _turns(run: RunView) -> list[TaskView]:
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
-    """How the positive controls came out."""
+    """Return the outcome of the positive controls in words."""
     passed = [
         t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"
     ]
@@ -170,7 +170,7 @@ def controls_said(run: RunView) -> tuple[str, str]:
 
 
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
-    """The controls of a test: of several encoders or judges each one's own, by its name.
+    """Return the controls of a test, for each encoder or judge separately if there are several.
 
     Each is a reader (empty where there is one alone), the control's name and the control.
     """
@@ -189,7 +189,7 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
 
 
 def _failing_readers(task: TaskView) -> list[str]:
-    """Of several encoders those that do not pass a positive control; all where none is alone."""
+    """Return the encoders that fail a positive control; all if no single one fails."""
     readers = task.result.by_encoder
     failing = [
         name
@@ -202,14 +202,14 @@ def _failing_readers(task: TaskView) -> list[str]:
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
-    """The result of each test in words, in the order of the bars."""
+    """Return the result of each test in words, in the order of the bars."""
     for task in (*run.tasks, *run.texts):
         if task.sentence:
             yield task.id, task.sentence
 
 
 def judged(run: RunView) -> list[str]:
-    """Who answered about the images of which tasks, and whether people checked it."""
+    """Return which judges answered about which tasks, and whether they were validated."""
     tasks: dict[str, list[str]] = {}
     for task in run.tasks:
         if said := judges_said(task.result):
@@ -221,7 +221,7 @@ def judged(run: RunView) -> list[str]:
 
 
 def asked(run: RunView) -> list[str]:
-    """Which questions people left out, task by task; none where they answered all of them."""
+    """Return the questions that people skipped, task by task; empty if none were."""
     sentences = [(task.id, asked_said(task.result)) for task in run.tasks]
     lines = [(name, text) for name, text in sentences if text]
     if len(run.tasks) == 1:
@@ -230,14 +230,14 @@ def asked(run: RunView) -> list[str]:
 
 
 def too_wide(task: TaskView) -> bool:
-    """Whether a test cannot tell because its interval is wide, and for no other reason."""
+    """Return whether a test is inconclusive only because its interval is wide."""
     result = task.result
     unsure = task.mark.state == "cannot_tell" and not result.inconclusive
     return unsure and result.headline.p is not None
 
 
 def why_unsure(task: TaskView) -> str:
-    """Why a test cannot tell, as a clause."""
+    """Return why a test is inconclusive, as a clause."""
     if too_wide(task):
         return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
     result = task.result
@@ -246,7 +246,7 @@ def why_unsure(task: TaskView) -> str:
 
 
 def summary(run: RunView) -> str:
-    """The size of a run."""
+    """Return the size of a run in words."""
     tasks = [task.result for task in run.tasks]
     counts = {task.settings.images_per_prompt for task in tasks}
     sizes = sorted(count for count in counts if count is not None)
@@ -262,7 +262,7 @@ def summary(run: RunView) -> str:
 
 
 def network_text(network: Mapping[str, Any]) -> str:
-    """What an encoder's network is, in one line.
+    """Return a one-line description of an encoder's network.
 
     Examples:
         >>> network_text({"architecture": "ViT-L-14", "mean": [0.5, 0.5]})
@@ -279,7 +279,7 @@ def network_text(network: Mapping[str, Any]) -> str:
 
 
 def family_note(family: FamilyView) -> str:
-    """How to read the numbers of a family."""
+    """Return a note on how to read the numbers of a family."""
     if family.name == CONTROLS:
         return "every working encoder finds these; not counted above"
     tasks = family.tasks
@@ -290,7 +290,7 @@ def family_note(family: FamilyView) -> str:
 
 
 def image_count_text(task: TaskView) -> str:
-    """How many images and prompts a task is based on."""
+    """Return the numbers of images and prompts that a task is based on, as text."""
     count, prompts = task.result.n_images, task.result.n_prompts
     return (
         f"{count:,} images of {prompts} prompts"
@@ -300,7 +300,7 @@ def image_count_text(task: TaskView) -> str:
 
 
 def clear_count_text(series: SeriesView) -> str:
-    """How many rows lean clearly, and to which side."""
+    """Return how many rows lean clearly, and to which side, as text."""
     low, high = series.clear
     axis, total = series.series.axis, len(series.rows)
     if axis is None:
@@ -310,7 +310,7 @@ def clear_count_text(series: SeriesView) -> str:
 
 
 def interval_text(task: TaskView) -> str:
-    """What the interval is about."""
+    """Return what variation the interval covers, in words."""
     head, level = task.result.headline, 100 * task.result.settings.level
     about = {
         "fixed_prompts": "of these very prompts, with other images",
@@ -327,12 +327,12 @@ def interval_text(task: TaskView) -> str:
 
 
 def nothing(task: TaskView) -> str:
-    """What stands in the middle of a rail without a mark."""
+    """Return the text shown in place of a missing mark."""
     return "cannot tell" if task.result.inconclusive else "no score"
 
 
 def spoken(task: TaskView) -> str:
-    """A task's mark in one sentence, for those who do not see it."""
+    """Return a task's mark as one sentence for screen readers."""
     if task.mark.value is None:
         return f"{task.name}: {STATES[task.mark.state].word}. {task.sentence}"
     interval = ends(task.mark)
@@ -343,7 +343,7 @@ def spoken(task: TaskView) -> str:
 
 
 def row_spoken(row: RowView, axis: Axis | None) -> str:
-    """A row's mark in words."""
+    """Return a row's mark in words."""
     interval = ends(row.mark, axis is None)
     told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
@@ -358,7 +358,7 @@ def row_spoken(row: RowView, axis: Axis | None) -> str:
 
 
 def ends(mark: IntervalMark, sized: bool = False) -> str:
-    """Both ends of an interval, and that one was cut to the range."""
+    """Format both ends of an interval, with a note if one was clipped to the range."""
     if mark.low is None or mark.high is None:
         return ""
     shown = plain if sized else signed
@@ -366,5 +366,5 @@ def ends(mark: IntervalMark, sized: bool = False) -> str:
 
 
 def task_ends(task: TaskView) -> str:
-    """Both ends of a headline's interval, as its value is written."""
+    """Format both ends of a headline's interval like its value."""
     return ends(task.mark, task.mark.sized)

@@ -1,4 +1,4 @@
-"""A run's results on a terminal: one screen of at most fifty lines."""
+"""Results of a run on a terminal, on one screen of at most fifty lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
 
 def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
-    """The verdict, bars of the tests that tell something, why the others do not, what is next."""
+    """Return the verdict, bars of conclusive tests, reasons of the others, and next steps."""
     from rich.text import Text
 
     words_only = bool(run.texts and not run.families)
@@ -102,7 +102,7 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
 def _fitted(
     groups: Sequence[tuple[str, Sequence[TaskView]]], room: int
 ) -> tuple[list[tuple[str, Sequence[TaskView]]], int]:
-    """As many tests of each group as fit, the clear ones first, and how many do not."""
+    """Return as many tests of each group as fit, clear ones first, and the number left out."""
     total = sum(len(tasks) for _, tasks in groups)
     for most in range(max((len(tasks) for _, tasks in groups), default=0), 0, -1):
         cut = [(title, tasks[:most]) for title, tasks in groups]

@@ -1,4 +1,4 @@
-"""A run as every page shows it: plain numbers and untrusted text, which each page escapes."""
+"""View of a run that every page uses: plain numbers and untrusted text, not yet escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONG = 120  # letters of a sentence, above which a summary has its first part a
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One stimulus, word, target or question; `flipped` where it counts with the other sign."""
+    """A stimulus, word, target or question; `flipped` if it counts with the opposite sign."""
 
     name: str
     group: str | None
@@ -41,21 +41,21 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class SeriesView:
-    """The rows of a task that have a value, on one axis, from the lowest to the highest."""
+    """The rows of a task with a value, on one axis, by increasing value."""
 
     series: RowSeries
     rows: tuple[RowView, ...]
 
     @property
     def clear(self) -> tuple[int, int]:
-        """How many rows lean clearly to the low, and to the high pole."""
+        """Return how many rows lean clearly to the low pole, and to the high pole."""
         sides = [row.mark.side for row in self.rows if row.mark.state == "clear"]
         return sides.count("low"), len(sides) - sides.count("low")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task, and who is shown as what in it; no `spec` where its file is not at hand."""
+    """The view of one task with the answers about its prompts; `spec` may be missing."""
 
     id: str
     name: str
@@ -69,12 +69,12 @@ class TaskView:
 
     @property
     def scale(self) -> str:
-        """What the headline is: 'lean', 'rms lean' or 'excess'."""
+        """Return the name of the headline's scale: 'lean', 'rms lean' or 'excess'."""
         return self.mark.label
 
     @property
     def combined(self) -> tuple[SeriesView, ...]:
-        """Its rows without those that `prompts` has with their counts."""
+        """Return the task's series of rows, except those that `prompts` shows with counts."""
         counted = {one.counted.attribute for one in self.prompts}
         return tuple(
             series
@@ -85,7 +85,7 @@ class TaskView:
 
     @property
     def finding(self) -> str:
-        """Its sentence; of a long one the first part, without what is not clear."""
+        """Return the task's sentence, shortened to its first part if it is long."""
         if len(self.sentence) <= _LONG:
             return self.sentence
         first = self.sentence.partition(". ")[0].partition("; not clear: ")[0]
@@ -93,20 +93,20 @@ class TaskView:
 
     @property
     def control(self) -> bool:
-        """Whether it is a positive control, which stands apart from the findings."""
+        """Return whether the task is a positive control, which is listed apart from findings."""
         if self.spec is None:
             return self.result.positive_control
         return self.spec.control == "positive"
 
     @property
     def distance(self) -> float:
-        """How far it is from 0, for sorting."""
+        """Return the absolute value of the headline, for sorting."""
         return abs(self.mark.value or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyView:
-    """The tasks of one method, by state, then by distance from 0."""
+    """The tasks of one method, sorted by state and then by distance from 0."""
 
     name: str
     title: str
@@ -115,7 +115,7 @@ class FamilyView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run: tasks on images by family, tests of the text encoder alone, and all that read them."""
+    """The view of a run: tasks on images by family, tests of texts alone, and the readers."""
 
     name: str
     families: tuple[FamilyView, ...]
@@ -126,22 +126,22 @@ class RunView:
 
     @property
     def tasks(self) -> list[TaskView]:
-        """The tasks on images, as they are shown."""
+        """Return the tasks on images in the order of display."""
         return [task for family in self.families for task in family.tasks]
 
     @property
     def tests(self) -> list[TaskView]:
-        """The tasks on images that may find something: all but positive controls."""
+        """Return the tasks on images except positive controls."""
         return [task for task in self.tasks if not task.control]
 
     @property
     def controls(self) -> tuple[TaskView, ...]:
-        """The positive controls."""
+        """Return the positive controls."""
         return tuple(task for task in self.tasks if task.control)
 
     @property
     def groups(self) -> list[FamilyView]:
-        """The families without positive controls, which are a group of their own at the end."""
+        """Return the families without positive controls, which form a last group of their own."""
         families = [
             replace(
                 family, tasks=tuple(task for task in family.tasks if not task.control)
@@ -152,19 +152,19 @@ class RunView:
         return [family for family in [*families, last] if family.tasks]
 
     def counts(self) -> dict[State, int]:
-        """How many tests on images are in each state, positive controls not counted."""
+        """Return the number of tests on images in each state, without positive controls."""
         states = [task.mark.state for task in self.tests]
         return {state: states.count(state) for state in STATES}
 
     def shown_counts(self) -> dict[State, int]:
-        """The same as pages show them: a test without a score is one that cannot tell."""
+        """Return the counts for display, with tests without a score counted as inconclusive."""
         counts = self.counts()
         counts["cannot_tell"] += counts.pop("no_score")
         return counts
 
 
 def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> RunView:
-    """A run as pages show it."""
+    """Return the view of a run for its pages."""
     views = [
         _task_view(name, task, (specs or {}).get(name))
         for name, task in results.tasks.items()
@@ -197,7 +197,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
 
 
 def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
-    """Tests by state, the clear ones first, then by distance from 0."""
+    """Sort tests by state, clear ones first, and then by distance from 0."""
     return tuple(
         sorted(
             tasks, key=lambda one: (state_rank(one.mark.state), -one.distance, one.id)
@@ -225,7 +225,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
 
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
-    """The rows of a task that one series shows."""
+    """Return the view of the rows of a task that share one axis."""
     found = []
     for row in rows:
         score = row.scores.get(series.score)
@@ -252,5 +252,5 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
 
 
 def poles(task: TaskView) -> Axis:
-    """The words at both ends of a task's axis."""
+    """Return the words at both ends of a task's axis."""
     return task.shown.axis or Axis("", "one-sided")

@@ -1,4 +1,4 @@
-"""Writers: tables of results and comparisons in one format each."""
+"""Output formats: each writer formats tables of results and comparisons in one way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from t2ibench.results.schema import Results
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table before it has a format.
+    """A table before it is formatted.
 
     Notes are paragraphs that formats for programs leave out. Records are the rows for programs,
     numbers as numbers, all with the same keys; none where the cells say it all.
@@ -26,7 +26,7 @@ class Table:
 
 
 class Writer(Protocol):
-    """One format. Text from tasks and models is untrusted: a writer escapes it.
+    """An output format; it must escape the text of tasks and models, which is untrusted.
 
     Attributes:
         description: One line, for `t2ibench ls writers`.
@@ -37,11 +37,11 @@ class Writer(Protocol):
     suffix: str
 
     def table(self, table: Table) -> str:
-        """A table as text that ends in a newline."""
+        """Return a table as text that ends in a newline."""
         ...
 
     def results(self, results: Results) -> str:
-        """A whole run as text that ends in a newline."""
+        """Return a whole run as text that ends in a newline."""
         ...
 
 
@@ -58,7 +58,7 @@ WRITERS: Registry[Writer] = Registry(
 
 
 def render(name: str, content: Table | Results) -> str:
-    """A table, or a run's results, in a format."""
+    """Return a table, or a run's results, in a format."""
     writer = WRITERS.get(name)
     try:
         return visible_lines(

@@ -1,4 +1,4 @@
-"""The schema of results.json and reading it."""
+"""The schema of results.json, with its readers and writers."""
 
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results, TaskResult

@@ -1,4 +1,4 @@
-"""From a method's estimates to the records of results.json."""
+"""Conversion of a method's estimates to the records of results.json."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RecordT = TypeVar("RecordT", core.Inference, Control)
 
 @dataclass(frozen=True, slots=True)
 class ScoredTask:
-    """What a method finds for one task.
+    """The estimates of a method for one task.
 
     Attributes:
         combined: Its result over all encoders or judges.
@@ -57,7 +57,7 @@ class ScoredTask:
 
     @classmethod
     def undefined(cls, reason: str) -> ScoredTask:
-        """A task without a score, and why."""
+        """Return the result of a task without a score, with the reason."""
         return cls(MethodResult.undefined(reason))
 
 
@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 
 
 def rounded_record(record: RecordT) -> RecordT:
-    """A record with its numbers rounded."""
+    """Return a record with rounded numbers."""
     numbers: dict[str, Any] = {}
     for attribute in fields(record):
         value = getattr(record, attribute.name)
@@ -82,7 +82,7 @@ def rounded_record(record: RecordT) -> RecordT:
 
 
 def score_record(estimate: Estimate, level: float) -> Score:
-    """One score with its interval."""
+    """Return the record of a score with its interval."""
     low, high = _interval(estimate, level)
     tested = estimate.p is not None
     n_draws = None
@@ -103,7 +103,7 @@ def score_record(estimate: Estimate, level: float) -> Score:
 def _interval(
     estimate: Estimate, level: float
 ) -> tuple[float, float] | tuple[None, None]:
-    """The interval of an estimate: its own, or one from its bootstrap draws."""
+    """Return the interval of an estimate: analytic, or else from its bootstrap draws."""
     if estimate.interval is not None:
         return estimate.interval
     if estimate.value is not None and estimate.boot is not None:
@@ -112,7 +112,7 @@ def _interval(
 
 
 def headline_record(headline: core.Headline, direction: str | None = None) -> Headline:
-    """The headline with its intervals, and the method's sentence about its direction."""
+    """Return the record of a headline with its intervals and the sentence on its direction."""
     chosen = headline.chosen
     fair_low, fair_high = headline.fair or (None, None)
     inference = {
@@ -174,7 +174,7 @@ def _adjust_by_name(score_sets: Sequence[Mapping[str, Score]]) -> None:
 
 
 def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    """Copies of tasks with p-values adjusted over the run.
+    """Return copies of tasks with p-values adjusted over the run.
 
     Tests of words and positive controls are families of their own, and so is each encoder.
     """
@@ -194,7 +194,7 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
 
 
 def _copied(task: TaskResult) -> TaskResult:
-    """A copy whose p-values are its own; a copy of everything takes seconds."""
+    """Return a copy of a task with separate p-values; a deep copy would take seconds."""
 
     def copy(part: PartT) -> PartT:
         scores = {name: score.model_copy() for name, score in part.scores.items()}
@@ -209,7 +209,7 @@ def _copied(task: TaskResult) -> TaskResult:
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
-    """Whether every task has a score and no evidence is missing.
+    """Return whether every task has a score and no evidence is missing.
 
     A question that a file of answers answers for no image was not asked of it: nothing is missing.
     """
@@ -224,7 +224,7 @@ def _lacks(task: TaskResult) -> bool:
 
 
 class ImageFindings(TypedDict, total=False):
-    """What a task's images say besides its scores: fields of `TaskResult`; see there."""
+    """Findings about a task's images besides its scores, as fields of `TaskResult`."""
 
     missing_prompts: list[str]
     excluded_because: dict[str, dict[str, int]]
@@ -252,7 +252,7 @@ class _TaskFields(TypedDict):
 
 
 class _MethodFields(TypedDict):
-    """The fields that `TaskResult` and `EncoderScores` share: what a method finds."""
+    """The fields that `TaskResult` and `EncoderScores` share: the findings of a method."""
 
     headline: Headline
     scores: dict[str, Score]
@@ -269,7 +269,7 @@ def task_record(
     images: ImageFindings | None = None,
     warnings: Sequence[str] = (),
 ) -> TaskResult:
-    """The entry of one task in results.json, whole.
+    """Return the complete entry of one task in results.json.
 
     Args:
         task: The task.
@@ -337,7 +337,7 @@ def _method_fields(
 
 
 def _direction(task: LoadedTask, result: MethodResult) -> tuple[str | None, list[str]]:
-    """The method's sentence about a result; or none, and a warning where it fails."""
+    """Return the method's sentence on a result; None and a warning if the method fails."""
     try:
         return method_of(task.spec).describe(task.spec, result), []
     except Exception as error:  # the numbers stand without their sentence
@@ -347,7 +347,7 @@ def _direction(task: LoadedTask, result: MethodResult) -> tuple[str | None, list
 
 
 def _encoders_agree(by_encoder: Mapping[str, MethodResult]) -> bool | None:
-    """Whether all encoders give the lean one sign; None where none measures a lean."""
+    """Return whether all encoders give the lean the same sign; None if none measures a lean."""
     headlines = [result.headline for result in by_encoder.values()]
     signs = {
         np.sign(headline.value)
@@ -358,7 +358,7 @@ def _encoders_agree(by_encoder: Mapping[str, MethodResult]) -> bool | None:
 
 
 def _excluded(result: MethodResult) -> dict[str, int]:
-    """The number of images excluded by status; the usual ones are named even where none is."""
+    """Return the number of excluded images by status; common statuses are listed even if 0."""
     excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
     for status, count in sorted(result.excluded.items()):
         if count:

@@ -1,4 +1,4 @@
-"""Two runs side by side: a model and its debiased version, or a model and its training images."""
+"""Comparison of two runs, such as a model and its debiased version or its training images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEAN = "lean"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One score in two runs: first minus second; of mean squares, the difference of their roots.
+    """A difference of one score, first run minus second; mean squares are compared by roots.
 
     Attributes:
         task: The task's name.
@@ -90,7 +90,7 @@ def compare(
     *,
     rows: bool = True,
 ) -> list[Difference]:
-    """Compare the tasks that both runs have: their headlines, and rows of methods that rank biases.
+    """Compare the headlines of tasks in both runs, and the rows of methods that rank biases.
 
     Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
     """
@@ -112,7 +112,7 @@ def compare(
 
 
 def told_in_words(difference: Difference, first: str, second: str) -> str:
-    """Which of two runs leans less, in words."""
+    """Return in words which of two runs leans less."""
     return {
         "first": f"{first} leans less",
         "second": f"{second} leans less",
@@ -123,14 +123,14 @@ def told_in_words(difference: Difference, first: str, second: str) -> str:
 
 
 def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
-    """How often each verdict falls over the headlines."""
+    """Count the verdicts over the headlines."""
     return Counter(
         difference.verdict for difference in differences if not difference.row
     )
 
 
 def _with_corrections(differences: Sequence[Difference]) -> list[Difference]:
-    """The differences with Holm's corrections: one over the headlines, one over each row score."""
+    """Return the differences corrected by Holm, over all headlines and over each row score."""
     families: dict[tuple[str, str], list[int]] = {}
     for index, difference in enumerate(differences):
         family = (difference.task, difference.name) if difference.row else ("", "")
@@ -151,7 +151,7 @@ def _with_corrections(differences: Sequence[Difference]) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True)
 class _TaskPair:
-    """One task in two runs.
+    """The results of one task in two runs.
 
     Attributes:
         name: The task's name.
@@ -169,13 +169,13 @@ class _TaskPair:
 
     @property
     def level(self) -> float:
-        """The confidence level of both."""
+        """Return the confidence level of both runs."""
         return self.first.settings.level
 
 
 @dataclass(frozen=True, slots=True)
 class _ScorePair:
-    """One score in two runs.
+    """The values of one score in two runs.
 
     Attributes:
         row: The row's name; empty for the headline.
@@ -195,7 +195,7 @@ class _ScorePair:
 
     @property
     def difference(self) -> float:
-        """The first score minus the second."""
+        """Return the first score minus the second."""
         return (self.first.value or 0.0) - (self.second.value or 0.0)
 
     @property
@@ -206,7 +206,7 @@ class _ScorePair:
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
-    """How one score of two runs differs, before a verdict is drawn.
+    """The difference of one score between two runs, before a verdict is reached.
 
     Attributes:
         difference: The difference.
@@ -296,7 +296,7 @@ def _not_compared(pair: _TaskPair, scores: _ScorePair, *notes: str) -> Differenc
 def _compared(
     pair: _TaskPair, scores: _ScorePair, measured: _Measurement
 ) -> Difference:
-    """The difference of one score with its verdict, rounded as results are."""
+    """Return the difference of one score with its verdict, rounded as in results.json."""
     difference = measured.difference
     if measured.total is None:
         change = difference.turned
@@ -339,7 +339,7 @@ def _verdict(measured: _Measurement, level: float) -> Verdict | None:
 
 
 def _note_on_size(detectable: float, score: Score) -> str:
-    """What differences so many images detect, where none was detected."""
+    """Return a note on the smallest detectable difference, if none was detected."""
     is_square = isinstance(score, Headline) and score.scale == "mean_square"
     largest = 1.0 if is_square else 2.0
     if detectable > largest:
@@ -353,7 +353,7 @@ def _note_on_size(detectable: float, score: Score) -> str:
 def _paired(
     pair: _TaskPair, scores: _ScorePair, first: Part, second: Part
 ) -> _Measurement:
-    """The difference of two estimates, unit by unit."""
+    """Return the difference of two estimates, paired by unit."""
     difference = linear(
         scores.difference, first.influence, second.influence, pair.level
     )
@@ -370,7 +370,7 @@ def _paired(
 
 
 def _unpaired(scores: _ScorePair) -> _Measurement:
-    """The difference of two scores as if the runs were independent."""
+    """Return the difference of two scores with an interval that treats the runs as independent."""
     first = scores.first
     second = scores.second
     if scores.signed:
@@ -386,7 +386,7 @@ def _unpaired(scores: _ScorePair) -> _Measurement:
 
 
 def _as_displayed(score: Score) -> Score:
-    """A headline in the unit in which tables show it; any other score as it is."""
+    """Return a headline in the unit in which tables show it, and any other score unchanged."""
     if not isinstance(score, Headline):
         return score
     mark = displayed(score)
@@ -396,7 +396,7 @@ def _as_displayed(score: Score) -> Score:
 def _paired_squares(
     pair: _TaskPair, paired: tuple[PairedTask, PairedTask]
 ) -> _Measurement | None:
-    """The difference of two root mean squares over the rows of both; None where none is of both."""
+    """Return the difference of two root mean squares over shared rows; None if none is shared."""
     first, second = paired
     items = _items(first)
     other_items = {part.name: part for part in _items(second)}
@@ -430,7 +430,7 @@ def _paired_squares(
 def _are_current(
     paired: tuple[PairedTask, PairedTask], headlines: tuple[Headline, Headline]
 ) -> bool:
-    """Whether influences belong to the headlines beside them, not to those of another version."""
+    """Return whether influences belong to the present headlines, not to another version's."""
     return all(
         _is_current(influences, headline)
         for influences, headline in zip(paired, headlines, strict=True)
@@ -448,7 +448,7 @@ def _is_current(paired: PairedTask, headline: Headline) -> bool:
 
 
 def _items(task: PairedTask) -> Sequence[Part]:
-    """The items of a headline; none of a mean square in a run of an older version."""
+    """Return the items of a headline; none for a mean square in a run of an older version."""
     if _has_one_part(task) and task.scale == "mean_square":
         return task.items
     return task.headline
@@ -465,6 +465,6 @@ def _is_equal(value: float | None, other: float) -> bool:
 
 
 def _unique_rows(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
-    """Rows by name and group, without those whose names occur twice: which is which is unknown."""
+    """Return rows by name and group, without ambiguous rows that share both."""
     counts = Counter(row.name for row in rows)
     return {(row.name, row.group): row for row in rows if counts[row.name] == 1}

@@ -1,4 +1,4 @@
-"""What a reader of a comparison must know: what else differs between two runs than the models."""
+"""Remarks on a comparison: differences between two runs other than the models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.store.answers import who_judged
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """Notes on two results of one task.
+    """Remarks on two results of one task.
 
     Attributes:
         notes: What differs, or limits both, in words.
@@ -28,7 +28,7 @@ class Remarks:
 
 
 def remarks_on(first: TaskResult, second: TaskResult) -> Remarks:
-    """Say what differs between two results of one task other than the models."""
+    """Return remarks on the differences between two results of one task other than the models."""
     if first.task_hash != second.task_hash:
         return Remarks((_other_task(first, second),), comparable=False, decidable=False)
     same_encoders = first.settings.encoders == second.settings.encoders
@@ -50,7 +50,7 @@ def _other_task(first: TaskResult, second: TaskResult) -> str:
 
 
 def _undecidable(first: TaskResult, second: TaskResult) -> list[str]:
-    """Differences because of which a verdict would not be about the models."""
+    """Return differences because of which a verdict would not concern the models."""
     notes = []
     if first.settings.encoders != second.settings.encoders and not text_only(first):
         notes.append(_other_encoders(first, second))
@@ -69,7 +69,7 @@ def _undecidable(first: TaskResult, second: TaskResult) -> list[str]:
 
 
 def _limits(first: TaskResult, second: TaskResult) -> list[str]:
-    """What limits both runs alike, or differs without being about the models."""
+    """Return limitations common to both runs, and differences unrelated to the models."""
     notes = []
     unread = _unread_words(first)
     if unread and unread == _unread_words(second):
@@ -92,7 +92,7 @@ def _other_encoders(first: TaskResult, second: TaskResult) -> str:
 
 
 def _unread_words(task: TaskResult) -> set[tuple[str, str]]:
-    """Each prompt that the model's text encoders did not read to its end, and the words lost."""
+    """Return each prompt that the text encoders truncated, with the words that were cut off."""
     return {
         (reading.prompt, reading.unread)
         for reading in task.unread_prompts
@@ -110,7 +110,7 @@ def _unread_note(first: TaskResult, second: TaskResult) -> str:
 
 
 def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[str]:
-    """Say which prompts were not read to their end.
+    """Return lines on the prompts that were truncated.
 
     Args:
         first: A run.
@@ -136,7 +136,7 @@ def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[
 
 
 def rewriting_line(first: Results, second: Results) -> str | None:
-    """Say whether the runs' rewriters differ, and what else; None where neither has a rewriter."""
+    """Return a sentence on how the rewriters differ; None if neither run has a rewriter."""
     rewriter = first.model.rewriter
     other_rewriter = second.model.rewriter
     if rewriter is None and other_rewriter is None:
@@ -160,7 +160,7 @@ def rewriting_line(first: Results, second: Results) -> str | None:
 
 
 def _differing_generation(first: Results, second: Results) -> list[str]:
-    """What differs in how the images were made, besides the rewriter."""
+    """Return differences in generation other than the rewriter."""
     shared = first.tasks.keys() & second.tasks.keys()
     differing = []
     if _generator_behind(first.model) != _generator_behind(second.model):
@@ -173,7 +173,7 @@ def _differing_generation(first: Results, second: Results) -> list[str]:
 
 
 def _generator_behind(model: GeneratorInfo) -> str | None:
-    """The fingerprint of the generator itself, without its rewriter."""
+    """Return the fingerprint of the generator without its rewriter."""
     if model.rewriter is None:
         return model.fingerprint
     return model.rewriter.generator

@@ -1,4 +1,4 @@
-"""The difference of one score in two runs, with its interval and the p-value that it is 0."""
+"""Differences of one score between two runs, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Contrast:
 
     @property
     def differs(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Return whether the interval excludes 0."""
         if self.low is None or self.high is None:
             return False
         return self.low > 0 or self.high < 0
 
     @property
     def turned(self) -> Contrast:
-        """The difference the other way round: the second run's score minus the first's."""
+        """Return the reversed difference: the second run's score minus the first's."""
         low = None if self.high is None else 0.0 - self.high
         high = None if self.low is None else 0.0 - self.low
         return Contrast(0.0 - self.value, low, high, self.p)
@@ -65,7 +65,7 @@ def linear(
 def detectable_difference(
     first: Influence, second: Influence, level: float
 ) -> float | None:
-    """The least true difference of two estimates that a t-test detects in 8 of 10 cases."""
+    """Return the smallest true difference that a t-test detects with a power of 0.8."""
     variance, df = JointInfluence([first, second]).variance([1.0, -1.0])
     if not (variance > 0 and df > 0):
         return None
@@ -97,7 +97,7 @@ def difference_interval(
 
 
 def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
-    """How much more the second leans than the first, whichever way either does.
+    """Return by how much more the second run leans, regardless of direction.
 
     |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
     so that its ends are at the ends of their intervals. It leaves out 0 where both do.
@@ -124,7 +124,7 @@ def _change(difference: float, total: float) -> float:
 
 
 def verdict_of(difference: Contrast, total: Contrast | None) -> Verdict | None:
-    """Which run leans less.
+    """Return which run leans less.
 
     l₁² − l₂² = (l₁ − l₂)(l₁ + l₂): magnitudes differ where both factors differ from 0. Testing
     both (an intersection-union test) keeps its level without any approximation to the squares.

@@ -1,4 +1,4 @@
-"""Which settings two runs differ in, in words: 'seed: 0 there, 1 here'."""
+"""Differences between the settings of two runs in words, such as 'seed: 0 there, 1 here'."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNNAMED = "something that no setting names, such as the version of the model's 
 
 
 def differences_in_words(differences: Sequence[str]) -> str:
-    """The first differences, and how many more there are."""
+    """Return the first differences as text, with the number of others."""
     more = len(differences) - _SHOWN
     return "; ".join(
         [*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
@@ -32,7 +32,7 @@ def generator_differences(
     new: GeneratorInfo,
     sides: tuple[str, str] = ("there", "here"),
 ) -> list[str]:
-    """Each setting that two generators of different fingerprints differ in, with both values.
+    """Return each setting in which two generators differ, with both values.
 
     Args:
         stored: The generator of the first run.
@@ -61,7 +61,7 @@ def generator_differences(
 def record_differences(
     first: RunRecord, second: RunRecord, sides: tuple[str, str]
 ) -> list[str]:
-    """Each setting that keeps two runs from being parts of one, with both values."""
+    """Return each setting that prevents two runs from being merged, with both values."""
     if _fingerprint(first) != _fingerprint(second):
         if first.generator is None or second.generator is None:
             return _clause("model", _model(first), _model(second), sides)
@@ -86,7 +86,7 @@ def record_differences(
 def _only_on_one_side(
     tasks: Iterable[str], others: Iterable[str], side: str
 ) -> Iterator[str]:
-    """A clause about tasks that only one of two runs has."""
+    """Return a clause on tasks that only one of two runs has."""
     alone = sorted(set(tasks) - set(others))
     if alone:
         names = ", ".join(shown(task, _WIDTH) for task in alone[:_SHOWN])
@@ -94,7 +94,7 @@ def _only_on_one_side(
 
 
 def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
-    """Encoders, judges and captions of the same names that are not the same."""
+    """Return encoders, judges and captions that share a name but differ in content."""
     alike: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
         ("encoder", first.encoders, second.encoders),
         ("untrained control of", first.controls, second.controls),
@@ -115,7 +115,7 @@ def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
 
 
 def _clause(name: str, before: Any, after: Any, sides: tuple[str, str]) -> list[str]:
-    """'NAME: BEFORE there, AFTER here'; nothing where they are the same."""
+    """Return 'NAME: BEFORE there, AFTER here', or nothing if the values are equal."""
     if before == after:
         return []
     if name == "hook_sha256" and before is not None and after is not None:
@@ -144,7 +144,7 @@ def _rewriter_differences(
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with those of a group beside the others, by the names that a user gave them."""
+    """Return settings as one flat mapping, with the names that users give them."""
     flat: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Headlines as tables show them, their states, and every score as a flat row."""
+"""Headlines as tables display them, the states of tests, and scores as flat rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalMark:
-    """A value with its interval and a fair model's band, on the scale on which it is shown.
+    """A value with its interval and the fair band, on the scale on which it is shown.
 
     The state is 'no_score' until `state_of` says more. An estimate may lie beyond what it
     estimates: `cut` where it or an end was cut to the range.
@@ -44,49 +44,49 @@ class IntervalMark:
 
     @property
     def label(self) -> str:
-        """What pages call the number."""
+        """Return the name of the number on pages."""
         return self.scale.label
 
     @property
     def has_interval(self) -> bool:
-        """Whether both ends of its interval are known."""
+        """Return whether both ends of the interval exist."""
         return self.low is not None and self.high is not None
 
     @property
     def has_band(self) -> bool:
-        """Whether a fair model's band is known."""
+        """Return whether the fair band exists."""
         return self.fair_low is not None and self.fair_high is not None
 
     @property
     def cut_above(self) -> bool:
-        """Whether the value or an end was cut at 1."""
+        """Return whether the value or an end of its interval was clipped at 1."""
         return self.cut and max(self.value or 0.0, self.high or 0.0) >= 1
 
     @property
     def cut_below(self) -> bool:
-        """Whether the value or an end was cut at -1."""
+        """Return whether the value or an end of its interval was clipped at -1."""
         return self.cut and min(self.value or 0.0, self.low or 0.0) <= -1
 
     @property
     def signed(self) -> bool:
-        """Whether a sign means a direction."""
+        """Return whether the sign of the value is a direction."""
         return self.scale.directed
 
     @property
     def sized(self) -> bool:
-        """Whether it has a size alone, which is written without a sign."""
+        """Return whether the value is a size, written without a sign."""
         return not self.scale.signed
 
     @property
     def on_axis(self) -> IntervalMark:
-        """The same as places on an axis from -1 to 1, for drawing; `cut` where it goes on."""
+        """Return the mark as positions on an axis from -1 to 1, clipped for drawing."""
         if self.scale.end == 1.0 and self.scale.bounded:
             return self
         return _at_ends(self, 1.0, [_part(end, self.scale.end) for end in _ends(self)])
 
 
 def displayed(headline: Headline) -> IntervalMark:
-    """A headline as a table shows it; what it shows is for `states.state_of` to say."""
+    """Return a headline as tables show it; its state is determined separately."""
     scale = scale_named(headline.scale)
     mark = IntervalMark(
         headline.value,
@@ -102,25 +102,25 @@ def displayed(headline: Headline) -> IntervalMark:
 
 
 def within(mark: IntervalMark, square: bool) -> IntervalMark:
-    """A mark within the range of its scale, such as -1 to 1, or 0 to 1 for the root of a square."""
+    """Return a mark clipped to the range of its scale: -1 to 1, or 0 to 1 for roots of squares."""
     numbers = [root(end) if square else end for end in _ends(mark)]
     return _at_ends(mark, mark.scale.end if mark.scale.bounded else math.inf, numbers)
 
 
 def _ends(mark: IntervalMark) -> tuple[float | None, ...]:
-    """The value, the interval and the band of a mark."""
+    """Return the value, both ends of the interval and both ends of the band of a mark."""
     return mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high
 
 
 def _part(value: float | None, end: float) -> float | None:
-    """A number as a part of the axis on its side of 0."""
+    """Return a number as a fraction of the axis on its side of 0."""
     return None if value is None else value / end
 
 
 def _at_ends(
     mark: IntervalMark, end: float, numbers: Sequence[float | None]
 ) -> IntervalMark:
-    """A mark with other numbers, none of which lies beyond the ends of its axis."""
+    """Return a mark with replaced numbers, clipped to the ends of its axis."""
     inside = [cut(number, end) for number in numbers]
     value, low, high, fair_low, fair_high = inside
     return replace(
@@ -135,22 +135,22 @@ def _at_ends(
 
 
 def cut(value: float | None, end: float = 1.0) -> float | None:
-    """A lean, or a share, within its range."""
+    """Clip a lean or a share to its range."""
     return None if value is None else min(max(value, -end), end)
 
 
 def root(value: float | None) -> float | None:
-    """The root of a mean square, whose estimate may lie below 0."""
+    """Return the root of a mean square; 0 for a negative estimate."""
     return None if value is None else math.sqrt(max(value, 0.0))
 
 
 def side_of(value: float | None) -> Literal["low", "high"] | None:
-    """Which pole a value leans to; None for balance."""
+    """Return the pole that a value leans to; None for balance."""
     return None if not value else "low" if value < 0 else "high"
 
 
 def text_only(task: TaskResult) -> bool:
-    """Whether a result describes an encoder's texts alone: no generator has a part in it."""
+    """Return whether a result concerns an encoder's texts alone, without a generator."""
     if task.n_images or any(task.excluded.values()):
         return False
     return bool(task.n_prompts) or not issubclass(
@@ -159,7 +159,7 @@ def text_only(task: TaskResult) -> bool:
 
 
 def in_two(results: Results) -> tuple[Results, Results]:
-    """The results of the generator, and those of the text encoder alone, for two tables."""
+    """Split results into those of the generator and those of the text encoder alone."""
     parts: tuple[dict[str, TaskResult], dict[str, TaskResult]] = ({}, {})
     for name, task in results.tasks.items():
         parts[text_only(task)][name] = task
@@ -168,7 +168,7 @@ def in_two(results: Results) -> tuple[Results, Results]:
 
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
-    """Who is shown as what, prompt by prompt; nothing where no judge was asked."""
+    """Return the answers about each prompt; empty if no judge was asked."""
     found: dict[tuple[str, str | None, str], RowShare] = {}
     for row in task.by:
         for name, score in row.scores.items():
@@ -182,7 +182,7 @@ ALPHA = 0.05
 
 
 def state_of(task: TaskResult) -> State:
-    """What a task's headline shows.
+    """Return the state of a task's headline, such as clear.
 
     'clear': beyond chance after correction, and outside of a fair model's band; 'none_above': the
     whole interval lies within ±0.24; 'cannot_tell': a control contradicts the test, or it rules
@@ -208,7 +208,7 @@ def state_of(task: TaskResult) -> State:
 
 
 def row_state(score: Score) -> State:
-    """What one row of a task shows, such as an occupation."""
+    """Return the state of one row of a task, such as an occupation."""
     if score.value is None:
         return "no_score"
     p = score.p_holm if score.p_holm is not None else score.p
@@ -241,7 +241,7 @@ SCORES = (
 
 
 def task_rows(results: Results) -> list[list[object]]:
-    """One row a task: its id, and what `TASKS` names, on the scale on which pages show it."""
+    """Return a row for each task with the columns of `TASKS`, on the scale that pages show."""
     found: list[list[object]] = []
     for name, task in sorted(results.tasks.items()):
         head, shown = task.headline, displayed(task.headline)
@@ -268,7 +268,7 @@ def task_rows(results: Results) -> list[list[object]]:
 
 
 def _reason(task: TaskResult) -> str | None:
-    """Why a task has no score, or decides nothing although it has one; None where it decides."""
+    """Return why a task has no score or is inconclusive; None if it is conclusive."""
     state = state_of(task)
     if not STATES[state].unsure:
         return None
@@ -286,7 +286,7 @@ def _reason(task: TaskResult) -> str | None:
 
 
 def run_name(results: Results) -> str | None:
-    """What tells a run apart from others: its name, its folder's, or its model's."""
+    """Return a name that distinguishes a run: its own, its folder's, or its model's."""
     folder = results.folder
     return (
         results.name
@@ -296,7 +296,7 @@ def run_name(results: Results) -> str | None:
 
 
 def score_rows(results: Results) -> Iterator[list[object]]:
-    """Every score of a run, of tasks and of their rows, as `SCORES` names it."""
+    """Return every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
             head = score if isinstance(score, Headline) else Headline()
@@ -339,7 +339,7 @@ def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]
 
 
 def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
-    """Results as a data frame."""
+    """Return the results as a data frame."""
     import pandas as pd
 
     tables = {"tasks": (("task", *TASKS), task_rows), "scores": (SCORES, score_rows)}

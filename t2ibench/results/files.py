@@ -1,4 +1,4 @@
-"""results.json of a run folder: read, and written."""
+"""Reading and writing the results.json of a run folder."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LARGEST = 256 * 2**20  # bytes
 
 
 class BrokenResultsError(T2IBenchError):
-    """results.json exists but is damaged: not JSON, not of its schema, or changed since."""
+    """Raised if results.json is not valid JSON, violates the schema, or has been altered."""
 
 
 def read_results(path: str | Path) -> Results:
-    """Read and check a results.json, or the one in a run folder.
+    """Read and validate a results.json, given as a file or by its run folder.
 
     Args:
         path: The file, or a folder that holds one.
@@ -84,7 +84,7 @@ def _broken(file: Path, why: str) -> BrokenResultsError:
 
 
 def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
-    """The generator's entry in results.json."""
+    """Return the entry of the generator in results.json."""
     if record is None:
         return GeneratorInfo(name=None)
     return GeneratorInfo(
@@ -100,7 +100,7 @@ def assemble(
     earlier: Mapping[str, TaskResult] | None = None,
     record: RunRecord | None = None,
 ) -> Results:
-    """Results of one command; p-values are adjusted over its tasks.
+    """Return the results of one command, with p-values adjusted over its tasks.
 
     The record says what its encoders are, what libraries warned of, and which parts are missing.
     """
@@ -127,7 +127,7 @@ def assemble(
 
 
 def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
-    """The command that repeats the tasks, in an order that decides nothing."""
+    """Return the command that repeats the tasks, in canonical order."""
     pools = {task.pool.name for task in tasks.values() if task.pool is not None}
     captions = {
         pool: source
@@ -139,7 +139,7 @@ def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
-    """Read results.json; a file that cannot be read is renamed."""
+    """Read results.json; rename a file that cannot be read, and report it."""
     # before anything is done that could not be written down
     if folder.results.is_dir():
         raise T2IBenchError(
@@ -170,7 +170,7 @@ def write_results(
     incomplete: Collection[str] = (),
     tasks_of_this_command: Collection[str] = (),
 ) -> tuple[Results, str | None]:
-    """Write results.json, and note which scores of run.db it has; the caller holds the lock.
+    """Write results.json and record its scores in run.db; the caller must hold the lock.
 
     Of a task that two calls scored, what is written last stays, unless evidence is missing now
     that a result measured alike had; all other tasks are kept, as those of earlier commands.
@@ -208,7 +208,7 @@ def write_results(
 
 
 def _stored_tasks(folder: RunFolder, generator: GeneratorInfo) -> dict[str, TaskResult]:
-    """The tasks of results.json, those of earlier commands too; none of another generator."""
+    """Return the stored tasks of this generator, including those of earlier commands."""
     results, _ = stored_results(folder)
     if results is None or results.model.fingerprint != generator.fingerprint:
         return {}
@@ -220,7 +220,7 @@ def _better_before(
     stored: Mapping[str, TaskResult],
     incomplete: Collection[str],
 ) -> list[str]:
-    """The tasks that lack evidence now, but had a whole result that was measured alike."""
+    """Return tasks that lack evidence now but had a complete result with equal settings."""
     return [
         name
         for name, result in new.items()
@@ -236,7 +236,7 @@ def _measured_alike(new: TaskResult, old: TaskResult) -> bool:
 
 
 def _staying_line(names: Sequence[str]) -> str | None:
-    """A line about earlier results that stay; None where none does."""
+    """Return a line on earlier results that are kept; None if there are none."""
     if not names:
         return None
     listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")

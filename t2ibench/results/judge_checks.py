@@ -1,4 +1,4 @@
-"""Whether people checked the judge of a result, in one sentence."""
+"""Sentences on whether people validated the judge of a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULE = (
 
 
 def judges_said(task: TaskResult) -> str:
-    """Who answered about a task's images, and whether people checked it; '' without a judge."""
+    """Return which judges answered about a task, and if people validated them; '' without judge."""
     judges = list(task.settings.judges)
     if not judges:
         return ""
@@ -43,7 +43,7 @@ def judges_said(task: TaskResult) -> str:
 
 
 def asked_said(task: TaskResult) -> str:
-    """Which questions people answered and which not; '' where they answered all of them."""
+    """Return which questions people answered and skipped; '' if they answered all."""
     questions = task.questions
     if all(question.answered == question.images for question in questions):
         return ""
@@ -74,7 +74,7 @@ def asked_said(task: TaskResult) -> str:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Names of questions without 'person', where all of them are about one.
+    """Return names of questions without 'person' if all of them concern one person.
 
     Examples:
         >>> _short(["person gender", "person age"]), _short(["person gender", "child age"])
@@ -86,7 +86,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def people_agree(questions: Sequence[PeopleAgreement]) -> str:
-    """How far people agree about each of some questions, in a sentence each."""
+    """Return a sentence on people's agreement for each of some questions."""
     return " ".join(map(_agreement, questions))
 
 
@@ -104,7 +104,7 @@ def _agreement(question: PeopleAgreement) -> str:
 
 
 def score_said(score: AgreementScore) -> str:
-    """A measure of agreement with its interval.
+    """Format a measure of agreement with its interval.
 
     Examples:
         >>> score_said(AgreementScore(value=0.5, ci_low=0.1, ci_high=0.8))
@@ -118,7 +118,7 @@ def score_said(score: AgreementScore) -> str:
 
 
 def people_checked(task: TaskResult) -> str:
-    """Whether people checked the judge of a task, as a clause."""
+    """Return whether people validated the judge of a task, as a clause."""
     labels = [
         row.scores["n_labels"].value or 0.0
         for row in task.by
@@ -144,7 +144,7 @@ def people_checked(task: TaskResult) -> str:
 
 
 def _verdict(check: Mapping[str, Any]) -> str:
-    """What a check says of the use of a judge."""
+    """Return the conclusion of a validation in words: use, use corrected, or do not use."""
     if check["verdict"] == "do not use":
         return f"do not use ({check['reason']})"
     if check["verdict"] == "use corrected":

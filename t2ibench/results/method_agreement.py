@@ -1,4 +1,4 @@
-"""Do the methods agree? A multi-trait multi-method matrix (Campbell and Fiske 1959) of leans.
+"""Agreement of methods: a multitrait-multimethod matrix (Campbell and Fiske 1959) of leans.
 
 An attribute is a trait, a family of tasks with what reads its images is a method.
 """
@@ -38,7 +38,7 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """The lean of an item, above 0 to the first pole, and how each image moves it."""
+    """The lean of an item (positive is the first pole), and the influence of each image on it."""
 
     name: str
     value: float
@@ -47,7 +47,7 @@ class Lean:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One attribute of items in lower case, as one method sees it; above 0 is its first pole."""
+    """An attribute of items as one method measures it; positive is the first pole."""
 
     task: str
     method: str
@@ -59,17 +59,17 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """Return the name of the measure in tables."""
         return f"{self.task}, {self.reader}"
 
     def find(self, name: str) -> Lean | None:
-        """The lean of an item by its name in lower case, or by a prompt of its own images."""
+        """Return the lean of an item, given by its name in lower case or by its prompt."""
         return self.leans.get(name) or self.leans.get(self.prompts.get(name, ""))
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPair:
-    """Two measures of the same items, how they agree, and where they disagree most.
+    """Two measures of the same items, their agreement, and the largest disagreements.
 
     `others` are other attributes of these items, each beside one of the two (discriminant); a pair
     that is itself discriminant has none.
@@ -83,7 +83,7 @@ class MeasuredPair:
 
     @property
     def nearest_other(self) -> MeasuredPair | None:
-        """The other attribute that goes along most."""
+        """Return the pair with another attribute that has the largest correlation."""
         known = [one for one in self.others if math.isfinite(one.found.linear.value)]
         return max(known, key=lambda one: abs(one.found.linear.value), default=None)
 
@@ -91,7 +91,7 @@ class MeasuredPair:
 def measures(
     results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
 ) -> list[Measure]:
-    """Every attribute that a task with a file sees in its items, by what read the images."""
+    """Return every attribute that tasks measure in their items, for each encoder or judge."""
     found = []
     for name, task in results.tasks.items():
         if name not in specs:
@@ -130,7 +130,7 @@ def measures(
 
 
 def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
-    """The item of each prompt; prompts that several share are of none."""
+    """Return the item of each prompt, without prompts that several items share."""
     items: dict[str, set[str]] = {}
     for item, lean in leans.items():
         for prompt in lean.influence.strata if lean.influence else ():
@@ -167,7 +167,7 @@ def _leans(
 
 
 def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
-    """The pairs of one attribute seen by two methods, with discriminant ones beside them.
+    """Return pairs of methods that measure one attribute, with discriminant pairs beside them.
 
     Two tasks of one family that one encoder reads are one method, and no pair.
     """
@@ -222,7 +222,7 @@ def _pair(
 
 
 def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
-    """Covariances of the errors of each item, shape (items, 2, 2); None where one is not known."""
+    """Return error covariances of items, shape (items, 2, 2); None if one is missing."""
     influences = [lean.influence for both in shared for lean in both]
     known = [influence for influence in influences if influence is not None]
     if len(known) < len(influences):

@@ -1,4 +1,4 @@
-"""Results of schema 2, renamed on reading: before schema 3 scores had the papers' letters.
+"""Migration of schema 2 results, whose scores had the letters of the papers.
 
 docs/score-names.md shows `SCORES` and `FIELDS`; names of other packages' methods are theirs.
 Conventions, which are for people to read, stay as they were.
@@ -126,7 +126,7 @@ _ENDS = {
 
 
 def score_name(method: str, name: str) -> str:
-    """What a score of an older file is called now; what follows a colon stays.
+    """Return the present name of a score of an older file; text after a colon is unchanged.
 
     Examples:
         >>> score_name("tibet", "cas:female"), score_name("mcas", "alpha_mean_A")
@@ -148,7 +148,7 @@ def score_name(method: str, name: str) -> str:
 
 
 def migrate(data: dict[str, Any]) -> None:
-    """Bring the JSON of schema 2 up to date, in place; the schema's check finds what is wrong."""
+    """Convert schema 2 results in place; errors in the data are left to validation."""
     if data["schema"] == OLDEST:
         for part in ("tasks", "earlier"):
             for task in _mappings(data.get(part)):
@@ -199,7 +199,7 @@ def _rename(part: Any, names: Mapping[str, str]) -> None:
 
 
 def _mappings(part: Any, lists: bool = False) -> Iterator[dict[str, Any]]:
-    """The mappings in a list, or among a mapping's values; of lists in it, with `lists`."""
+    """Return the mappings in a list or among a mapping's values, and in its lists on request."""
     members: Iterable[Any] = ()
     if isinstance(part, dict):
         members = part.values()

@@ -1,4 +1,4 @@
-"""Influences: how each image moves each score, so that runs are compared in pairs."""
+"""Influences of each image on each score, which allow paired comparisons of runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ARRAYS: dict[str, Any] = {"stratum": np.int32, "unit": np.int32, "value": np.fl
 
 @dataclass(frozen=True, slots=True)
 class PairedTask:
-    """What is needed to compare one task of two runs.
+    """The influences of one task, which paired comparisons require.
 
     Attributes:
         scale: What the headline is: a lean, a mean square or an excess.
@@ -54,7 +54,7 @@ def paired_task(
     by_reader: Mapping[str, MethodResult] | None = None,
     agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
 ) -> PairedTask:
-    """The influences of a task's result.
+    """Return the influences of a task's result.
 
     Args:
         result: The result over all encoders or judges.
@@ -86,7 +86,7 @@ def _rows(result: MethodResult) -> dict[tuple[str, str], Part]:
 
 
 def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
-    """The influences of tasks, as safetensors.
+    """Return the influences of tasks in the safetensors format.
 
     A table in JSON has a row for every influence; the numbers of all rows lie one after the other
     in three arrays: stratum, unit and value.
@@ -103,7 +103,7 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _InfluenceRow:
-    """A row of the table: how images move a score.
+    """A row of the influence table: a score and the influences of images on it.
 
     Attributes:
         name: Of the row of the task, or of the part of its headline.
@@ -123,7 +123,7 @@ class _InfluenceRow:
 
 @dataclass(frozen=True, slots=True)
 class _CosinesRow:
-    """A row of the table: how well the images of a prompt agree with it.
+    """A row of the influence table: cosines of a prompt with each of its images.
 
     Attributes:
         prompt: The prompt.
@@ -145,7 +145,7 @@ class _CosinesRow:
 
 
 class _Writer:
-    """Rows of the table, and the arrays with their numbers.
+    """Collects the rows of the influence table and their arrays.
 
     Attributes:
         strata: Each stratum with its number, in the order of their first occurrence.
@@ -156,7 +156,7 @@ class _Writer:
         self._columns: dict[str, list[Any]] = {name: [] for name in _ARRAYS}
 
     def task(self, task: PairedTask) -> dict[str, Any]:
-        """One task's rows, as JSON."""
+        """Return the rows of one task as JSON, and add their numbers to the arrays."""
         table: dict[str, Any] = {
             "scale": task.scale,
             "question": task.question,
@@ -179,7 +179,7 @@ class _Writer:
         return table
 
     def arrays(self) -> dict[str, Any]:
-        """The numbers of all rows."""
+        """Return the arrays of numbers of all rows."""
         return {
             name: np.concatenate(
                 [
@@ -226,7 +226,7 @@ class _Writer:
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
-    """The influences of tasks; ValueError where `dump_paired` did not write them."""
+    """Return influences from the bytes of `dump_paired`; raise ValueError for any others."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -249,7 +249,7 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
 
 
 def read_paired(path: Path) -> dict[str, PairedTask]:
-    """The influences of the results in a run folder; none where there is no run.db."""
+    """Return the influences stored in a run folder; empty if there is no run.db."""
     database = Database(path if path.is_dir() else path.parent)
     tasks: dict[str, PairedTask] = {}
     for task, score in ScoreStore(database).current().items():
@@ -264,7 +264,7 @@ def read_paired(path: Path) -> dict[str, PairedTask]:
 
 
 class _Reader:
-    """Tasks from a table and its arrays, read one row after the other.
+    """Reads tasks from an influence table and its arrays, row by row.
 
     Attributes:
         at: How many numbers of the arrays have been read.
@@ -276,7 +276,7 @@ class _Reader:
         self.at = 0
 
     def task(self, table: Mapping[str, Any]) -> PairedTask:
-        """One task; its rows are read in the order in which they were written."""
+        """Return the influences of one task; rows must be read in the order of writing."""
         headline = self._parts(table["headline"])
         rows = self._rows(table["rows"])
         items = self._parts(table.get("items", []))

@@ -1,4 +1,4 @@
-"""How far people agree who answered about the same images, as results.json has it."""
+"""Records in results.json of the agreement between people who labelled the same images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from t2ibench.results.rates import Record
 
 
 class AgreementScore(Record):
-    """A measure of agreement.
+    """A measure of agreement with its interval.
 
     Attributes:
         value: The measure; null where it has none, as kappa where both only ever give one class.
@@ -22,7 +22,7 @@ class AgreementScore(Record):
 
 
 class PairAgreement(Record):
-    """How far two people agree.
+    """The agreement of two people.
 
     Attributes:
         people: Their names.
@@ -38,7 +38,7 @@ class PairAgreement(Record):
 
 
 class AskedQuestion(Record):
-    """A question that people, and no model, were asked.
+    """A question that was put to people and not to a model.
 
     Attributes:
         about: What it is about, such as 'person gender'.
@@ -56,7 +56,7 @@ class AskedQuestion(Record):
 
     @property
     def incomplete(self) -> bool:
-        """Whether some of the images have an answer and others should have one."""
+        """Return whether some of the images have an answer and others still lack one."""
         return not self.sampled and 0 < self.answered < self.images
 
 
@@ -81,7 +81,7 @@ class DisputedImage(Record):
 
 
 class PeopleAgreement(Record):
-    """How far people agree about one question.
+    """The agreement of people on one question.
 
     Attributes:
         about: What the question is about, such as 'person gender'.

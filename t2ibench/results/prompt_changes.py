@@ -1,4 +1,4 @@
-"""Who is shown as what in two runs, prompt by prompt: what a request, or another model, changed."""
+"""Changes between two runs in the judges' answers about each prompt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class PromptChange:
-    """One prompt, by its name without what all names have in common, in two runs.
+    """The answers about one prompt in two runs; common parts of prompt names are omitted.
 
     `change` is the share of a class in the second run less that in the first, with an interval that
     has room for images without an answer; of two classes the first, of more the one that differs
@@ -42,17 +42,17 @@ class PromptChange:
 
     @property
     def known(self) -> float | None:
-        """The class's known share."""
+        """Return the reference share of the class, if one exists."""
         return self.first.counted.known.get(self.group)
 
     @property
     def shares(self) -> tuple[float, float]:
-        """The class's share among the answers of both."""
+        """Return the share of the class among the answers, in both runs."""
         return _share(self.first, self.group), _share(self.second, self.group)
 
     @property
     def turned(self) -> bool:
-        """Whether most images show another class, clearly in both runs."""
+        """Return whether the majority class changed, clearly so in both runs."""
         both = (
             self.first.clear
             and self.second.clear
@@ -62,7 +62,7 @@ class PromptChange:
 
     @property
     def still(self) -> bool:
-        """Whether most images show the same class, clearly in both runs, and no change is clear."""
+        """Return whether the majority class is clear in both runs and unchanged."""
         both = (
             self.first.clear
             and self.second.clear
@@ -72,7 +72,7 @@ class PromptChange:
 
     @property
     def words(self) -> str:
-        """What changed, in a few words."""
+        """Return the change in a few words."""
         if self.turned:
             return f"turned from {_who(self.first)} to {_who(self.second)}"
         sides = self.first.most != self.second.most
@@ -83,7 +83,7 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """The answers to one question in two runs, by the prompts of both; `alone` only one has.
+    """The answers to one question in two runs, for their shared prompts; `alone` counts others.
 
     Who `judged` is two names where they are not the same; `asked` where the second run's prompts
     had a request that those of the first had not; `unread` where no text encoder read the end of
@@ -100,7 +100,7 @@ class AttributeChange:
     unread: bool = False
 
     def notes(self) -> list[str]:
-        """What a reader of the prompts must know."""
+        """Return notes that a reader of the comparison needs."""
         told = []
         if self.alone:
             told.append(f"{self.alone} prompts are in one run only.")
@@ -111,7 +111,7 @@ class AttributeChange:
 
 
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
-    """What the second run shows otherwise than the first, prompt by prompt.
+    """Compare the answers about each prompt in two runs.
 
     Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """
@@ -130,7 +130,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
 
 
 def request_of(results: Results) -> str | None:
-    """What was added to every prompt on its way to the model, in words; None for nothing."""
+    """Return the text that was added to every prompt, in words; None if there was none."""
     request = results.model.settings.get("request")
     if request:
         return f"'{str(request).strip('.,;: ')}'"
@@ -146,7 +146,7 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    """How one attribute changes between two results of a task; nothing without shared prompts."""
+    """Return the changes of one attribute between two results of a task, for shared prompts."""
     first = _rows_by_prompt(both[0])
     second = _rows_by_prompt(both[1])
     ordered = [row.counted.name for row in sorted_rows(both[0])]
@@ -179,12 +179,12 @@ def _compared(
 
 
 def _rows_by_prompt(attribute: ShownAttribute) -> dict[str, ShownRow]:
-    """The prompts of an attribute of which a class is known, with what each shows."""
+    """Return the rows of prompts whose class is known, by prompt."""
     return {row.counted.name: row for row in attribute.rows if row.most}
 
 
 def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
-    """Whether a model did not read the end of any prompt, and not the same ends in both results."""
+    """Return whether a model truncated prompts differently in both results."""
     first_ends = _unread_ends(first)
     second_ends = _unread_ends(second)
     if first_ends == second_ends:
@@ -196,7 +196,7 @@ def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
 
 
 def _unread_ends(task: TaskResult) -> set[tuple[str, str]]:
-    """Each prompt whose end some text encoder did not read, with that end."""
+    """Return each prompt that some text encoder truncated, with the part that it cut off."""
     return {(end.prompt, end.unread) for end in task.unread_prompts if end.unread}
 
 
@@ -224,7 +224,7 @@ def _share(row: ShownRow, group: str) -> float:
 
 
 def _score(row: ShownRow, group: str, level: float) -> Score:
-    """A share with Wilson's interval, which has room for images without an answer."""
+    """Return a share with Wilson's interval, widened for images without an answer."""
     hits, lost = row.counted.counts.get(group, 0.0), row.counted.unanswered
     total = sum(row.counted.counts.values())
     share = clustered_proportion([hits], [total])
@@ -238,7 +238,7 @@ def _score(row: ShownRow, group: str, level: float) -> Score:
 
 
 def _p(first: ShownRow, second: ShownRow, group: str) -> float:
-    """Fisher's exact p; images without an answer are what brings the two shares together."""
+    """Return Fisher's exact p-value; missing answers count in favour of equal shares."""
     tables, ends = [], []
     for row in (first, second):
         hits, total = (

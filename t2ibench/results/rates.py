@@ -1,4 +1,4 @@
-"""Parts of results.json: shares of images, and agreement of images with their prompts."""
+"""Records in results.json of shares of images, diversity, and agreement with prompts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_EVERY_MODEL = frozenset(name for name in dir(BaseModel) if not name.startswi
 
 
 class _ListsItsMembers(_ModelMetaclass):
-    """A class that lists its own members first of all: `dir`, and completion in a notebook."""
+    """Metaclass whose `dir` lists only the members of a record, for notebook completion."""
 
     def __dir__(cls) -> list[str]:
         return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
@@ -47,12 +47,12 @@ class Record(BaseModel, metaclass=_ListsItsMembers):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     def __dir__(self) -> list[str]:
-        """The fields and methods of the record, without those of every pydantic model."""
+        """Return the names of the record's fields and methods, without those of pydantic."""
         return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
 
 
 class Rate(Record):
-    """A share of images; its interval is about these very prompts.
+    """A share of images, with an interval for the given prompts.
 
     Attributes:
         count: Images.
@@ -70,7 +70,7 @@ class Rate(Record):
 
 
 class PromptOutcomes(Record):
-    """What a model did with prompts; images that failed do not count.
+    """Outcomes of a model's image requests by prompt; failed images do not count.
 
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
@@ -89,7 +89,7 @@ class PromptOutcomes(Record):
 
 
 class PromptDifference(Record):
-    """How much better images of one group of prompts agree than those of all other groups.
+    """Difference in prompt agreement between one group's images and those of all other groups.
 
     Attributes:
         value: Difference of the mean cosines.
@@ -107,7 +107,7 @@ class PromptDifference(Record):
 
 
 class TextImageAlignment(Record):
-    """How well images agree with their own prompts: the mean cosine of image and prompt.
+    """Agreement of images with their prompts: the mean cosine of image and prompt.
 
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
@@ -135,7 +135,7 @@ class TextImageAlignment(Record):
 def adjust_agreements(
     tasks: Sequence[Mapping[str, Sequence[TextImageAlignment]]],
 ) -> None:
-    """Adjust the p-values of groups' differences over a run, encoder by encoder."""
+    """Adjust the p-values of differences between groups over a run, for each encoder."""
     for encoder in {encoder for task in tasks for encoder in task}:
         parts = [part for task in tasks for part in task.get(encoder, ())]
         differences = [part.difference for part in parts if part.difference is not None]
@@ -145,7 +145,7 @@ def adjust_agreements(
 
 
 class Diversity(Record):
-    """How much the images of one prompt differ: 1 less the mean cosine of two different ones.
+    """Diversity of images of one prompt: 1 minus the mean cosine of two different images.
 
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
@@ -180,7 +180,7 @@ def prompt_outcomes(
     first: Callable[[str, int], Sequence[Attempt | None]],
     level: float,
 ) -> list[PromptOutcomes]:
-    """The shares of images that were refused, filtered, or made from a rewritten prompt.
+    """Return the shares of images that were refused, filtered or made from a rewritten prompt.
 
     Images that failed do not count: they say nothing about the prompt. `first` gives the first n
     images of a prompt.
@@ -223,7 +223,7 @@ def _of(
 
 
 def is_revised(attempt: Attempt) -> bool:
-    """Whether the model says that it used another prompt; spaces do not count."""
+    """Return whether the model reports another prompt than the requested one, up to spaces."""
     said = attempt.revised_prompt
     return said is not None and said.split() != attempt.prompt.split()
 
@@ -245,7 +245,7 @@ def _rate(
 
 
 def revised_line(found: Sequence[PromptOutcomes]) -> str | None:
-    """What a reader must know of rewritten prompts."""
+    """Return a note on rewritten prompts, or None."""
     if not found or found[0].revised is None or not found[0].revised.count:
         return None
     whole = found[0].revised
@@ -275,7 +275,7 @@ _MANY = 0.5
 
 
 class RepeatedPrompt(Record):
-    """A prompt of which several images show one picture, which counts once.
+    """A prompt with several images of identical content, which count once.
 
     Attributes:
         prompt: The prompt.
@@ -291,7 +291,7 @@ class RepeatedPrompt(Record):
 def repeated_prompts(
     counts: Mapping[str, int], first: Callable[[str, int], Sequence[Attempt | None]]
 ) -> list[RepeatedPrompt]:
-    """The prompts whose images repeat one another, those with the smallest share first."""
+    """Return prompts with repeated images, the smallest share of distinct images first."""
     found = []
     for prompt, count in counts.items():
         known = [one.status for one in first(prompt, count) if one is not None]
@@ -306,12 +306,12 @@ def repeated_prompts(
 
 
 def by_share(found: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
-    """Those with the smallest share of distinct images first."""
+    """Sort repeated prompts by their share of distinct images, smallest first."""
     return sorted(found, key=lambda one: (one.n_distinct / one.n_images, one.prompt))
 
 
 def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
-    """Why a test of embedded images decides nothing where most prompts of a group have few."""
+    """Return why a test is inconclusive if most prompts of a group have few distinct images."""
     few = Counter(groups[one.prompt] for one in found if one.n_distinct < _LEAST)
     sizes = Counter(groups.values())
     if not any(count >= _MANY * sizes[group] for group, count in few.items()):
@@ -325,7 +325,7 @@ def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str |
 def repeats_line(
     found: Sequence[RepeatedPrompt], counts: Mapping[str, int]
 ) -> str | None:
-    """What a reader must know of images that repeat one another."""
+    """Return a note on repeated images, or None."""
     if not found:
         return None
     several = sum(count > 1 for count in counts.values())

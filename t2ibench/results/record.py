@@ -1,4 +1,4 @@
-"""What a run was made with, and how far it came; run.db holds it field by field."""
+"""The record of a run: its settings, software and progress, as stored in run.db."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Status = Literal["running", "complete", "incomplete"]
 
 
 class GeneratorRecord(GeneratorInfo):
-    """The generator of a run.
+    """The record of a run's generator.
 
     Attributes:
         name: Its name for people.
@@ -49,7 +49,7 @@ class GeneratorRecord(GeneratorInfo):
     cost: float | None = None
 
     def updated_by(self, call: GeneratorRecord) -> GeneratorRecord:
-        """The record with what a later call says of the same generator.
+        """Return the record updated with the data of a later call with the same generator.
 
         What its images were really made with, and what they have cost, stays.
         """
@@ -67,7 +67,7 @@ class GeneratorRecord(GeneratorInfo):
 
 
 class EncoderRecord(Record):
-    """An encoder of a run.
+    """The record of a run's encoder.
 
     Attributes:
         fingerprint: SHA-256 over everything that decides an embedding.
@@ -81,7 +81,7 @@ class EncoderRecord(Record):
 
 
 class ControlRecord(Record):
-    """An encoder that only serves as a control; no result names it as an encoder.
+    """The record of an encoder that serves only as a control.
 
     Attributes:
         name: Its name, such as 'random:toy-clip'.
@@ -93,7 +93,7 @@ class ControlRecord(Record):
 
 
 class HistoryEntry(Record):
-    """One call that worked on the run.
+    """The record of one call that worked on the run.
 
     Attributes:
         command: The command line, or the name of the Python function.
@@ -109,7 +109,7 @@ class HistoryEntry(Record):
 
 
 class MergedParts(Record):
-    """The parts (`--shard I/N`) that a merged run was put together from.
+    """The parts (`--shard I/N`) that were merged into a run.
 
     Attributes:
         count: N, the number of parts that the run was split into.
@@ -122,7 +122,7 @@ class MergedParts(Record):
     missing: list[int] = Field(default_factory=list)
 
     def missing_names(self) -> list[str]:
-        """The missing parts as people write them.
+        """Return the missing parts as text.
 
         Examples:
             >>> MergedParts(count=4, missing=[3]).missing_names()
@@ -133,7 +133,7 @@ class MergedParts(Record):
 
 @dataclass(frozen=True, slots=True)
 class ObserverRecords:
-    """Who looks at the images of a call.
+    """Records of the encoders and judges of a call.
 
     Attributes:
         encoders: Encoders by name.
@@ -151,7 +151,7 @@ class ObserverRecords:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """What one call is about to do with a run.
+    """The planned work of one call on a run.
 
     Attributes:
         settings: What it asks for.
@@ -177,7 +177,7 @@ class CallRecord:
 
 
 class RunRecord(Record):
-    """What a run was made with, and how far it came.
+    """The settings, software and progress of a run.
 
     Attributes:
         t2ibench: Version of the program that wrote it last.
@@ -223,14 +223,14 @@ class RunRecord(Record):
 
     @property
     def part(self) -> tuple[int, int] | None:
-        """I and N of a run that is the I-th of N parts; None for a whole run."""
+        """Return I and N of a run that is the I-th of N parts; None for a complete run."""
         if self.settings.shard is None:
             return None
         number, _, count = self.settings.shard.partition("/")
         return int(number), int(count)
 
     def updated_by(self, call: CallRecord) -> RunRecord:
-        """The record of a run that a call is about to work on.
+        """Return the record of a run updated for a call that will work on it.
 
         What the call does not say stays: captions of other pools, folders of further tasks that
         still exist, and, where it only generates, who looks at the images.
@@ -264,7 +264,7 @@ class RunRecord(Record):
         return self.model_copy(update=changes)
 
     def _joined_settings(self, call: CallRecord) -> RunSettings:
-        """A call's settings, completed by those of the run that it does not replace."""
+        """Return a call's settings, completed by those of the run."""
         settings = call.settings
         if call.observers is None and self._was_observed:
             update = {name: getattr(self.settings, name) for name in _OBSERVER_SETTINGS}
@@ -275,7 +275,7 @@ class RunRecord(Record):
         return settings.model_copy(update={"captions": dict(sorted(captions.items()))})
 
     def _joined_from_objects(self, call: CallRecord) -> bool:
-        """Whether Python objects took part, in this call or in what it leaves as it is."""
+        """Return whether Python objects were used, in this call or in retained parts of the run."""
         if call.stored_images_only:
             return self.from_objects
         if call.observers is None and self._was_observed:
@@ -287,7 +287,7 @@ class RunRecord(Record):
         return bool(self.encoders or self.judges)
 
     def speed(self) -> float | None:
-        """Images a second of the latest call that generated enough to tell, scoring included."""
+        """Return images per second of the latest call with enough images, scoring included."""
         for entry in reversed(self.history):
             generated = sum(entry.generated.values())
             seconds = (entry.finished - entry.started).total_seconds()
@@ -296,7 +296,7 @@ class RunRecord(Record):
         return None
 
     def repeatable(self) -> RunSettings | None:
-        """The settings of a command that repeats the run; None where no command can."""
+        """Return the settings of a command that repeats the run; None if no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
         lacks_parts = self.merged is not None and bool(self.merged.missing)
         if self.from_objects or (self.judges and by_people) or lacks_parts:
@@ -311,7 +311,7 @@ class RunRecord(Record):
 
 
 def joined_warnings(*lists: Sequence[LibraryWarning]) -> list[LibraryWarning]:
-    """Warnings of libraries from several lists, each once and in one order."""
+    """Merge library warnings of several lists, without duplicates and sorted."""
     joined: list[LibraryWarning] = []
     for warnings in lists:
         joined += [warning for warning in warnings if warning not in joined]

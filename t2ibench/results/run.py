@@ -1,4 +1,4 @@
-"""A run is a folder, and the typed record in its run.db."""
+"""A run: its folder, and the typed record in its run.db."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from t2ibench.store.schema import of_text, to_text
 
 @dataclass(slots=True)
 class RunFolder:
-    """One generator's folder, its record and run.db; `damaged` names fields that cannot be read."""
+    """The folder of a run, its record and its run.db; `damaged` lists unreadable fields."""
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
@@ -44,7 +44,7 @@ class RunFolder:
         self.save()
 
     def reread(self) -> None:
-        """Take over what other commands have stored; what is damaged keeps its value."""
+        """Reload the fields that other commands have stored; damaged fields keep their values."""
         rows = self.database.read_checked("run")
         stored = {
             key: of_text(value) for key, value in rows if key in RunRecord.model_fields
@@ -68,7 +68,7 @@ class RunFolder:
         self._stored = stored
 
     def save(self) -> None:
-        """Store the record."""
+        """Write the record to run.db."""
         data = self.record.model_dump(mode="json")
         texts = {
             key: json.dumps(value, ensure_ascii=False) for key, value in data.items()
@@ -83,37 +83,37 @@ class RunFolder:
 
     @property
     def lacks(self) -> str:
-        """What cannot be read of the record, as a clause."""
+        """Return which fields of the record are unreadable, as a clause."""
         return f"{self.database.path} is damaged: its record lacks {', '.join(self.damaged)}"
 
     @property
     def knows_generator(self) -> bool:
-        """Whether it is stored what made the images, or that there is no generator."""
+        """Return whether the record names a generator, or says that there is none."""
         return "generator" in self._stored
 
     @property
     def results(self) -> Path:
-        """results.json."""
+        """Return the path of results.json."""
         return self.path / "results.json"
 
 
 class BrokenRecordError(T2IBenchError):
-    """The record of a run is damaged."""
+    """Raised if the record of a run is damaged."""
 
 
 def folder_of(path: Path) -> Path:
-    """The folder that a path means."""
+    """Return the run folder for a path to it or to a file in it."""
     named = path.name in {NAME, "results.json"} and not path.is_dir()
     return path.parent if named else path
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder holds a run, as far as its names tell."""
+    """Return whether a folder contains a run, judging by its file names."""
     return (path / NAME).exists()
 
 
 def open_run(path: Path) -> RunFolder:
-    """Read a run folder; BrokenDatabaseError or BrokenRecordError where it cannot be read."""
+    """Open a run folder; raise BrokenDatabaseError or BrokenRecordError if it is unreadable."""
     folder = RunFolder(folder_of(path))
     _refuse_older(folder.path)
     if not folder.database.exists():
@@ -129,7 +129,7 @@ def open_run(path: Path) -> RunFolder:
 
 
 def open_images(path: Path) -> tuple[RunFolder, ImageStore]:
-    """A run and its images."""
+    """Open a run and its image store."""
     folder = open_run(path)
     generator = folder.record.generator
     if generator is None:
@@ -148,7 +148,7 @@ def _refuse_older(path: Path) -> None:
 
 @contextmanager
 def mending() -> Iterator[None]:
-    """A run.db that turns out to be damaged in here is copied, as far as it can be read."""
+    """Context in which a damaged run.db is copied as far as it is readable, and an error raised."""
     try:
         yield
     except BrokenDatabaseError as error:
@@ -170,7 +170,7 @@ def run_folder(
     given: str | None = None,
     asked: GeneratorInfo | None = None,
 ) -> tuple[RunFolder, list[str]]:
-    """The folder of a generator, existing or not written yet; what is damaged is begun anew.
+    """Return a generator's new or existing folder; a damaged record is set aside and replaced.
 
     `asked` is the generator of this call: a folder of the given name that holds a run of another
     is refused, with the settings that differ.
@@ -223,7 +223,7 @@ _LIBRARIES = (
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """Installed versions of distributions."""
+    """Return the installed versions of distributions."""
     installed = {}
     for name in distributions:
         try:
@@ -234,6 +234,6 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python, the platform and the libraries that decide numbers."""
+    """Return versions of Python, the platform and the libraries that affect results."""
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return system | versions(_LIBRARIES)

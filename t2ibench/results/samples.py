@@ -1,4 +1,4 @@
-"""What a task's scores were computed from, image by image."""
+"""Samples: the data of each image that a task's scores were computed from."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from t2ibench.store.scores import ScoreStore
 
 
 def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
-    """Samples as a JSON list, one a line."""
+    """Return samples as a JSON list with one sample a line."""
     lines = ",\n".join(json.dumps(sample, ensure_ascii=False) for sample in samples)
     return f"[\n{lines}\n]" if lines else "[]"
 
 
 def read_samples(folder: Path, task: str) -> list[dict[str, Any]]:
-    """The samples of a task in a run folder."""
+    """Return the samples of a task in a run folder."""
     found = ScoreStore(Database(folder)).current(task).get(task)
     lines = found.samples.split("\n")[1:-1] if found else []
     try:

@@ -1,4 +1,4 @@
-"""The schema of results.json: one typed, documented record of a run's results.
+"""The schema of results.json: a typed, documented record of a run's results.
 
 Nothing in it is a time or depends on batch size, workers or the order of tasks.
 """
@@ -34,7 +34,7 @@ SCHEMA_VERSION = 3
 
 
 class Score(Record):
-    """One score.
+    """A score with its interval.
 
     Attributes:
         value: The score; null with a reason if it has none.
@@ -64,7 +64,7 @@ class Score(Record):
 
 
 class Headline(Score):
-    """A task's one population quantity: 0 on average without bias, at any number of images.
+    """The main quantity of a task, 0 in expectation without bias, at any number of images.
 
     The interval and p-value are those of the default question.
 
@@ -94,7 +94,7 @@ class Headline(Score):
 
 
 class Row(Record):
-    """One stimulus, word or target.
+    """The scores of one stimulus, word or target.
 
     Attributes:
         name: What it is.
@@ -130,7 +130,7 @@ class EncoderScores(Record):
 
 
 class TaskSettings(Measurement):
-    """How a task was measured, and what read the images.
+    """The settings of a task, and the encoders and judges that read its images.
 
     Attributes:
         encoders: Name to fingerprint.
@@ -226,7 +226,7 @@ class TaskResult(Record):
     pool: CaptionPool | None = None
 
     def __repr__(self) -> str:
-        """Short, for a prompt or a notebook."""
+        """Return a short description for a prompt or a notebook."""
         value = self.headline.value
         shown = "no headline" if value is None else f"headline {value:+.3f}"
         return f"<TaskResult '{self.title}': {shown}, {self.n_images} images>"
@@ -262,7 +262,7 @@ class GeneratorInfo(Record):
 
 
 class LibraryWarning(Record):
-    """What a model library warned of while a model of the run was loaded.
+    """A warning of a model library while a model of the run was loaded.
 
     Attributes:
         library: Its name.
@@ -276,7 +276,7 @@ class LibraryWarning(Record):
 
 
 class Results(Record):
-    """results.json.
+    """The content of results.json.
 
     Attributes:
         schema_version: Version of this schema ('schema' in the file).
@@ -314,18 +314,18 @@ class Results(Record):
 
     @property
     def title(self) -> str:
-        """What pages call the run."""
+        """Return the title of the run on pages."""
         return self.name or self.model.name or "text encoders"
 
     @property
     def partial(self) -> bool:
-        """Whether any task was scored without some of its prompts, which have no image."""
+        """Return whether any task was scored without some of its prompts, which have no image."""
         without_prompts = any(task.missing_prompts for task in self.tasks.values())
         return without_prompts or bool(self.missing_parts)
 
     @property
     def what_is_missing(self) -> str:
-        """Why results are partial, as the beginning of a sentence; empty where they are whole.
+        """Return why results are partial, as the beginning of a sentence; "" if complete.
 
         Examples:
             'Part 3 of 4 of the run is missing'
@@ -338,28 +338,28 @@ class Results(Record):
 
     @property
     def folder(self) -> Path | None:
-        """The run folder, or the folder of the file they were read from; None where unknown."""
+        """Return the folder that the results were read from; None if it is unknown."""
         return self._folder
 
     def with_earlier(self) -> Results:
-        """These results, and among them those of earlier commands in the folder."""
+        """Return these results together with those of earlier commands in the folder."""
         return self.model_copy(
             update={"tasks": {**self.earlier, **self.tasks}, "earlier": {}}
         )
 
     def in_folder(self, folder: Path) -> Results:
-        """These very results, once they know their folder."""
+        """Set the folder of these results, and return them."""
         self._folder = folder
         return self
 
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
-        """Whether they hold the same; where they were read from does not count."""
+        """Return whether two results have the same content, wherever they were read from."""
         return isinstance(other, Results) and self.model_dump() == other.model_dump()
 
     def __repr__(self) -> str:
-        """Short, for a prompt or a notebook."""
+        """Return a short description for a prompt or a notebook."""
         plural = "" if len(self.tasks) == 1 else "s"
         where = f", {self._folder}" if self._folder else ""
         return f"<Results of {self.title}: {len(self.tasks)} task{plural}{where}>"
@@ -367,7 +367,7 @@ class Results(Record):
     __str__ = __repr__
 
     def to_json(self, *, checked: bool = False) -> str:
-        """The text of results.json, tasks sorted, with a final newline; `checked` adds a checksum.
+        """Return the text of results.json with sorted tasks; `checked` adds a checksum.
 
         A submission has none, but the SHA-256 of all of its files.
         """
@@ -379,7 +379,7 @@ class Results(Record):
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_pandas(self, table: Literal["tasks", "scores"] = "tasks") -> pd.DataFrame:
-        """The results as a data frame.
+        """Return the results as a data frame.
 
         Args:
             table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
@@ -401,11 +401,11 @@ class Results(Record):
         return frame_of(self, table)
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows; None, which is its plain text, where no page is at hand."""
+        """Return HTML for a notebook; None, for plain text, if no renderer is available."""
         draw = Results._html
         return None if draw is None else draw(self)
 
     @classmethod
     def show_with(cls, draw: Callable[[Results], str]) -> None:
-        """Say how notebooks show results: HTML in which all text of others is escaped."""
+        """Register the function that renders results as HTML with all untrusted text escaped."""
         Results._html = draw

@@ -1,4 +1,4 @@
-"""The difference of two root mean squares: which run leans less, and in which items."""
+"""Differences of two root mean squares: which run leans less, and in which items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from t2ibench.stats.squares import SquareNoise
 
 @dataclass(frozen=True, slots=True)
 class SquareContrast:
-    """How the mean squares of the same items compare in two runs.
+    """The comparison of the mean squares of the same items in two runs.
 
     Attributes:
         difference: The difference of the root mean squares; without an interval where no image
@@ -40,7 +40,7 @@ def compare_items(
     rng: np.random.Generator,
     level: float,
 ) -> SquareContrast:
-    """Test whether the same items lean alike in two runs, and which run leans less.
+    """Test whether the same items lean equally in two runs, and which run leans less.
 
     With a and b the leans and S the covariance of a − b, every item leans alike where F = Σ (a −
     b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less is for
@@ -85,7 +85,7 @@ def compare_items(
 
 
 def mean_square_of(parts: Sequence[Part]) -> float:
-    """The unbiased mean of the squares of some leans."""
+    """Return the unbiased mean of the squares of some leans."""
     squares = (part.value**2 - part.influence.variance for part in parts)
     return math.fsum(squares) / len(parts)
 
@@ -98,7 +98,7 @@ def _are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
 
 
 def _p_of_items(joint: JointInfluence, differences: Float64Array) -> float | None:
-    """The F test that every item leans alike; None where nothing varies."""
+    """Return the p-value of an F test that every item leans equally; None without variance."""
     identity = np.eye(len(differences))
     spread = joint.spread(np.hstack([identity, -identity]))
     trace = np.trace(spread.matrix)
@@ -113,7 +113,7 @@ def _varies(noise: SquareNoise) -> bool:
 
 
 def _noise_of(items: Sequence[Part]) -> SquareNoise:
-    """What a mean square owes to noise, from the influences of its items."""
+    """Return the noise contribution to a mean square, from the influences of its items."""
     count = len(items)
     leans = np.array([part.value for part in items])
     joint = JointInfluence([part.influence for part in items])
@@ -131,7 +131,7 @@ def _noise_of(items: Sequence[Part]) -> SquareNoise:
 
 
 def _correlation(first: Float64Array, second: Float64Array) -> float:
-    """Correlation of two estimates, less what it would be if units were independent.
+    """Return the correlation of two estimates, less its expectation for independent units.
 
     Args:
         first: How each unit moves the first estimate, any shape.

@@ -1,4 +1,4 @@
-"""What a test, or one row of it, can show: every state once, with all that pages need of it."""
+"""States of a test or of one of its rows, with their display on all pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 
 @dataclass(frozen=True, slots=True)
 class StateDisplay:
-    """How one state is shown.
+    """The display of a state in words, signs and styles.
 
     Attributes:
         word: The state in words.
@@ -72,7 +72,7 @@ STATES: dict[State, StateDisplay] = {
 
 
 def state_rank(state: State) -> int:
-    """The place of a state in the order of tests on a page, from 0 for the clearest.
+    """Return the rank of a state in the order of tests on a page; 0 is the clearest.
 
     Examples:
         >>> state_rank("clear"), state_rank("no_score")

@@ -1,4 +1,4 @@
-"""Agreement of images with their prompts: for results.json, and between two runs."""
+"""Agreement of images with their prompts, in results.json and compared between two runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHANGED = "prompts with other images"
 def agreement_records(
     prompts: Sequence[PromptCosines], level: float
 ) -> list[TextImageAlignment]:
-    """What results.json says of one task and one encoder."""
+    """Return the agreement records of one task and one encoder."""
     if not prompts:
         return []
     groups = _by_group(prompts)
@@ -67,7 +67,7 @@ def _difference_record(difference: MeanCosine) -> PromptDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementChange(Contrast):
-    """How much better one run's images agree with their prompts: the mean cosine, less another's.
+    """The difference between two runs in mean cosine of images and their prompts.
 
     Without a task it is over all prompts of both runs, each once; then the group is `CHANGED` where
     only prompts with other images count.
@@ -82,14 +82,14 @@ class AgreementChange(Contrast):
 
     @property
     def overall(self) -> bool:
-        """Whether it is about all prompts of both runs."""
+        """Return whether the change covers all prompts of both runs."""
         return not self.task and not self.group
 
 
 def every_prompt(
     paired: Mapping[str, PairedTask], encoder: str, tasks: Sequence[str]
 ) -> list[PromptCosines]:
-    """The prompts of several tasks, each once, with the most images that one of them has."""
+    """Return the prompts of several tasks without duplicates, each with its largest image set."""
     most: dict[str, PromptCosines] = {}
     for name in tasks:
         for cosines in paired[name].agreement.get(encoder, ()):
@@ -105,7 +105,7 @@ def compare_agreement(
     first_paired: Mapping[str, PairedTask],
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
-    """How much better the first run's images agree with their prompts, prompt by prompt."""
+    """Compare the agreement of images and prompts in two runs, prompt by prompt."""
     shared = [
         name
         for name, task in first.tasks.items()
@@ -138,7 +138,7 @@ def compare_agreement(
 
 
 def _is_same_encoder(encoder: str, first: TaskResult, second: TaskResult) -> bool:
-    """Whether one and the same encoder has read a task's images in both runs."""
+    """Return whether the same encoder read a task's images in both runs."""
     fingerprint = first.settings.encoders.get(encoder)
     return fingerprint is not None and fingerprint == second.settings.encoders.get(
         encoder
@@ -152,7 +152,7 @@ def _overall_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """The change over all prompts; and over those with other images, where some have the same."""
+    """Return the change over all prompts, and separately over prompts whose images changed."""
     first = every_prompt(first_paired, encoder, tasks)
     second = every_prompt(second_paired, encoder, tasks)
     changes = _change((encoder, "", ""), first, second, level)
@@ -174,7 +174,7 @@ def _task_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """The change of each task; where all images are the same there is nothing to test."""
+    """Return the change of each task, except where all images are the same."""
     changes: list[AgreementChange] = []
     for name in tasks:
         first = first_paired[name].agreement.get(encoder, ())
@@ -208,7 +208,7 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """The change of an encoder, a task and a group; none where no prompt is in both."""
+    """Return the change of an encoder, task and group; empty if no prompt is in both runs."""
     difference = paired_difference(first, second, level)
     if difference is None:
         return []
@@ -231,7 +231,7 @@ def _change(
 def agreement_sentence(
     changes: Sequence[AgreementChange], names: Sequence[str]
 ) -> list[str]:
-    """The comparison in words, a line an encoder."""
+    """Return the comparison in words, with a line for each encoder."""
     overall = [change for change in changes if change.overall]
     lines = []
     for change in overall:
@@ -245,7 +245,7 @@ def agreement_sentence(
 
 
 def _direction(change: AgreementChange, names: Sequence[str]) -> str:
-    """Which run's images agree more with their prompts."""
+    """Return in words which run's images agree more with their prompts."""
     first, second = names[0], names[1]
     if not change.differs:
         return f"the images of {second} and {first} do not differ beyond chance"
@@ -256,7 +256,7 @@ def _direction(change: AgreementChange, names: Sequence[str]) -> str:
 
 
 def _changed_clause(encoder: str, changes: Sequence[AgreementChange]) -> str:
-    """About prompts whose images a method changed, where it left the others as they were."""
+    """Return a clause on prompts whose images a method changed while others stayed the same."""
     for change in changes:
         if (change.encoder, change.group) == (encoder, CHANGED):
             prompts = f"{change.n_prompts} prompts with other images"

@@ -1,4 +1,4 @@
-"""What a model did not read of its prompts, in results and in words."""
+"""Prompts that a model truncated, as records and in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 160  # characters of what was not read that a sentence shows
 
 
 class PromptReading(Record):
-    """What one text encoder (tower) of a model read of a prompt.
+    """The part of a prompt that one text encoder (tower) of a model read.
 
     Attributes:
         tower: Its name, such as 'CLIP' or 'T5'.
@@ -30,7 +30,7 @@ class PromptReading(Record):
 
 
 class UnreadPrompt(Record):
-    """A prompt whose end some tower of the model did not read.
+    """A prompt that some text encoder (tower) of the model truncated.
 
     Attributes:
         prompt: The prompt of the task.
@@ -44,12 +44,12 @@ class UnreadPrompt(Record):
 
     @property
     def unread(self) -> str:
-        """The end of the prompt that no tower read; empty where one of them read all."""
+        """Return the end of the prompt that no tower read; "" if any tower read all of it."""
         return min((tower.unread for tower in self.towers), key=len, default="")
 
     @property
     def cut(self) -> str:
-        """The end of the prompt that some tower did not read."""
+        """Return the end of the prompt that some tower did not read."""
         return max((tower.unread for tower in self.towers), key=len, default="")
 
 
@@ -58,7 +58,7 @@ def unread_prompts(
     first: Callable[[str, int], Sequence[Attempt | None]],
     readings: Mapping[str, Sequence[PromptReading]],
 ) -> list[UnreadPrompt]:
-    """The prompts of a task whose end some tower did not read.
+    """Return the prompts of a task that some tower truncated.
 
     Args:
         counts: Prompt to number of images.
@@ -88,7 +88,7 @@ def unread_prompts(
 
 
 def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | None:
-    """What a reader must know of prompts that were not read to their end.
+    """Return a note on truncated prompts, or None.
 
     Args:
         unread: These prompts.
@@ -117,7 +117,7 @@ def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | 
 
 
 def towers_line(unread: Sequence[UnreadPrompt]) -> str:
-    """How far each tower read, such as 'CLIP read the first 77 tokens, T5 all'."""
+    """Return how far each tower read, such as 'CLIP read the first 77 tokens, T5 all'."""
     readings: dict[str, PromptReading] = {}
     for entry in unread:
         for tower in entry.towers:

@@ -173,7 +173,7 @@ def _resampled(count: int, rng: np.random.Generator) -> Float64Array:
 
 
 def _chance(counts: Float64Array) -> float:
-    """How often two answers about any images differ."""
+    """Return the chance disagreement: how often two answers about random images differ."""
     totals = counts.sum(axis=0)
     size = totals.sum()
     return float((size**2 - (totals**2).sum()) / (size * (size - 1)))

@@ -1,4 +1,4 @@
-"""A judge's answers, keyed by image, question and classes."""
+"""Storage of a judge's answers by image, question and classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANSWERS_IN = "answers:"  # a file, of which nobody says who answered
 
 
 def by_people(judges: Iterable[str], encoders: Iterable[str] = ()) -> bool:
-    """Whether people alone looked at the images: all judges are people, and there is no encoder.
+    """Return whether only people read the images: all judges are people and no encoder was used.
 
     Examples:
         >>> by_people(["answers by anna"]), by_people(["answers by anna", "clip"]), by_people([])
@@ -30,7 +30,7 @@ def by_people(judges: Iterable[str], encoders: Iterable[str] = ()) -> bool:
 
 
 def is_file_of_answers(judge: str) -> bool:
-    """Whether a judge is a file: what it does not answer, it was perhaps never asked.
+    """Return whether a judge is a file of answers, which may not cover every question.
 
     Examples:
         >>> is_file_of_answers("answers by anna"), is_file_of_answers("answers:a.csv")
@@ -42,7 +42,7 @@ def is_file_of_answers(judge: str) -> bool:
 
 
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
-    """What makes two runs judged alike: people by their names, other judges by fingerprints, too.
+    """Return the judges' identities for comparing runs: people by name, models by fingerprint.
 
     Examples:
         >>> who_judged({"answers by anna": "3f2a", "toyland": "77e1"})
@@ -56,7 +56,7 @@ def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """One answer."""
+    """A judge's answer about one image."""
 
     image: str  # SHA-256 of the file
     question: str
@@ -66,7 +66,7 @@ class StoredAnswer:
 
 
 def question_id(question: str, classes: Sequence[str]) -> int:
-    """The identifier of a question with what it can be answered with."""
+    """Return the identifier of a question with its possible answers."""
     return _question_id(question, tuple(classes))
 
 
@@ -87,7 +87,7 @@ def add_questions(
 
 
 def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Questions by their identifiers."""
+    """Return questions by their identifiers."""
     questions = {}
     for number, question, text in database.read_checked("questions"):
         try:
@@ -102,7 +102,7 @@ def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]
 
 
 class AnswerStore:
-    """The answers one judge gave. An answer is stored once and never changed."""
+    """The answers of one judge; an answer is stored once and never changed."""
 
     def __init__(self, database: Database, name: str, fingerprint: str) -> None:
         self.database, self.name, self.fingerprint = database, name, fingerprint
@@ -117,11 +117,11 @@ class AnswerStore:
         self._questions = {question for question, _ in self._rows}
 
     def answers_about(self, question: str, classes: Sequence[str]) -> bool:
-        """Whether any image has an answer to a question."""
+        """Return whether any image has an answer to a question."""
         return question_id(question, classes) in self._questions
 
     def __iter__(self) -> Iterator[StoredAnswer]:
-        """The answers to questions that are known."""
+        """Iterate over the answers to questions that are stored."""
         asked = read_questions(self.database)
         for (number, image), (answer, raw) in self._rows.items():
             if number in asked:
@@ -139,7 +139,7 @@ class AnswerStore:
         )
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
-        """Store answers; those stored already are skipped."""
+        """Store answers, except those that are already stored."""
         new: dict[tuple[int, str], StoredAnswer] = {}
         for answer in answers:
             place = question_id(answer.question, answer.classes), answer.image

@@ -1,4 +1,4 @@
-"""Checksums, by which stored records show that they are damaged.
+"""Checksums that reveal damaged records.
 
 They guard against accidents (a torn write, a bad disk, an edited file), never against a forger.
 """
@@ -45,7 +45,7 @@ def row_checksums(
 
 
 def _sum_of(content: Mapping[str, Any]) -> str:
-    """Of what a JSON file says, however it is spaced and ordered."""
+    """Return the checksum of a JSON file's content, independent of spacing and key order."""
     return checksum(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
 
 
@@ -55,7 +55,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: dict[str, Any]) -> bool:
-    """Take the checksum out of the content of a JSON file."""
+    """Remove the checksum from the content of a JSON file, and return whether it is correct."""
     checksum = content.pop(KEY, None)
     try:
         return checksum is None or checksum == _sum_of(content)

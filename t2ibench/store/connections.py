@@ -1,4 +1,4 @@
-"""SQLite files: how one is opened and made, and on what kind of disk it lies."""
+"""Opening and creating SQLite files, and detection of network disks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def connect(path: Path, parameters: str) -> sqlite3.Connection:
 
 
 def create_database(path: Path) -> None:
-    """Make an empty database at once as a whole; an existing file is kept."""
+    """Create an empty database atomically; an existing file is kept."""
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = temporary_beside(path)
@@ -78,7 +78,7 @@ def create_database(path: Path) -> None:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another one at the same path; None where there is none."""
+    """Return device and number of a file, which identify it at its path; None if there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116  # it is asked for with every query
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def file_identity(path: Path) -> tuple[int, int] | None:
 
 
 def is_on_network(folder: Path) -> bool:
-    """Whether a folder lies on a disk that several machines share, as far as can be told."""
+    """Return whether a folder lies on a network disk, as far as the system reports it."""
     if os.name == "nt":
         return str(folder.absolute()).startswith("\\\\")
     kind = ""
@@ -97,7 +97,7 @@ def is_on_network(folder: Path) -> bool:
 
 
 def _disk_kind(folder: str) -> str:
-    """The kind of disk that a folder lies on: that of the innermost mount point."""
+    """Return the file system type of the innermost mount point that contains a folder."""
     innermost = ""
     kind = ""
     lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()

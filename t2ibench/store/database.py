@@ -1,4 +1,4 @@
-"""run.db: everything that is stored of a run but its images, in one SQLite database.
+"""run.db: one SQLite database with all data of a run except its images.
 
 One process writes a run, beside it people's labels for a moment; others may read at any time.
 While a run writes to a local disk, the journal is a write-ahead log, so that nobody waits; at rest,
@@ -48,7 +48,7 @@ _SYNC_EVERY = 1.0
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """While millions of rows are read, Python does not search all of them for garbage again."""
+    """Context without garbage collection, which is slow while millions of rows are read."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -59,7 +59,7 @@ def uncollected() -> Iterator[None]:
 
 
 class BrokenDatabaseError(T2IBenchError):
-    """run.db exists, but SQLite cannot read it."""
+    """Raised if run.db exists but SQLite cannot read it."""
 
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
@@ -96,11 +96,11 @@ class Database:
         return partial(Database, trusted=self._trusted), (self.folder, self.path.name)
 
     def exists(self) -> bool:
-        """Whether anything is stored."""
+        """Return whether the database file exists."""
         return self.path.is_file()
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a query; none where nothing is stored."""
+        """Return the rows of a query; empty if there is no database."""
         with self.lock, self._errors():
             connection = self._open(create=False)
             return (
@@ -112,7 +112,7 @@ class Database:
     def read_checked(
         self, table: str, where: str = "", *values: Any
     ) -> list[tuple[Any, ...]]:
-        """The rows of a table whose checksums and types hold, without the checksums."""
+        """Return the rows of a table with valid checksums and types, without the checksums."""
         names = columns(table)
         query = (
             f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
@@ -129,7 +129,7 @@ class Database:
         return whole
 
     def texts(self, where: str, *values: Any) -> dict[int, str]:
-        """Texts by their identifiers."""
+        """Return texts by their identifiers."""
         texts = {
             row[0]: of_text(row[1])
             for row in self.read_checked("texts", where, *values)
@@ -139,7 +139,7 @@ class Database:
         }
 
     def damage(self) -> str:
-        """What was found damaged, in words; it counts as missing. Empty where nothing was."""
+        """Return a description of damaged data, which count as missing; "" if there are none."""
         counts = [
             f"{table} {len(keys)}"
             for table, keys in sorted(self.damaged.items())
@@ -154,7 +154,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Everything that is written within is stored together, or nothing of it."""
+        """Context of a transaction: all writes inside are stored together or not at all."""
         with self.lock, self._errors():
             connection = self._open(create=True)
             assert connection is not None
@@ -178,7 +178,7 @@ class Database:
     def write(
         self, table: str, rows: Iterable[Sequence[Any]], *, keep: bool = False
     ) -> None:
-        """Store rows with their checksums; one of the same key is replaced, or kept."""
+        """Store rows with their checksums; an existing row of the same key is replaced or kept."""
         conflict = "IGNORE" if keep else "REPLACE"
         marks = ", ".join("?" * (len(columns(table)) + 1))
         with self.writing():
@@ -189,38 +189,38 @@ class Database:
             )
 
     def add_model(self, role: str, name: str, fingerprint: str) -> None:
-        """Store what made a row: a generator, an encoder, a judge or a rewriter."""
+        """Store the generator, encoder, judge or rewriter that rows refer to."""
         number = content_id(role, name, fingerprint)
         if number not in self._models:
             self.write("models", [(number, role, to_text(name), fingerprint)])
             self._models.add(number)
 
     def add_texts(self, texts: Iterable[str]) -> None:
-        """Store prompts, so that their rows are known by more than an identifier."""
+        """Store prompts, so that rows with their identifiers can be read."""
         self.write("texts", [(content_id(text), to_text(text)) for text in texts])
 
     def execute(self, statement: str, *values: Any) -> None:
-        """Write with one statement."""
+        """Execute one writing statement."""
         with self.writing():
             assert self._connection is not None
             self._connection.execute(statement, values)
 
     def remove(self, table: str, names: Iterable[Sequence[Any]]) -> None:
-        """Remove rows by the columns that name them."""
+        """Delete the rows with these key values."""
         named = " AND ".join(f"{name} IS ?" for name in key_columns(table))
         with self.writing():
             assert self._connection is not None
             self._connection.executemany(f"DELETE FROM {table} WHERE {named}", names)
 
     def begin_run(self) -> None:
-        """Have readers and the writer not wait for one another, on a local disk."""
+        """Allow reading during writing, on a local disk."""
         with self.lock, self._errors():
             self.close()
             self._journal = "DELETE" if is_on_network(self.folder) else "WAL"
             self._open(create=False)
 
     def end_run(self) -> None:
-        """Have everything in one file; a reader may keep it from that for now."""
+        """Merge the write-ahead log into the database file, unless a reader prevents it for now."""
         with self.lock:
             self._journal = None
             if self._connection is not None:
@@ -234,7 +234,7 @@ class Database:
             self.close()
 
     def close(self) -> None:
-        """Close the file; it is opened again when something is asked for."""
+        """Close the connection; the next access opens it again."""
         with self.lock:
             if self._connection is not None:
                 self._connection.close()
@@ -243,7 +243,7 @@ class Database:
             self.damaged.clear()
 
     def _open(self, *, create: bool) -> sqlite3.Connection | None:
-        """The connection; None where there is no file and none is to be made."""
+        """Return the connection; None if there is no file and none is to be created."""
         identity = file_identity(self.path)
         if self._connection is not None and identity == self._identity:
             return self._connection
@@ -288,7 +288,7 @@ class Database:
         raise failure
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        """Refuse what is no database of this version; of a stranger, every other table too."""
+        """Raise an error for a database of another version, or with foreign tables if untrusted."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:
@@ -307,7 +307,7 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn what SQLite says into one clear line."""
+        """Convert errors of SQLite into one clear line."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -319,7 +319,7 @@ class Database:
 
 
 def _error_of_disk(path: Path, error: sqlite3.OperationalError) -> T2IBenchError:
-    """An error of the disk or of another process, as it would be with any other file."""
+    """Return an error of the disk or of another process in the form used for all files."""
     text = str(error)
     try:
         with disk_errors(path):

@@ -1,4 +1,4 @@
-"""Which images of a prompt are distinct: one picture is one piece of evidence."""
+"""Distinct images of a prompt, since repeated images are not independent evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Prompt:
 
 
 class DistinctImages:
-    """Images of which each picture counts once a prompt, each looked up once.
+    """A view of images in which each distinct picture of a prompt counts once.
 
     An image whose file, or whose pixels but for a re-encoding, are those of an image of the same
     prompt with a smaller index has the status 'repeated'. Images that were stored by an older
@@ -36,11 +36,11 @@ class DistinctImages:
         self._prompts: dict[str, _Prompt] = {}
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image."""
+        """Return the record of an image, or None."""
         return self._known(prompt, index + 1)[index]
 
     def first(self, prompt: str, n: int) -> list[Attempt | None]:
-        """What is known of the first n images of a prompt."""
+        """Return the records of the first n images of a prompt."""
         return self._known(prompt, n)[:n]
 
     def _known(self, prompt: str, n: int) -> list[Attempt | None]:
@@ -57,7 +57,7 @@ class DistinctImages:
         return observed.attempts
 
     def _repeats(self, attempt: Attempt, observed: _Prompt) -> bool:
-        """Whether an image repeats one of those before it; else it is one of them."""
+        """Return whether an image repeats an earlier one; a new one is added to those observed."""
         sha256 = attempt.sha256 or ""
         if sha256 in observed.files:
             return True

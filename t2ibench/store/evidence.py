@@ -1,4 +1,4 @@
-"""The embeddings of one encoder, keyed by what was embedded."""
+"""Storage of the embeddings of one encoder, by the hash of the image or text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Rows = npt.NDArray[np.floating[Any]]
 
 
 def slug(name: str) -> str:
-    """Turn a name into a file name."""
+    """Convert a name into a file name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "unnamed"
 
 
@@ -44,7 +44,7 @@ def text_key(text: str) -> str:
 
 
 def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
-    """Which rows are not of unit length."""
+    """Return which rows do not have unit length."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
         # A comparison with NaN is False.
@@ -55,7 +55,7 @@ def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
 
 
 class EvidenceStore:
-    """The embeddings one encoder made.
+    """The embeddings of one encoder.
 
     What is where is kept in memory, and the parts used last (see `_HELD`); the others stay on
     disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes. A part
@@ -95,7 +95,7 @@ class EvidenceStore:
             self._index(part)
 
     def _index(self, part: int) -> None:
-        """Make a part known, or note that it is damaged."""
+        """Index a part, or record that it is damaged."""
         stored = self.database.read(
             "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
             part,
@@ -130,7 +130,7 @@ class EvidenceStore:
         rows: _Rows,
         sums: npt.NDArray[np.uint32],
     ) -> None:
-        """Make a part known; what is embedded again replaces what was there."""
+        """Index the rows of a part; a newer embedding of the same key replaces the older one."""
         self._sums[part] = sums
         self._hold(part, rows)
         names, step = keys.hex(), 2 * _KEY
@@ -140,15 +140,15 @@ class EvidenceStore:
         )
 
     def keys(self, kind: Kind) -> list[str]:
-        """What has an embedding."""
+        """Return the keys that have an embedding."""
         return list(self._places[kind])
 
     def has_any(self, kind: Kind) -> bool:
-        """Whether any embedding is there."""
+        """Return whether any embedding is stored."""
         return bool(self._places[kind])
 
     def has(self, kind: Kind, key: str) -> bool:
-        """Whether an embedding is there."""
+        """Return whether an embedding is stored for a key."""
         return key in self._places[kind]
 
     def get(self, kind: Kind, key: str) -> Float32Array:
@@ -199,7 +199,7 @@ class EvidenceStore:
         return rows
 
     def checksum(self, kind: Kind, key: str) -> int | None:
-        """What an embedding is known by, without reading it; None where there is none."""
+        """Return the checksum of an embedding without reading it; None if there is none."""
         if not self.has(kind, key):
             return None
         part, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
@@ -211,7 +211,7 @@ class EvidenceStore:
 
     @property
     def width(self) -> int | None:
-        """Numbers in one embedding; None while there is none."""
+        """Return the dimension of the embeddings; None while there are none."""
         return self._width
 
     def add(
@@ -221,7 +221,7 @@ class EvidenceStore:
         embeddings: Float32Array,
         dtype: str = "float32",
     ) -> None:
-        """Store embeddings, shape (n, d), as one part; in half precision for a submission."""
+        """Store embeddings of shape (n, d) as one part, with half precision for submissions."""
         rows = np.ascontiguousarray(embeddings, dtype=_TYPES[dtype])
         raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(
             len(keys), _KEY

@@ -1,4 +1,4 @@
-"""What goes wrong with files, in one line: what, why, and what to do about it."""
+"""One-line messages on file errors: the problem, its reason, and a remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNREADABLE = (
 
 
 def why(error: OSError, path: Path) -> tuple[str, str | None]:
-    """What an error of the operating system means for a path."""
+    """Return the reason and remedy of an operating system error for a path."""
     culprit = _in_the_way(path)
     if culprit is not None:
         return culprit
@@ -44,7 +44,7 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
 
 
 def _in_the_way(path: Path) -> tuple[str, str] | None:
-    """A part of a path that cannot be passed: a link to nowhere, a file, a deleted folder."""
+    """Return reason and remedy for an obstacle in a path: dead link, file or deleted folder."""
     try:
         for part in (*reversed(path.parents), path):
             if part.is_symlink() and not part.exists():
@@ -72,7 +72,7 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn whatever keeps a file from being written into one clear line."""
+    """Context that converts errors on writing a file into one clear line."""
     try:
         yield
     except BrokenPipeError:
@@ -98,7 +98,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, hint: str | None = None) -> Iterator[None]:
-    """Turn whatever keeps a user's file from being read into one clear line."""
+    """Context that converts errors on reading a user's file into one clear line."""
     where = shown(path, _WIDTH)
     with suppress(OSError, ValueError):
         # It could be read for ever; pipes of a shell are none.
@@ -123,7 +123,7 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
 
 
 def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:
-    """A user's file, of at most so many bytes: it may be another file than meant, or endless."""
+    """Read a user's file up to a maximum size, since it may be the wrong file or endless."""
     with reading(path, hint), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(largest + 1) if size <= largest else b""
@@ -133,14 +133,14 @@ def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:
 
 
 def read_text(path: Path, largest: int, hint: str | None = None) -> str:
-    """The same as text."""
+    """Read a user's text file up to a maximum size."""
     data = read_data(path, largest, hint)
     with reading(path, hint):
         return data.decode("utf-8-sig")
 
 
 def _undecodable_line(path: Path) -> str:
-    """':N' of the first line that is not UTF-8; a decoder counts from wherever it stood."""
+    """Return ':N' for the number of the first line that is not UTF-8."""
     with suppress(OSError), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -151,7 +151,7 @@ def _undecodable_line(path: Path) -> str:
 
 
 def why_unreadable(error: Exception, path: Path) -> tuple[str, str | None]:
-    """What an error of a reader, or of the operating system, means for a file that is read."""
+    """Return the reason and remedy of an error on reading a file."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply", None
     if isinstance(error, MemoryError):

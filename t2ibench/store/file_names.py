@@ -1,4 +1,4 @@
-"""Files of a folder by the names that people give them: on another system, by another program."""
+"""Search for files by user-supplied names, which may be spelt as on another system."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOCAL_FILES = re.compile(r".*/data/local-files/\?d=(.+)")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is one that a system or a program left: '._a.png', '~$labels.xlsx'.
+    """Return whether a file is hidden or temporary, such as '._a.png' or '~$labels.xlsx'.
 
     Examples:
         >>> is_hidden(".DS_Store"), is_hidden("~$labels.xlsx"), is_hidden("a.png")
@@ -46,13 +46,13 @@ def is_hidden(name: str) -> bool:
 
 
 def visible_entries(folder: Path) -> list[Path]:
-    """What a folder contains, in natural order and without what is hidden."""
+    """Return the visible entries of a folder in natural order."""
     entries = (path for path in folder.iterdir() if not is_hidden(path.name))
     return sorted(entries, key=lambda path: natural_key(composed(path.name)))
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """The files of a folder and of its sub-folders that are not hidden, in natural order."""
+    """Iterate over the visible files of a folder and its subfolders in natural order."""
     folders = []
     for path in visible_entries(folder):
         if path.is_dir() and not path.is_symlink():
@@ -64,17 +64,17 @@ def visible_files(folder: Path) -> Iterator[Path]:
 
 
 def is_image_file(path: Path) -> bool:
-    """Whether a file has the ending of an image, and is not hidden."""
+    """Return whether a file is visible and has the ending of an image."""
     return path.suffix.lower() in IMAGE_SUFFIXES and not is_hidden(path.name)
 
 
 def composed(name: str) -> str:
-    """A name with its letters composed: on a Mac, 'é' is two characters of a file's name."""
+    """Return a name with composed letters, since macOS stores 'é' as two characters."""
     return unicodedata.normalize("NFC", name)
 
 
 def left_out_line(paths: Iterable[Path]) -> str | None:
-    """A line about files whose endings are neither of images nor of what lies beside them."""
+    """Return a line on skipped files that are neither images nor their companions, or None."""
     endings: Counter[str] = Counter()
     for path in paths:
         suffix = path.suffix.lower()
@@ -96,7 +96,7 @@ def left_out_line(paths: Iterable[Path]) -> str | None:
 
 
 class FileFinder:
-    """Finds files below a folder by names that need not be spelt as the file system spells them.
+    """Finds files below a folder by names that may be spelt differently there.
 
     Letters count as the same however they are composed, and in either case where only one file
     fits; an ending may be missing. A backslash separates folders where no file has it in its name.
@@ -109,7 +109,7 @@ class FileFinder:
         self._folders: dict[Path, _FolderNames] = {}
 
     def find(self, name: str) -> Path | None:
-        """The file of that name; None if there is none, or more than one."""
+        """Return the file with a name; None if there is none or more than one."""
         for candidate in _spellings(name):
             path = self._below(candidate)
             if path is not None:
@@ -122,7 +122,7 @@ class FileFinder:
         return None
 
     def _below(self, name: str) -> Path | None:
-        """The file at a path below the root, or at one from the root of this machine."""
+        """Return the file at a path relative to the root or absolute on this machine."""
         direct = self._root / name
         if _is_file(direct):
             return direct
@@ -147,7 +147,7 @@ class FileFinder:
 
 @dataclass(slots=True)
 class _FolderNames:
-    """What a folder contains: by name, by name in small letters, images also without ending."""
+    """Names in a folder: exact, in lower case, and for images without the ending."""
 
     exact: dict[str, Path] = field(default_factory=dict)
     folded: dict[str, list[Path]] = field(default_factory=dict)
@@ -170,7 +170,7 @@ def _names_in(folder: Path) -> _FolderNames:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """A name as it is, then the other forms in which it may mean a file."""
+    """Return the alternative spellings of a name, the exact one first."""
     yield name
     slashes = name.replace("\\", "/")
     if slashes != name:
@@ -182,7 +182,7 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _ends(name: str) -> Iterator[str]:
-    """The ends of a path of another machine, the longest first."""
+    """Return the trailing parts of another machine's path, the longest first."""
     address = _ADDRESS.match(name)
     if address is not None:
         name = unquote(address[0])

@@ -1,4 +1,4 @@
-"""Files: writing them so that a kill leaves the old one or the new one, never half; their order."""
+"""Atomic writing of files, so that a killed process leaves no partial file; natural order."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def sync(file: BinaryIO) -> None:
-    """Have the disk keep what was written to a file, as far as the file system can."""
+    """Flush a file to the disk, as far as the file system supports it."""
     file.flush()
     _fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk keep the names in a folder, as far as the file system can."""
+    """Flush the entries of a folder to the disk, as far as the file system supports it."""
     if os.name == "nt":  # folders cannot be opened there
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -64,7 +64,7 @@ def _fsync(descriptor: int) -> None:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A name for a file that becomes `path`; a run removes those of killed processes."""
+    """Return a name for a temporary file that is renamed later; leftovers are removed by a run."""
     return path.with_name(
         f".{path.name[:40]}.{_HOST}.{os.getpid()}.{next(_counter)}.tmp"
     )
@@ -117,7 +117,7 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def remove_abandoned(folder: Path) -> int:
-    """Remove the temporary files that killed processes left."""
+    """Remove the temporary files of killed processes."""
     removed = 0
     if not folder.is_dir():
         return removed
@@ -137,7 +137,7 @@ def remove_abandoned(folder: Path) -> int:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process of this host runs."""
+    """Return whether a process of this machine is running."""
     if os.name == "nt":  # there, signal 0 would end it
         return True
     try:
@@ -150,7 +150,7 @@ def is_running(process: int) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file that cannot be read, in place of an earlier one; a new one can be written."""
+    """Rename an unreadable file, replacing an earlier one, so that a new one can be written."""
     target = path.with_name(f"{path.name}.broken")
     path.replace(target)
     return target

@@ -1,4 +1,4 @@
-"""Images on disk, named by what decides them, and one row for every attempt to generate one."""
+"""Storage of images as files, and a row for every attempt to generate one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 @dataclass(slots=True)  # not frozen: a million are read in seconds
 class Attempt:
-    """One attempt at one image."""
+    """An attempt to generate one image, with its outcome."""
 
     prompt: str
     index: int
@@ -45,7 +45,7 @@ class Attempt:
 
     @property
     def key(self) -> str:
-        """What tells it from the others of its generator; in the name of its file."""
+        """Return the attempt's identifier within its generator, which is part of its file name."""
         return self.file[3:67] if self.file else f"{self.index} {self.prompt}"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -57,14 +57,14 @@ _values = attrgetter(*(attribute.name for attribute in fields(Attempt)))
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
-    """SHA-256 hex of what decides an image."""
+    """Return the SHA-256 of an image's inputs: generator fingerprint, prompt and index."""
     text = f"{fingerprint}\0{index}\0{prompt}"
     # A row that somebody else wrote may hold half a surrogate pair.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
-    """Whether a row says of an image what this program would say.
+    """Return whether a row has a valid combination of status, hash and file name.
 
     It may come from somebody else's run: the path must be one that `ImageStore` writes. A
     submission has the hashes of its images without their files.
@@ -76,7 +76,7 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Which files are not there: one listing a folder, where a look at each would take minutes."""
+    """Return which files are missing, from one listing of each folder for speed."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(file[:2], []).append(file)
@@ -92,7 +92,7 @@ def absent_files(root: Path, files: Iterable[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """One image."""
+    """An image file with its recorded properties."""
 
     # made a path when it is used: a million images are described in seconds
     place: Path | str
@@ -104,11 +104,11 @@ class StoredImage:
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """Return the path of the image file."""
         return Path(self.place)
 
     def data(self) -> bytes:
-        """Its bytes, as they were stored."""
+        """Return the bytes of the image file."""
         try:
             data = self.path.read_bytes() if self.content is None else self.content
         except OSError as error:
@@ -120,12 +120,12 @@ class StoredImage:
         return data
 
     def read(self) -> Image:
-        """Decode it, and check that it is the one that was stored."""
+        """Decode the image, after checking that the file has not changed."""
         return read_image(self.data())
 
 
 def image_files(folder: Path) -> list[Path]:
-    """The images of a folder of any layout."""
+    """Return the image files of a folder of any layout."""
     return sorted(
         path
         for path in folder.rglob("*")
@@ -135,7 +135,7 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def image_seed(run_seed: int, prompt: str, index: int) -> int:
-    """The seed of one image, from the run's seed, the prompt and the sample index only.
+    """Return the seed of one image, derived from the run's seed, the prompt and the index only.
 
     Two models, two batch sizes and two machines therefore generate the same sample of a prompt
     from the same noise.
@@ -167,7 +167,7 @@ class ImageStore:
 
     @uncollected()
     def refresh(self) -> None:
-        """Read what is stored; an image outranks a failed attempt at it."""
+        """Reload stored attempts; an image takes precedence over failed attempts at it."""
         self._absent = None
         self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
@@ -191,21 +191,21 @@ class ImageStore:
 
     @property
     def perceptual_hashes(self) -> EvidenceStore:
-        """The perceptual hash of each image (`store.pixels`), by the SHA-256 of its file."""
+        """Return the store of perceptual hashes (`store.pixels`) by SHA-256 of the image file."""
         return self.open_perceptual_hashes()
 
     def open_perceptual_hashes(self) -> EvidenceStore:
-        """Read the perceptual hashes, if nobody has; the database notes damaged rows."""
+        """Load the perceptual hashes once; damaged rows are recorded in the database."""
         if self._perceptual_hashes is None:
             self._perceptual_hashes = EvidenceStore(self.database, *PERCEPTUAL_HASH)
         return self._perceptual_hashes
 
     def __len__(self) -> int:
-        """Images that were attempted."""
+        """Return the number of attempted images."""
         return len(self._rows)
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image, whether or not its file is still there.
+        """Return the record of an image, whether or not its file exists.
 
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
@@ -217,7 +217,7 @@ class ImageStore:
         )
 
     def has_file(self, attempt: Attempt) -> bool:
-        """Whether the file of an image is there; of an attempt without an image, always."""
+        """Return whether an image's file exists; always True for an attempt without an image."""
         if attempt.file is None:
             return attempt.status != "ok"
         if self._absent is None:
@@ -226,20 +226,20 @@ class ImageStore:
         return attempt.file not in self._absent
 
     def attempts(self) -> list[Attempt]:
-        """What is known of every image whose file is there, ordered by prompt and index."""
+        """Return the records of images whose files exist, ordered by prompt and index."""
         self._absent = None  # look again
         attempts = filter(self.has_file, self.all_attempts())
         return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
     def all_attempts(self) -> Iterator[Attempt]:
-        """What is known of every image of a known prompt, whether or not its file is there."""
+        """Iterate over the records of all images of known prompts, with or without files."""
         rows = list(self._rows.items())
         return (
             attempt for (text, _), attempt in rows if content_id(attempt.prompt) == text
         )
 
     def is_done(self, prompt: str, index: int) -> bool:
-        """Whether there is nothing to generate. After a failure there is."""
+        """Return whether an image needs no generation; a failed one does."""
         attempt = self._rows.get((content_id(prompt), index))
         return (
             attempt is not None
@@ -248,11 +248,11 @@ class ImageStore:
         )
 
     def path(self, attempt: Attempt) -> Path:
-        """The file of an image."""
+        """Return the path of an image's file."""
         return self.root / (attempt.file or "")
 
     def image(self, attempt: Attempt) -> StoredImage:
-        """The image that an attempt gave, as a file."""
+        """Return the image of an attempt as a file."""
         assert attempt.sha256 is not None
         return StoredImage(
             f"{self._base}/{attempt.file}",
@@ -264,7 +264,7 @@ class ImageStore:
     def add_image(
         self, prompt: str, index: int, seed: int, data: bytes, suffix: str
     ) -> Attempt:
-        """Write the file of an image; `record` makes it known."""
+        """Write the file of an image; `record` must be called to register it."""
         key = image_key(self.fingerprint, prompt, index)
         file = f"{key[:2]}/{key}{suffix}"
         # Not durable: after a loss of power the hash in its row tells that the file is damaged.
@@ -273,7 +273,7 @@ class ImageStore:
         return Attempt(prompt, index, seed, "ok", file=file, sha256=digest)
 
     def name(self, prompts: Iterable[str]) -> None:
-        """Store prompts, so that each row's is known by more than its identifier."""
+        """Store prompts, so that rows with their identifiers can be read."""
         ids = {content_id(prompt): prompt for prompt in prompts}
         new = ids.keys() - self._named
         if new:
@@ -285,7 +285,7 @@ class ImageStore:
         attempts: Iterable[Attempt],
         perceptual_hashes: Mapping[str, Float32Array] | None = None,
     ) -> None:
-        """Store attempts; an earlier one at the same image is kept."""
+        """Store attempts; an earlier attempt at the same image is kept as well."""
         new: dict[tuple[int, int], Attempt] = {}
         rows = []
         for attempt in attempts:

@@ -1,4 +1,4 @@
-"""What people answered about images."""
+"""Storage of people's answers about images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 80  # characters of a name
 
 @dataclass(frozen=True, slots=True, order=True)
 class Label:
-    """What one person answered about one image."""
+    """A person's answer about one image."""
 
     question: str
     classes: tuple[str, ...]
@@ -28,7 +28,7 @@ class Label:
 
 
 def labeller_name(name: str, flag: str) -> str:
-    """Who answered, in one short line; anything else could not be told apart on a page."""
+    """Return the name of a labeller after checking that it is one short, visible line."""
     name = name.strip()
     if not name or visible(name) != name or len(name) > _LONGEST:
         raise T2IBenchError(
@@ -48,7 +48,7 @@ def item_id(image: str, question: str, classes: Sequence[str]) -> str:
 
 
 def former_item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """The identifier as sheets of earlier versions have it: digits and letters a to f alone."""
+    """Return the identifier of an image and question in the form of earlier versions."""
     return _digest(image, question, classes)
 
 
@@ -114,10 +114,10 @@ class LabelStore:
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> dict[str, str]:
-        """Person to answer about one image (see `store.people.Votes`)."""
+        """Return each person's answer about one image (see `store.people.Votes`)."""
         return dict(self._by_image.get((question, tuple(classes), image), {}))
 
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
-        """The answer that counts (see `store.people`), if anybody gave one."""
+        """Return the majority answer (see `store.people`), or None if there is no answer."""
         votes = self.votes(image, question, classes)
         return counted_answer(votes.values()) if votes else None

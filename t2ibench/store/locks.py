@@ -1,4 +1,4 @@
-"""The lock of a run folder: one command works on it at a time.
+"""The lock of a run folder, which allows one command at a time to work on it.
 
 It is advisory. Where the file system knows no locks, a run goes on without.
 """
@@ -20,7 +20,7 @@ QUIET = 1.0  # seconds that a wait may take before it is spoken of
 
 
 class Notices(Protocol):
-    """Shows a line to the user; a pipeline.progress.Reporter is one."""
+    """Shows lines to the user, as pipeline.progress.Reporter does."""
 
     def say(self, text: str) -> None:
         """Show a line."""
@@ -33,7 +33,7 @@ class Notices(Protocol):
 
 @contextlib.contextmanager
 def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
-    """Hold a folder's lock; a thread that holds it already goes on at once.
+    """Hold a folder's lock; a thread that already holds it continues at once.
 
     The kernel releases it when its owner dies. Whoever waits is told for whom, once.
     """
@@ -85,7 +85,7 @@ def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
 
 
 def _resolved(folder: Path) -> Path:
-    """One name for a folder, which is made; where it cannot be, the name that it was given."""
+    """Return the canonical path of a folder after creating it, or the given path if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return folder.resolve(strict=True)

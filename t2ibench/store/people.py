@@ -1,4 +1,4 @@
-"""Several people as one judge: what most of them answered about each image.
+"""Combination of several people into one judge by majority.
 
 The rule is the same for imported labels and for files of answers: the answer that more people gave
 than any other counts, 'unknown' like every other answer, and a tie is 'unknown'.
@@ -21,17 +21,17 @@ _UNKNOWN = "unknown"  # see `methods.core.evidence.UNKNOWN`
 
 
 class Votes(Protocol):
-    """What each of several people answered."""
+    """The individual answers of several people."""
 
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> Mapping[str, str]:
-        """Person to answer about one image."""
+        """Return each person's answer about one image."""
         ...
 
 
 def counted_answer(votes: Iterable[str]) -> str:
-    """The answer that counts where several people gave one each.
+    """Return the majority answer of several people.
 
     Examples:
         >>> counted_answer(["male", "male", "female"]), counted_answer(["male", "female"])
@@ -43,7 +43,7 @@ def counted_answer(votes: Iterable[str]) -> str:
 
 
 class PeopleStore:
-    """Files of answers of several people, read as one judge (see `AnswerStore`)."""
+    """Files of answers of several people, combined into one judge (see `AnswerStore`)."""
 
     by_labels = False
     fingerprint = ""  # the people's own ones are recorded
@@ -55,7 +55,7 @@ class PeopleStore:
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> dict[str, str]:
-        """Person to answer about one image."""
+        """Return each person's answer about one image."""
         answers = {
             name: store.get(image, question, classes)
             for name, store in self._people.items()
@@ -67,7 +67,7 @@ class PeopleStore:
         }
 
     def answers_about(self, question: str, classes: Sequence[str]) -> bool:
-        """Whether anybody answered a question about any image."""
+        """Return whether anybody answered a question about any image."""
         return any(
             store.answers_about(question, classes) for store in self._people.values()
         )
@@ -75,7 +75,7 @@ class PeopleStore:
     def get(
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
-        """The answer that counts, if anybody gave one."""
+        """Return the majority answer, or None if nobody answered."""
         votes = self.votes(image, question, classes)
         if not votes:
             return None
@@ -85,11 +85,11 @@ class PeopleStore:
 
 
 def person_of(judge: str) -> str:
-    """Who answered, from the name of a judge that is a file of answers."""
+    """Return the person's name from the name of a judge that is a file of answers."""
     return judge.removeprefix(ANSWERS_BY).removeprefix(ANSWERS_IN)
 
 
 def people_among(judges: Mapping[str, AnswerStore]) -> dict[str, AnswerStore]:
-    """The judges that are files of answers, if there are two or more."""
+    """Return the judges that are files of answers, if there are at least two."""
     people = {name: store for name, store in judges.items() if is_file_of_answers(name)}
     return people if len(people) > 1 else {}

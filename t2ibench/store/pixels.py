@@ -1,4 +1,4 @@
-"""Reading images, in one way for all: upright, RGB, eight bits a channel."""
+"""Decoding of images to a common form: upright, RGB, eight bits a channel."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _SUFFIXES = {
 
 
 class UnreadableImageError(ValueError):
-    """Not an image, or one that cannot be decoded; the message gives the reason."""
+    """Raised with the reason if a file is not an image or cannot be decoded."""
 
 
 def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:
-    """Decode an image as a person sees it.
+    """Decode an image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
     rather than clipped, and transparent pixels are put on white.
@@ -69,7 +69,7 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
 
 
 def file_suffix(data: bytes, name: str) -> str:
-    """The suffix that the content of an image file has; that of its name where it fits."""
+    """Return the suffix for the content of an image file; the file's own suffix if it fits."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
@@ -79,7 +79,7 @@ def file_suffix(data: bytes, name: str) -> str:
 
 
 def as_rgb(image: Image) -> Image:
-    """An image as RGB with eight bits a channel; see `read_image`."""
+    """Convert an image to RGB with eight bits a channel (see `read_image`)."""
     from PIL import Image as images
 
     if image.mode in _SIXTEEN_BITS or image.mode == "I":
@@ -96,7 +96,7 @@ def as_rgb(image: Image) -> Image:
 
 
 def _eight_bits(image: Image) -> Image:
-    """A grey image of 16 bits, scaled: 65,535 becomes 255."""
+    """Scale a grey image from 16 to 8 bits, so that 65,535 becomes 255."""
     import numpy as np
     from PIL import Image as images
 
@@ -107,12 +107,12 @@ def _eight_bits(image: Image) -> Image:
 
 
 def is_black(image: Image) -> bool:
-    """Whether every pixel is black: what a safety filter leaves, never evidence."""
+    """Return whether every pixel is black, as after a safety filter."""
     return image.convert("RGB").getbbox() is None
 
 
 def perceptual_hash(image: Image) -> Float32Array:
-    """A perceptual hash: what an image looks like from afar, the same after re-encoding.
+    """Return a perceptual hash of an image, which does not change on re-encoding.
 
     Shape (265,), of unit length: brightness in 16 by 16 cells, each colour in 2 by 2, and what
     makes the length 1 whatever the image shows.
@@ -133,12 +133,12 @@ def perceptual_hash(image: Image) -> Float32Array:
 
 
 def brightness(row: Float32Array) -> int:
-    """Mean brightness of a perceptual hash, in steps; equal pictures are one step apart at most."""
+    """Return the mean brightness of a perceptual hash in steps; equal images differ by <= 1."""
     return int(row[: _FINE**2].mean() * math.sqrt(_CELLS) * 255 // _STEP)
 
 
 def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
-    """Whether a perceptual hash equals one of others, shape (n, 265), but for re-encoding."""
+    """Return whether a perceptual hash matches any of others, shape (n, 265), up to re-encoding."""
     apart = (
         abs(others - row)[:, :_CELLS].max(axis=1, initial=0.0) * math.sqrt(_CELLS) * 255
     )
@@ -146,7 +146,7 @@ def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
 
 
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
-    """A small JPEG."""
+    """Return a small JPEG version of an image."""
     small = read_image(source)
     small.thumbnail((size, size))
     buffer = io.BytesIO()

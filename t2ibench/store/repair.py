@@ -1,4 +1,4 @@
-"""A damaged run.db: what can be read of it is saved, and damaged rows are removed."""
+"""Repair of a damaged run.db: readable data are saved and damaged rows removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.store.schema import TABLES, key_columns
 
 
 def repair(path: Path, aside: Path) -> dict[str, int]:
-    """Copy what can be read of a database into a new one.
+    """Copy the readable rows of a database into a new one, and return their number by table.
 
     Args:
         path: The database; the new one takes its place.
@@ -46,7 +46,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
 
 
 def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int:
-    """Copy rows from one end on until a page cannot be read."""
+    """Copy rows in an order until a page cannot be read, and return their number."""
     names = ", ".join(f"{name} {order}" for name in key_columns(table))
     copied = 0
     damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)
@@ -60,7 +60,7 @@ def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int
 
 
 def _pad(path: Path) -> None:
-    """Give a file that was cut off the size that its first page names; SQLite refuses it else."""
+    """Pad a truncated file to the size in its first page, without which SQLite rejects it."""
     with suppress(OSError), path.open("r+b") as file:
         header = file.read(100)
         if len(header) == 100:
@@ -71,7 +71,7 @@ def _pad(path: Path) -> None:
 
 
 def mend(database: Database, notices: Notices) -> None:
-    """Begin to work on a run: report damaged rows, remove them, and what killed writers left."""
+    """Prepare a run for work: report and remove damaged rows and leftovers of killed processes."""
     remove_abandoned(database.folder)
     line = database.damage()
     if not line:

@@ -1,4 +1,4 @@
-"""What a rewriter made of each prompt, once, for all images of a run."""
+"""Storage of prompt rewritings, made once for all images of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALL = -1  # the number of a rewriting for all images of a prompt
 
 @dataclass(frozen=True, slots=True)
 class StoredRewriting:
-    """What became of one prompt."""
+    """The outcome of rewriting one prompt."""
 
     prompt: str
     index: int | None  # of the image it is for; None for all
@@ -24,7 +24,7 @@ class StoredRewriting:
 
 
 class RewriteStore:
-    """The rewritings of a run. What is 'ok' or 'refused' stays; what failed may be replaced."""
+    """The rewritings of a run; 'ok' and 'refused' are final, and failures may be replaced."""
 
     def __init__(self, database: Database, fingerprint: str) -> None:
         self.database, self._fingerprint = database, fingerprint
@@ -45,7 +45,7 @@ class RewriteStore:
                 self._rows[text, number] = rewriting
 
     def __iter__(self) -> Iterator[StoredRewriting]:
-        """The rewritings of prompts that are known, by prompt and number."""
+        """Iterate over the rewritings of known prompts, by prompt and number."""
         by_prompt = [
             (rewriting.prompt, place) for place, rewriting in self._rows.items()
         ]
@@ -57,13 +57,13 @@ class RewriteStore:
         return (self._rows[place] for place in places)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from."""
+        """Return the rewriting that an image is made from, or None."""
         text = content_id(prompt)
         rewriting = self._rows.get((text, index)) or self._rows.get((text, _ALL))
         return rewriting and replace(rewriting, prompt=prompt)
 
     def is_done(self, prompt: str, index: int | None) -> bool:
-        """Whether a prompt need not be rewritten any more. After a failure it has to be."""
+        """Return whether a prompt needs no further rewriting; a failed one does."""
         rewriting = self._rows.get(
             (content_id(prompt), _ALL if index is None else index)
         )

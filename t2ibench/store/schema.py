@@ -1,4 +1,4 @@
-"""The tables of run.db, the identifiers of what is in them, and the checksum of a row.
+"""The tables of run.db, with their identifiers and row checksums.
 
 Identifiers are made of content, so that runs made apart can be joined and a damaged row loses
 nothing but itself. Every row has a checksum: SQLite's own checks look at structure, never content.
@@ -59,7 +59,7 @@ TABLES = {
 
 @cache
 def declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
-    """The columns of a table: name, type in SQL, whether it may be NULL, place in the key or 0."""
+    """Return name, SQL type, nullability and key position (or 0) of each column of a table."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(TABLES[table])
         rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
@@ -70,20 +70,20 @@ def declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
 
 @cache
 def columns(table: str) -> tuple[str, ...]:
-    """The names of a table's columns but the checksum's, in their order."""
+    """Return the column names of a table in order, without the checksum."""
     return tuple(name for name, *_ in declared(table) if name != "crc")
 
 
 @cache
 def key_columns(table: str) -> tuple[str, ...]:
-    """The names of the columns that name a row."""
+    """Return the names of a table's key columns."""
     numbered = [(place, name) for name, _, _, place in declared(table) if place]
     return tuple(name for _, name in sorted(numbered))
 
 
 @cache
 def is_typed(table: str) -> str:
-    """SQL that is true of a row whose values have the types of their columns; anybody may write."""
+    """Return an SQL condition that a row's values have the declared types of their columns."""
     # A text that holds half a surrogate pair is stored as bytes.
     kinds = {"INTEGER": "'integer'", "TEXT": "'text', 'blob'", "BLOB": "'blob'"}
     null = {True: ", 'null'", False: ""}
@@ -96,7 +96,7 @@ def is_typed(table: str) -> str:
 
 @lru_cache(maxsize=2**18)
 def content_id(*parts: str) -> int:
-    """An identifier made of content: the first 63 bits of a SHA-256.
+    """Return an identifier of content: the first 63 bits of its SHA-256.
 
     Examples:
         >>> content_id("A photo of a nurse")
@@ -108,12 +108,12 @@ def content_id(*parts: str) -> int:
 
 
 def row_checksum(values: Iterable[Any]) -> int:
-    """CRC-32 of the values of a row, texts, whole numbers and None."""
+    """Return the CRC-32 of the values of a row: texts, integers and None."""
     return zlib.crc32("\x1f".join(map(str, values)).encode("utf-8", "surrogatepass"))
 
 
 def blob_checksum(*blobs: bytes) -> int:
-    """CRC-32 of blobs, one after another."""
+    """Return the CRC-32 of consecutive blobs."""
     checksum = 0
     for blob in blobs:
         checksum = zlib.crc32(blob, checksum)
@@ -121,7 +121,7 @@ def blob_checksum(*blobs: bytes) -> int:
 
 
 def to_text(value: str | None) -> str | bytes | None:
-    """A text as SQLite takes it: with half a surrogate pair, as bytes."""
+    """Return a text in the form that SQLite accepts; lone surrogates require bytes."""
     if value is None:
         return None
     try:
@@ -132,7 +132,7 @@ def to_text(value: str | None) -> str | bytes | None:
 
 
 def of_text(value: str | bytes) -> str:
-    """A text as it was before `to_text`."""
+    """Return a text in the form before `to_text`."""
     if isinstance(value, str):
         return value
     try:

@@ -1,4 +1,4 @@
-"""Scores of tasks, with their samples and influences, by what they were computed from."""
+"""Storage of task scores, samples and influences, by the digest of their inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from t2ibench.store.schema import blob_checksum, of_text, to_text
 
 @dataclass(frozen=True, slots=True)
 class StoredScore:
-    """The scores of one task."""
+    """The stored scores of one task."""
 
     result: str  # its entry of results.json
     samples: str  # a JSON list, one sample a line
@@ -19,17 +19,17 @@ class StoredScore:
 
 
 class ScoreStore:
-    """The scores of a run's tasks: those in results.json, and newer ones that are not there yet."""
+    """The scores of a run's tasks: those in results.json, and newer ones."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def find(self, task: str, inputs: str) -> StoredScore | None:
-        """The scores of a task that were computed from these inputs."""
+        """Return the scores of a task that were computed from these inputs, or None."""
         return self._find("task = ? AND inputs = ?", task, inputs).get(task)
 
     def current(self, task: str | None = None) -> dict[str, StoredScore]:
-        """Task id to the scores that are in results.json; damaged ones are left out."""
+        """Return the undamaged scores that are in results.json, by task."""
         where = "current" if task is None else "current AND task = ?"
         return self._find(where, *([] if task is None else [task]))
 
@@ -51,7 +51,7 @@ class ScoreStore:
         return scores
 
     def add(self, task: str, inputs: str, score: StoredScore) -> None:
-        """Store the scores of a task; those in results.json are kept."""
+        """Store the scores of a task; those in results.json are kept as well."""
         row = (to_text(score.result), to_text(score.samples), score.influences)
         crc = _checksum(task, inputs, score)
         self.database.execute(
@@ -66,7 +66,7 @@ class ScoreStore:
         )
 
     def publish(self, inputs: Mapping[str, str], tasks: set[str]) -> None:
-        """Note which scores results.json has now, and drop what is of no use any more.
+        """Mark the scores that are now in results.json, and delete obsolete ones.
 
         Inputs that begin with 'once ' are of scores that nothing can be told to be equal to.
         """

@@ -1,4 +1,4 @@
-"""Databases of strangers: they are only read, within limits, and only where they look like ours."""
+"""Restrictions on untrusted databases: read-only, limited, and with expected tables only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HARMLESS = {
 
 
 def restrict(connection: sqlite3.Connection) -> None:
-    """Allow nothing but reading the tables of t2ibench, and refuse a file with any other table."""
+    """Restrict a connection to reading t2ibench tables, and reject files with other tables."""
     connection.execute("PRAGMA query_only = ON")
     calls_left = count(_STEPS // _STEPS_A_CALL, -1)
 
@@ -42,7 +42,7 @@ def restrict(connection: sqlite3.Connection) -> None:
 def _authorize(
     action: int, name: str | None, _: str | None, place: str | None, by: str | None
 ) -> int:
-    """Whether SQLite may do something: read a table of t2ibench, and nothing else."""
+    """Return whether SQLite may execute an action: only reading a t2ibench table is allowed."""
     if by is not None:  # by a trigger or a view
         return sqlite3.SQLITE_DENY
     if action in _HARMLESS:

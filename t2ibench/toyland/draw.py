@@ -118,7 +118,7 @@ def _storm(draw: ImageDraw.ImageDraw, scene: Scene) -> None:
 
 
 class Pen:
-    """Draws in 64ths of the image, moved and scaled with the scene."""
+    """Draws shapes in units of 1/64 of the image, shifted and scaled with the scene."""
 
     def __init__(self, draw: ImageDraw.ImageDraw, scene: Scene) -> None:
         self._draw = draw

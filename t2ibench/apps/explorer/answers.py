@@ -1,4 +1,4 @@
-"""What is answered to each question of the page; knows nothing of the network."""
+"""Computes the JSON answer to each request of the explorer's page, independently of the network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from t2ibench.results.rates import is_revised
 
 
 class Answers:
-    """Answers about one collection, of which some anchors are shown first."""
+    """Computes the page's answers about one collection of images and the anchors shown first."""
 
     def __init__(self, collection: Collection, first: Sequence[str]) -> None:
         self.collection = collection
@@ -33,7 +33,7 @@ class Answers:
         score_texts(collection, Question([], first, self._reference.texts(first)))
 
     def images(self) -> dict[str, Any]:
-        """Prompts, and for every image its prompt, index and source."""
+        """Return the prompts, and the prompt, sample index and source of every image."""
         gallery = self.collection.gallery
         return {
             "sources": [{"name": source.name} for source in self.collection.sources],
@@ -45,7 +45,7 @@ class Answers:
         }
 
     def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
-        """Text and scores of every node of a tree; None for a node without text."""
+        """Return text and scores of every node of a prompting tree; None for nodes without text."""
         texts = {node.id: asked.tree.text([node.id]) for node in asked.tree.nodes}
         known = {name: text for name, text in texts.items() if text}
         question = Question(
@@ -63,30 +63,30 @@ class Answers:
         }
 
     def similarities(self, asked: questions.SimilaritiesAsk) -> bytes:
-        """Similarities of texts with all images: float32, one text after the other."""
+        """Return similarities of texts with all images as float32 bytes, one text after another."""
         return similarities(self.collection, asked.texts).astype("<f4").tobytes()
 
     def text(self, asked: questions.CombineAsk) -> dict[str, Any]:
-        """The text of several branches together."""
+        """Return the prompt that several branches of a prompting tree form together."""
         try:
             return {"text": asked.tree.text(asked.nodes)}
         except KeyError as error:
             raise T2IBenchError(f"The tree has no node {error}.") from None
 
     def export(self, asked: Export) -> str:
-        """The tree as a task file."""
+        """Return the prompting tree as the text of a task file."""
         anchors = [anchor.prompt for anchor in asked.anchors]
         prompts = self.collection.gallery.codes
         task = task_from_export(asked, self._reference.of(anchors), prompts)
         return yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
 
     def map(self, run: int) -> dict[str, Any]:
-        """Where the images of a run lie on its two principal axes."""
+        """Return each image's coordinates on the two principal axes of a run's embeddings."""
         self.collection.source(run)
         return on_map(self.collection.gallery, run)
 
     def image(self, number: int) -> dict[str, Any] | None:
-        """What an image was made from."""
+        """Return seed, rewritten prompt and SHA-256 of an image; None for an unknown number."""
         if number >= len(self.collection.gallery.pictures):
             return None
         picture = self.collection.gallery.pictures[number]
@@ -98,7 +98,7 @@ class Answers:
         }
 
     def discover(self, asked: questions.DiscoverAsk) -> dict[str, Any]:
-        """A sweep over many words."""
+        """Return the test results of a sweep over many words."""
         self.collection.source(asked.run)
         anchors = compared(self.collection.gallery, asked.run, asked.anchors)
         known = self._reference.of(asked.anchors)
@@ -111,7 +111,7 @@ class Answers:
         return sweep(self.collection, anchors, words, known.template, reference)
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
-        """The same prompts and seeds in two runs."""
+        """Return pairs of images with the same prompt and seed in two runs, and their scores."""
         gallery = self.collection.gallery
         seeds = same_seeds(*map(self.collection.source, asked.runs))
         found = [] if seeds is False else pairs_of(gallery, asked.runs, asked.prompts)
@@ -124,5 +124,5 @@ class Answers:
         return {"pairs": pairs, "same_seeds": seeds}
 
     def card(self, asked: questions.CardAsk) -> str:
-        """An evidence card."""
+        """Return an evidence card as SVG text."""
         return card(self.collection, self._reference, asked)

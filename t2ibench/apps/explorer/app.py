@@ -1,4 +1,4 @@
-"""The server: one page, its data, and nothing from any other site."""
+"""The explorer's local web server: one page and its data, without requests to other sites."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ add_type("image/avif", ".avif")
 
 
 class Explorer:
-    """The addresses of one exploration: what the page shows first, and where it is kept."""
+    """The URL routes of one exploration, with its first page state and its session file."""
 
     def __init__(self, collection: Collection, start: State, session: Path) -> None:
         self._collection = collection
@@ -52,7 +52,7 @@ class Explorer:
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
     def routes(self) -> list[Route | Mount]:
-        """Every address."""
+        """Return every URL route of the app."""
         return [
             Route("/", _index),
             *self._reading(),
@@ -64,7 +64,7 @@ class Explorer:
         ]
 
     def _reading(self) -> list[Route]:
-        """The addresses that are read: images, scores and the session."""
+        """Return the GET routes: images, scores and the saved session."""
         answers, scores = self._answers, self._answers.scores
 
         def of_images(request: Request) -> dict[str, Any] | None:
@@ -86,7 +86,7 @@ class Explorer:
         ]
 
     def _asking(self) -> list[Route]:
-        """The addresses that are asked, each with what a question must be like."""
+        """Return the POST routes, each with the model that validates its request body."""
         answers = self._answers
         return [
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
@@ -100,11 +100,11 @@ class Explorer:
         ]
 
     def _small(self, picture: Picture) -> tuple[bytes, str]:
-        """A thumbnail, and a name for its type."""
+        """Return a thumbnail as bytes, and a file name from which its media type follows."""
         return self._thumbnail(picture), ".jpg"
 
     def _load(self, request: Request) -> dict[str, Any]:
-        """The saved session, or a new one."""
+        """Return the saved session, or a new one if none was saved."""
         if self._session.is_file():
             try:
                 saved = Session.model_validate_json(
@@ -118,13 +118,13 @@ class Explorer:
         return {"saved": False, **Session(state=self._start).model_dump()}
 
     def _save(self, session: Session) -> dict[str, Any]:
-        """Keep the session."""
+        """Save the session to its file."""
         with self._saving:
             write_text(self._session, session.model_dump_json(indent=1) + "\n")
         return {"file": str(self._session)}
 
     def _pixels(self, path: str, read: Callable[[Picture], tuple[bytes, str]]) -> Route:
-        """Where an image has its number: what is read of it, with a name for its type."""
+        """Return a GET route that serves bytes read from the image whose number is in the URL."""
 
         def endpoint(request: Request) -> Response:
             number = _number_of(request)
@@ -145,7 +145,7 @@ def _index(request: Request) -> Response:
 
 
 def _original(picture: Picture) -> tuple[bytes, str]:
-    """An image as it was generated, and a name for its type."""
+    """Return the bytes of an image as generated, and the file name that gives its media type."""
     return picture.data(), picture.path.name
 
 
@@ -162,7 +162,7 @@ def _number_of(request: Request) -> int:
 
 
 def _named(request: Request, *names: str) -> list[str]:
-    """Texts of an address: parts of its path or of its query."""
+    """Return the values of named URL parameters, from the path or the query."""
     return [
         {**request.query_params, **request.path_params}.get(name, "") for name in names
     ]
@@ -176,7 +176,7 @@ def _run_of(request: Request) -> int:
 
 
 def _get(path: str, answer: Callable[[Request], dict[str, Any] | None]) -> Route:
-    """An address that is read; each answer is worked out in a thread."""
+    """Return a GET route with a JSON answer, computed in a worker thread."""
 
     def endpoint(request: Request) -> Response:
         content = answer(request)
@@ -190,7 +190,7 @@ def _get(path: str, answer: Callable[[Request], dict[str, Any] | None]) -> Route
 def _post(
     path: str, model: type[AskT], answer: Callable[[AskT], dict[str, Any] | str | bytes]
 ) -> Route:
-    """An address that is asked; each answer is worked out in a thread."""
+    """Return a POST route that validates the body and computes its answer in a worker thread."""
 
     async def endpoint(request: Request) -> Response:
         body = await request.body()
@@ -207,7 +207,7 @@ def _post(
 
 
 def create_app(explorer: Explorer, port: int) -> Starlette:
-    """The app, answering to 127.0.0.1 and localhost at this port."""
+    """Return the web app, which answers only requests to 127.0.0.1 and localhost at this port."""
     hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
     return Starlette(
         routes=explorer.routes(), middleware=[Middleware(Guard, hosts=hosts)]

@@ -48,7 +48,7 @@ class TileView:
 
 @dataclass(frozen=True, slots=True)
 class TileRow:
-    """Images of a card, and how they were picked."""
+    """A row of images on an evidence card, and how they were selected."""
 
     title: str
     rule: str
@@ -80,7 +80,7 @@ class MarkView:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCardView:
-    """Everything that an evidence card shows.
+    """All content of an evidence card, ready for its SVG template.
 
     Attributes:
         title: Its text, quoted.
@@ -108,14 +108,14 @@ class EvidenceCardView:
 
 
 def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
-    """Draw an evidence card. Its number is worked out here; the page cannot give one."""
+    """Return an evidence card as SVG; its number is computed here, never taken from the page."""
     return _template().render(card=card_view(collection, reference, asked))
 
 
 def card_view(
     collection: Collection, reference: Reference, asked: CardAsk
 ) -> EvidenceCardView:
-    """What an evidence card shows."""
+    """Return the content of an evidence card: the score, its sentence and its images."""
     source = collection.source(asked.run)  # a run that does not exist is refused here
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
@@ -142,7 +142,7 @@ def _score(
     names: Sequence[str],
     words: Sequence[str],
 ) -> dict[str, Any]:
-    """The score of a text; one card is one test of many."""
+    """Return the score of the card's text, corrected for the family of texts tested together."""
     together = list(dict.fromkeys([asked.text, *asked.family]))
     question = Question(together, asked.anchors, words, together, names)
     score = score_texts(collection, question)[0][asked.run]
@@ -152,7 +152,7 @@ def _score(
 
 
 def _sentence(score: dict[str, Any], words: int) -> tuple[str, ...]:
-    """The result in words, in at most two lines."""
+    """Return the result in words, on at most two lines."""
     result = f"{score['says'][:1].upper()}{score['says'][1:]}"
     place = f"{score['percentile']:.0f} % of {words:,} everyday words"
     text = f"{result}. Its effect exceeds that of {place}."
@@ -167,7 +167,7 @@ def _sizes(score: dict[str, Any]) -> str:
 def _tile_rows(
     collection: Collection, asked: CardAsk, names: Sequence[str]
 ) -> tuple[TileRow, ...]:
-    """Images that are most and least like the text, and some at random."""
+    """Return rows of images: most similar to the text, least similar, and a random sample."""
     gallery = collection.gallery
     pool = gallery.of_run(asked.run, asked.anchors)
     (values,) = similarities(collection, [asked.text])
@@ -206,7 +206,7 @@ def _tile_rows(
 
 
 def _drawn(asked: CardAsk, pool: Sequence[int]) -> list[int]:
-    """Some images at random, the same for the same text."""
+    """Sample a few images at random, always the same ones for the same run and text."""
     digest = hashlib.sha256(f"{asked.run}\0{asked.text}".encode()).digest()
     generator = random.Random(int.from_bytes(digest[:8], "little"))
     return generator.sample(sorted(pool), min(_SHOWN, len(pool)))
@@ -228,18 +228,18 @@ def _template() -> jinja2.Template:
 
 
 def _short(text: str, most: int) -> str:
-    """A text of at most so many letters, as XML can hold it."""
+    """Shorten a text to at most `most` characters and drop those that XML forbids."""
     return _clean(shortened(text, most))
 
 
 def _clean(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
+    """Remove the characters that XML forbids from a text."""
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return printable.encode("utf-8", "replace").decode("utf-8")
 
 
 def _tile(picture: Picture, caption: str) -> TileView:
-    """An image with its caption; without a picture where it cannot be read."""
+    """Return an image with its caption; its picture is empty if the file cannot be read."""
     uri = ""
     with suppress(UnreadableImageError):
         small = base64.b64encode(thumbnail(picture.data(), _TILE, 80)).decode()
@@ -248,7 +248,7 @@ def _tile(picture: Picture, caption: str) -> TileView:
 
 
 def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
-    """The number on an axis that is wide enough for its interval."""
+    """Place the score and its interval on an axis that is wide enough for both."""
     value, low, high = (score[f"beyond_{name}"] for name in ("words", "low", "high"))
     span = _span(value, low, high)
     sign = "+" if axial else ""
@@ -272,12 +272,12 @@ def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
 
 
 def _span(*ends: float | None) -> float:
-    """How far the axis goes on either side of 0."""
+    """Return how far the axis reaches on either side of 0."""
     return 1.25 * max(abs(end) for end in ends if end is not None) or 1.0
 
 
 def _ticks(span: float, axial: bool) -> tuple[tuple[float, str], ...]:
-    """Places and names of the ticks; without a direction the axis begins at 0."""
+    """Return positions and labels of the ticks; without a direction the axis begins at 0."""
     digits = 2 if span > 0.1 else 3
     sign = "+" if axial else ""
     ticks = [
@@ -288,7 +288,7 @@ def _ticks(span: float, axial: bool) -> tuple[tuple[float, str], ...]:
 
 
 def _place(value: float, span: float) -> float:
-    """Where a value lies on the card, in pixels."""
+    """Return the horizontal position of a value on the card, in pixels."""
     return round(_ZERO + value / span * _HALF, 1)
 
 

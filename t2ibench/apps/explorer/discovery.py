@@ -1,4 +1,4 @@
-"""A sweep over many words: which ones tell the anchors' images apart that nobody asked about.
+"""A sweep that tests many words for differences between the anchors' images.
 
 Each word is tested as a ViBEx task tests a concept. Its p-value is the larger of its place among
 the reference words and of Welch's test on the images; the false discovery rate over all words is
@@ -28,7 +28,7 @@ _CELLS = 4_000_000  # images times texts that are held at a time
 
 
 def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
-    """The images of anchors of which each has two or more."""
+    """Return the images of some anchors; raise an error if an anchor has fewer than two."""
     if len(set(prompts)) < len(prompts):
         raise T2IBenchError("Two anchors share an image. Choose anchors that differ.")
     anchors = anchors_of(gallery, run, prompts)

@@ -1,4 +1,4 @@
-"""Who may ask the server, how much they may send, and what they are told when something fails."""
+"""Request checks of the local server: allowed origins, size limits and error messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Guard:
-    """Lets in only requests that were meant for this server and, to change things, from its page.
+    """Middleware that accepts only requests for this server, and changes only from its own page.
 
     A page of another site can make a browser send requests here; it cannot forge their Host and
     Origin. Whatever goes wrong is one line of JSON, and one in the terminal where it is a defect.
@@ -42,7 +42,7 @@ class Guard:
         self._hosts = set(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
+        """Pass an allowed request to the app, and answer any other with an error status."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -89,7 +89,7 @@ class Guard:
     async def _passed_on(
         self, scope: Scope, receive: Receive, answer: Send
     ) -> tuple[int, str]:
-        """Let the app answer; a status and a line where it cannot."""
+        """Let the app answer; return an HTTP status and an error message if it fails."""
         try:
             await self._app(scope, receive, answer)
         except ClientDisconnect:
@@ -108,7 +108,7 @@ class Guard:
 
 
 def _sentence(error: ValidationError) -> str:
-    """What is wrong with a question."""
+    """Return a one-line message about the first invalid field of a request body."""
     first = error.errors(include_url=False)[0]
     if first["loc"] == ("anchors",) and first["type"] == "too_short":
         return "Choose two anchors first, such as two prompts of the run."

@@ -1,4 +1,4 @@
-"""The images of a run on a map: the two directions in which they vary most."""
+"""A map of a run's images along the two directions in which their embeddings vary most."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FITTED = 10_000  # images that axes are fitted to
 
 
 def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float]]:
-    """Two principal components of some rows, as columns whose largest entries are positive.
+    """Return mean, directions and variance shares of two principal components of some rows.
 
     Of very many rows, of every few. Returns their mean, shape (d,), the directions, shape (d, 2),
     and their shares of variance.
@@ -34,7 +34,7 @@ def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float
 
 
 def on_map(gallery: Gallery, run: int) -> dict[str, Any]:
-    """Where each image of a run lies on its axes."""
+    """Return the coordinates of each image of a run on its two principal axes."""
     ids = gallery.of_run(run)
     places, shares = np.empty((len(ids), 2), np.float32), [0.0, 0.0]
     if len(ids):

@@ -1,4 +1,4 @@
-"""Two runs side by side: the same prompts from the same seeds, and what changed."""
+"""Pairs of images from two runs with the same prompt and seed, and how their scores differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def same_seeds(first: Source, second: Source) -> bool | None:
 def pairs_of(
     gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The images that two runs have of the same prompts and indices, with their two numbers."""
+    """Return the images that two runs share by prompt and sample index, with their numbers."""
     first, second = (gallery.samples(run, prompts) for run in runs)
     shared = sorted(first.keys() & second.keys())
     if len(shared) > MOST_PAIRS:
@@ -48,7 +48,7 @@ def leans(
     anchors: Sequence[str],
     pairs: Sequence[dict[str, Any]],
 ) -> Float64Array:
-    """Where each image of each pair lies between two anchors."""
+    """Return the position of each image of each pair on the line between two anchors."""
     parts = [
         np.concatenate([gallery.of_run(run, [anchor]) for run in dict.fromkeys(runs)])
         for anchor in anchors

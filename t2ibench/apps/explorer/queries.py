@@ -1,4 +1,4 @@
-"""The numbers of the page: similarities of texts, and how far they tell anchors apart.
+"""Scores of concept texts: similarities with images, and differences between anchors.
 
 They are those that scoring a task gives: each text beside reference words, beyond what the
 anchors' own texts say, with the shares of its own pictures.
@@ -35,7 +35,7 @@ _BLOCK = 8192  # images that are worked on at a time
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of all images: texts, between anchors, beside the texts of reference words.
+    """The inputs of a query: texts to score, the anchors, and reference words to compare with.
 
     `family` are the texts that are tested together, such as those of a tree; `names` are what the
     anchors are called, by default their prompts.
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """The anchors that have images in one run, numbered anew.
+    """The anchors that have images in one run, renumbered from 0 without gaps.
 
     Numbers of their images and of each image's anchor, both of shape (n,), and what number each
     anchor has in the question, shape (k,).
@@ -63,12 +63,12 @@ class Anchors:
 
     @property
     def k(self) -> int:
-        """How many they are."""
+        """Return the number of anchors."""
         return len(self.prompts)
 
 
 def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
-    """The images of each anchor."""
+    """Return the anchors that have images in a run, with the images of each."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
     found = [
         (n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))
@@ -82,12 +82,12 @@ def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
 
 
 def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
-    """(cosine + 1) / 2 of every text with every image."""
+    """Return (cosine + 1) / 2 of every text with every image, shape (texts, images)."""
     return similarity(collection.gallery.rows, collection.texts(texts))
 
 
 def spread(means: Float64Array) -> Float64Array:
-    """How far anchors differ in each text, from shape (k, w): of two the difference."""
+    """Return how far the anchors' means differ for each text; for two anchors, the difference."""
     found: Float64Array = (
         means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
     )
@@ -97,7 +97,7 @@ def spread(means: Float64Array) -> Float64Array:
 def score_texts(
     collection: Collection, asked: Question
 ) -> list[list[dict[str, Any] | None]]:
-    """How each text tells the anchors apart, in each source."""
+    """Return, for each source, how strongly each text separates the anchors' images."""
     by_source = [
         _scores(collection, run, asked) for run in range(len(collection.sources))
     ]
@@ -106,7 +106,7 @@ def score_texts(
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What every text is compared with.
+    """The anchors, reference words and centre that every queried text is compared with.
 
     `words` are embeddings of the anchors' prompts, shape (k, d); `centre` is the mean of the
     reference, shape (d,); `usual` are effects of the reference beyond the anchors' words, and as
@@ -124,7 +124,7 @@ class Scene:
 def scene_of(
     collection: Collection, anchors: Anchors, reference: Sequence[str]
 ) -> Scene:
-    """Two anchors or more, beside the texts of reference words."""
+    """Return the anchors and the null distribution of the reference words, for later queries."""
     images = collection.gallery.rows
     centres = np.stack(
         [
@@ -145,7 +145,7 @@ def scene_of(
 def _scores(
     collection: Collection, run: int, asked: Question
 ) -> list[dict[str, Any] | None]:
-    """The scores of each text in one source."""
+    """Return the scores of each text in one source."""
     scene = _scene(collection, run, asked)
     if scene is None or not asked.texts:
         return [None] * len(asked.texts)
@@ -191,7 +191,7 @@ def _scene(collection: Collection, run: int, asked: Question) -> Scene | None:
 def measured(
     collection: Collection, scene: Scene, texts: Sequence[str]
 ) -> list[tuple[dict[str, Any], Reading]]:
-    """Texts beside the anchors' images: numbers of each, and a reading without its own images."""
+    """Return effect, interval and percentile of each text, and the inputs of its test."""
     rows, anchors, m = collection.gallery.rows, scene.anchors, len(texts)
     centred = collection.texts(texts).astype(np.float64) - scene.centre
     kinds = np.concatenate([beyond_words(centred, scene.words), centred])
@@ -228,7 +228,7 @@ def measured(
 def _measured(
     collection: Collection, run: int, scene: Scene, texts: Sequence[str]
 ) -> dict[str, tuple[dict[str, Any], Reading]]:
-    """The same with what is shown of a single text, its own images among it."""
+    """Return the scores of each text with further details, such as images of the text itself."""
     gallery, anchors = collection.gallery, scene.anchors
     near = similarity(gallery.rows[anchors.ids], collection.texts(texts))
     distances = group_distance(near, anchors.labels)
@@ -257,7 +257,7 @@ def _measured(
 
 
 def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
-    """Each p, adjusted by Holm over the distinct texts of the family; as it is for others."""
+    """Return p-values, adjusted by Holm's method over the distinct texts of the family."""
     family = set(asked.family or asked.texts)
     rows = {text: row for row, text in enumerate(asked.texts) if text in family}
     corrected = dict(zip(rows, holm([p[row] for row in rows.values()]), strict=True))
@@ -285,7 +285,7 @@ def _shares(gallery: Gallery, anchors: Anchors, text: str, own: IntArray) -> Sha
 
 
 def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] | None:
-    """Shares of a text's own images on each anchor's side."""
+    """Return the shares of a text's own images nearest each anchor; None if none exist."""
     if shares is None:
         return None
     side = shares.side()

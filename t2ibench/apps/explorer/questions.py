@@ -1,4 +1,4 @@
-"""What the page may ask, with the sizes that are answered."""
+"""Schemas of the requests that the explorer's page may send, with their size limits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Prompts = Annotated[list[Text], Field(max_length=1000)]
 
 
 class Ask(BaseModel):
-    """A request's body; unknown keys are wrong."""
+    """Base class of request bodies; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class EvaluateAsk(Ask):
-    """The scores of every node of a tree."""
+    """A request for the scores of every node of a prompting tree."""
 
     tree: Tree
     anchors: list[str] = Field(min_length=1, max_length=12)
@@ -30,20 +30,20 @@ class EvaluateAsk(Ask):
 
 
 class SimilaritiesAsk(Ask):
-    """The similarities of texts with all images."""
+    """A request for the similarities of texts with all images."""
 
     texts: list[str] = Field(min_length=1, max_length=12)
 
 
 class CombineAsk(Ask):
-    """The text of several branches of a tree together."""
+    """A request for the combined text of several branches of a prompting tree."""
 
     tree: Tree
     nodes: list[str] = Field(min_length=1, max_length=50)
 
 
 class DiscoverAsk(Ask):
-    """A sweep over words: those given, or those of the shipped lists."""
+    """A request for a sweep over words: the given ones, or those of the shipped lists."""
 
     anchors: Annotated[list[Text], Field(min_length=2, max_length=12)]
     words: (
@@ -54,7 +54,7 @@ class DiscoverAsk(Ask):
 
 
 class PairsAsk(Ask):
-    """Two runs side by side: the images of some prompts, or of all, placed between two anchors."""
+    """A request for image pairs of two runs with the same prompts, placed between two anchors."""
 
     runs: tuple[Run, Run]
     prompts: Prompts = Field(default_factory=list)
@@ -62,7 +62,7 @@ class PairsAsk(Ask):
 
 
 class CardAsk(Ask):
-    """An evidence card of a text between anchors; `family` is what was tested together with it."""
+    """A request for an evidence card; `family` lists the texts that were tested together."""
 
     run: Run = 0
     text: Text

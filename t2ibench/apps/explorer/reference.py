@@ -1,4 +1,4 @@
-"""The words that a concept of the page is compared with, and those that a sweep asks."""
+"""Reference words for the explorer's concepts, and the default words of a sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_WORDS = 4  # of a phrase that a sweep asks
 
 
 class Reference:
-    """Reference texts for anchors; those of one of the run's tasks have that task's reference."""
+    """Reference texts for anchors; anchors of a run's task use the reference of that task."""
 
     def __init__(self, collection: Collection) -> None:
         self.lists = read_library([bundled_tasks()]).lists
@@ -31,31 +31,31 @@ class Reference:
             )
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
-        """The reference of anchors."""
+        """Return the reference of these anchors."""
         found = self._of_tasks.get(frozenset(anchors))
         if found is None:
             return exploration().default_reference(anchors)
         return replace(found, words=None) if found.words == self._words else found
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
-        """The reference texts of anchors."""
+        """Return the reference texts of these anchors."""
         found = self.of(anchors)
         return tuple(filled(found.template, self.words(found)))
 
     def words(self, found: ExploredReference) -> tuple[str, ...]:
-        """The words of a reference."""
+        """Return the words that a reference consists of."""
         return self._words if found.words is None else found.words
 
 
 def filled(template: str, words: Sequence[str]) -> list[str]:
-    """Words in a template."""
+    """Return the texts made by putting each word into a template."""
     return [fill(template, word=word) for word in words]
 
 
 def phrases(
     lists: Mapping[str, Sequence[str]], reference: Sequence[str]
 ) -> tuple[str, ...]:
-    """What a sweep asks when nobody says it.
+    """Return the default phrases of a sweep: short texts of the lists outside the reference.
 
     Examples:
         >>> phrases({"a": ["a nurse", "nurse", "apple"], "b": ["two men in a bar"]}, ["apple"])

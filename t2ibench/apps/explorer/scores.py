@@ -1,4 +1,4 @@
-"""From the scores of a run to the images behind them, and back."""
+"""Links between the scores of a run and the images that they were computed from."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _UNSCORED = "This run has no scores yet."
 
 
 class Scores:
-    """The scores of every run, as they were when the page was first asked about them."""
+    """The scores of every run, read once, when the page first asks for them."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
         self._read = lru_cache(maxsize=None)(_read)
 
     def view(self, run: int) -> RunView | None:
-        """The scores of a run, as every page shows them; None before it has any."""
+        """Return the view of a run's scores; None if the run has not been scored."""
         source = self._collection.source(run)
         scored = source.run is not None and (source.folder / "results.json").is_file()
         return self._read(source.folder) if scored else None
 
     def all(self, run: int) -> dict[str, Any]:
-        """Every task of a run."""
+        """Return the scores of every task of a run."""
         view = self.view(run)
         if view is None:
             folder = self._collection.source(run).run is None
@@ -54,7 +54,7 @@ class Scores:
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def of_words(self, run: int, words: str) -> dict[str, Any]:
-        """What the tests of a run found about a word or phrase."""
+        """Return the scores of all tests of a run whose item names contain a word or phrase."""
         view, wanted = self.view(run), _words(words[:_LONGEST])
         if view is None or not wanted:
             return {"rows": []}
@@ -78,7 +78,7 @@ class Scores:
         return {"rows": rows}
 
     def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
-        """The number, or the answer, of each image behind a score of a task."""
+        """Return the value or judge's answer of each image that a score was computed from."""
         view = self.view(run)
         task = (
             None
@@ -111,7 +111,7 @@ class Scores:
 
 
 def _read(folder: Path) -> RunView:
-    """The scores of all commands: somebody who looks wants every test of the folder."""
+    """Read the scores of every command that was run in a folder, not only of the latest."""
     results = read_results(folder).with_earlier()
     return run_view(results, task_files(results, folder))
 
@@ -143,7 +143,7 @@ def _words(text: str) -> list[str]:
 
 
 def _within(some: list[str], words: list[str]) -> bool:
-    """Whether words stand in others, next to each other and in this order."""
+    """Return whether words occur in a list of words, consecutively and in this order."""
     return any(
         words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1)
     )
@@ -169,7 +169,7 @@ def _poles(axis: Any) -> list[str] | None:
 
 
 def _rows(task: TaskView) -> list[str]:
-    """The rows of a task that sort its images, the one that leans most first."""
+    """Return the names of the rows that group a task's images, by decreasing absolute lean."""
     series = task.shown.images
     if not isinstance(series, ImageGroups):
         return []
@@ -183,7 +183,7 @@ def _rows(task: TaskView) -> list[str]:
 def _value(
     task: TaskView, row: str, sample: Mapping[str, Any]
 ) -> tuple[float | str, str] | None:
-    """An image's value and label: its number and stimulus, or its group."""
+    """Return the value and label of an image: its score and stimulus, or its group."""
     series = task.shown.images
     if isinstance(series, ImageSeries):
         return _numbered(sample.get(series.value), str(sample.get(series.caption, "")))

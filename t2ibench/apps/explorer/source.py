@@ -1,4 +1,4 @@
-"""What is explored: the images of a run or of a folder, and what an encoder makes of them."""
+"""The images that the explorer shows, from runs or folders, with their embeddings."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _KEPT = 50_000  # embeddings of texts that are kept in memory
 
 @dataclass(frozen=True, slots=True)
 class Picture(StoredImage):
-    """One image of the source with this number."""
+    """One image, with the number of the source that contains it."""
 
     source: int
 
 
 @dataclass(slots=True)
 class Source:
-    """A run, or a folder, which has neither a record nor an image store."""
+    """A source of images: a run, or a plain folder without a run record and image store."""
 
     name: str
     folder: Path
@@ -51,7 +51,7 @@ class Source:
     evidence: EvidenceStore
 
     def attempt(self, picture: Picture) -> Attempt | None:
-        """What a run recorded of an image."""
+        """Return the record of how a run generated an image; None for an image of a folder."""
         return (
             self.images.get(picture.prompt, picture.index)
             if self.images is not None
@@ -72,17 +72,17 @@ class Gallery:
 
     @cached_property
     def sources(self) -> IntArray:
-        """The number of each image's run, shape (n,)."""
+        """Return the source number of each image, shape (n,)."""
         return np.array([one.source for one in self.pictures], np.int64)
 
     @cached_property
     def indices(self) -> IntArray:
-        """Which sample of its prompt each image is, shape (n,)."""
+        """Return the sample index of each image within its prompt, shape (n,)."""
         return np.array([one.index for one in self.pictures], np.int64)
 
     @cached_property
     def codes(self) -> dict[str, int]:
-        """Prompt to its number, in the order in which they occur."""
+        """Return the number of each prompt, in the order of first occurrence."""
         return {
             p: k
             for k, p in enumerate(dict.fromkeys(one.prompt for one in self.pictures))
@@ -90,11 +90,11 @@ class Gallery:
 
     @cached_property
     def prompts(self) -> IntArray:
-        """The number of each image's prompt, shape (n,)."""
+        """Return the prompt number of each image, shape (n,)."""
         return np.array([self.codes[one.prompt] for one in self.pictures], np.int64)
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
-        """The images of a run."""
+        """Return the numbers of a run's images."""
         chosen: BoolArray = self.sources == run
         if prompts:
             known = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
@@ -104,7 +104,7 @@ class Gallery:
     def samples(
         self, run: int, prompts: Sequence[str] = ()
     ) -> dict[tuple[Any, Any], int]:
-        """Prompt and index of a run's images to their numbers."""
+        """Return image numbers by prompt and sample index, for one run."""
         numbers = self.of_run(run, prompts).tolist()
         return {(self.pictures[k].prompt, self.pictures[k].index): k for k in numbers}
 
@@ -131,13 +131,13 @@ class Collection:
         self._lock = threading.Lock()
 
     def source(self, run: int) -> Source:
-        """The run with a number."""
+        """Return the source with this number."""
         if run >= len(self.sources):
             raise T2IBenchError(f"There is no run {run}.")
         return self.sources[run]
 
     def texts(self, texts: Sequence[str], *, may_lack: bool = False) -> Float32Array:
-        """Embed texts; embeddings are kept in memory.
+        """Return the embeddings of texts; they are cached in memory.
 
         Raises:
             T2IBenchError: the encoder has no vector of a text, unless some may lack one; then it
@@ -178,7 +178,7 @@ def open_collection(
     reporter: Reporter,
     device: str | None = None,
 ) -> Collection:
-    """Open runs and folders and embed what is not embedded yet."""
+    """Open runs and folders, and compute embeddings that are missing."""
     runs = [open_run(path) if is_run(path) else None for path in paths]
     name = encoder_name or _default_encoder(runs)
     if (
@@ -264,7 +264,7 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
 
 
 def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
-    """A source's images, ordered by prompt."""
+    """Return the images of a source, ordered by prompt."""
     if source.images is not None:
         distinct = DistinctImages(source.images)
         return [
@@ -295,7 +295,7 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
 
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
-    """Images and prompts of any layout that `folder:` reads; else the sub-folder's name."""
+    """Return image files and their prompts; without a table, a subfolder's name is the prompt."""
     from t2ibench.models.generators.image_folder import ImageFolder
 
     listed: list[tuple[Path, str]] = []
@@ -310,7 +310,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 def _embed(
     pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter
 ) -> None:
-    """Embed what has no embedding; images that cannot be read are excluded."""
+    """Embed images without a stored embedding; images that cannot be read are excluded."""
     mend(source.evidence.database, reporter)
     store = source.evidence
     todo = missing_embeddings(pictures, [store])

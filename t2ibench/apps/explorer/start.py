@@ -1,4 +1,4 @@
-"""What the page shows first: the anchors that were asked for, or those of the run's own task."""
+"""The explorer's initial page: the requested anchors, or those of the run's first task."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
 
 
 def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
-    """Prompt to name of the anchors of the run's first task whose images are all there."""
+    """Return names by prompt for the anchors of the first task whose images all exist."""
     for exploration, task in explored_tasks(collection):
         anchors = exploration.anchors(task)
         if all(prompt in known for prompt in anchors):
@@ -100,7 +100,7 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
 
 
 def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Root, relation and labels of a tree whose leaves say just these prompts.
+    """Split prompts into root, relation and labels of a tree whose leaves form these prompts.
 
     Examples:
         >>> split(["picture that shows a woman", "picture that shows a man"])

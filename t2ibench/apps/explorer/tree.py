@@ -1,4 +1,4 @@
-"""The prompting tree: nodes and relations in, texts and a task file out."""
+"""The prompting tree: from nodes and relations to prompts and a task file."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class _Strict(BaseModel):
 
 
 class ExportedAnchor(_Strict):
-    """An anchor as the page has it: its name and the prompt of its images."""
+    """An anchor sent by the page: its name and the prompt of its images."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     prompt: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class Export(_Strict):
-    """What a task file is made of; `pairs` are ids of nodes looked at together."""
+    """The input for a task file; `pairs` are the ids of nodes that were viewed together."""
 
     tree: Tree
     anchors: Annotated[list[ExportedAnchor], Field(min_length=2, max_length=12)]
@@ -39,7 +39,7 @@ class Export(_Strict):
 
 
 def exploration() -> Exploration[Any]:
-    """The exploration of the first registered method that has one."""
+    """Return the explorer interface of the first registered method that has one."""
     for _, method in METHODS.items():
         if method.explores is not None:
             loaded: Exploration[Any] = load_target(method.explores)
@@ -50,7 +50,7 @@ def exploration() -> Exploration[Any]:
 def task_from_export(
     export: Export, reference: ExploredReference, prompts: Collection[str] = ()
 ) -> dict[str, Any]:
-    """A task that `t2ibench run` accepts; texts that are prompts of images are asked both ways."""
+    """Return a task for `t2ibench run`; texts that are prompts of images are queried both ways."""
     tree = export.tree
     anchors = {anchor.prompt: anchor.name for anchor in export.anchors}
     labels = {node.id: node.label for node in tree.nodes}
@@ -80,7 +80,7 @@ def task_from_export(
 
 
 class Session(_Strict):
-    """A saved exploration: what the page shows now, earlier states, and states that were undone."""
+    """A saved exploration: the current state of the page, earlier states, and undone states."""
 
     version: Literal[1] = 1
     state: State
@@ -95,7 +95,7 @@ class PageAnchor(ExportedAnchor):
 
 
 class State(_Strict):
-    """Everything that an exploration can change; the nodes that are chosen have their plots."""
+    """The state of an exploration that a user can change; selected nodes have plots."""
 
     model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 

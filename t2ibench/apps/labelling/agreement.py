@@ -1,4 +1,4 @@
-"""How far people agree with each other, and a judge with people, question by question."""
+"""Agreement between human labels, and of judges with human labels, for each question."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from t2ibench.store.people import PeopleStore, Votes, counted_answer, people_amo
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """One judge and one question, over the `n` images that people and the judge gave a class.
+    """Agreement of one judge with people on one question, over the `n` images that both classified.
 
     `accuracy` is the share with the same class, `alpha` Krippendorff's of the judge and all
     people, `people` that of the people alone; None for one person. Never pooled.
@@ -42,7 +42,7 @@ class JudgeAgreement:
 
 @dataclass(frozen=True, slots=True)
 class RunAgreement:
-    """What the people of a run say, beside each other and beside its judges."""
+    """Agreement of the people who labelled a run, with each other and with its judges."""
 
     people: list[PeopleAgreement]
     judges: list[JudgeAgreement]
@@ -51,7 +51,7 @@ class RunAgreement:
 def agreement_of_run(
     plan: Plan, images: ImageStore, stores: Stores
 ) -> RunAgreement | None:
-    """The agreement of all who answered about a run; None where no two of them can be compared."""
+    """Return the agreement of all people who labelled a run; None if no two can be compared."""
     sources: list[Votes] = []
     for reader in stores.readers.values():
         if isinstance(reader, PeopleStore):
@@ -77,7 +77,7 @@ def agreement_of_run(
 def agreements(
     items: Iterable[Item], votes: Votes, judges: Mapping[str, AnswerStore]
 ) -> list[JudgeAgreement]:
-    """The agreement of every judge with people on every question that people answered."""
+    """Return the agreement of every judge with people on every question that people answered."""
     questions: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, str]]] = (
         defaultdict(dict)
     )

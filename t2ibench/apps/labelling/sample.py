@@ -74,7 +74,7 @@ def draw_sample(
     questions: Sequence[str],
     unknown_to: Collection[AnswerStore] | None,
 ) -> list[Item]:
-    """A sample for every question of a run; perhaps of images that judges named no class for."""
+    """Draw a sample for every question; optionally only of images that judges left unclassified."""
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]]
     by_question = defaultdict(lambda: defaultdict(list))
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Writing the sheet that people fill in: a CSV, and a page that fills it in the browser."""
+"""Writer of the labelling sheet: a CSV file, and a web page that fills it in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None:
-    """Write the sheet, the page and the images.
+    """Write the sheet, the labelling page and the sampled images.
 
     Nothing in them says what an image was generated for, or what a judge answered.
     """
@@ -63,7 +63,7 @@ def _small(item: Item, images: ImageStore) -> bytes:
 
 
 def page(rows: Sequence[Mapping[str, object]]) -> str:
-    """The page on which a person answers, one image at a time."""
+    """Return the HTML page on which a person answers, one image at a time."""
     script = (_STATIC / "label.js").read_text(encoding="utf-8")
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(

@@ -1,4 +1,4 @@
-"""Reading a sheet that a person filled in, whatever program saved it."""
+"""Reader of labelling sheets that people filled in, saved by any spreadsheet program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOBODY = "1"  # who answered, where nobody says it
 
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
-    """The answers of a filled sheet, and lines about how it was read."""
+    """The answers of a completed sheet, and notes on how it was read."""
 
     labels: list[Label]
     notes: list[str]
@@ -38,7 +38,7 @@ def read_sheet(
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
 ) -> FilledSheet:
-    """The answers of a filled sheet; rows without an answer are left out.
+    """Return the answers of a completed sheet; rows without an answer are skipped.
 
     Args:
         file: CSV or XLSX with the columns that `label export` writes.
@@ -89,7 +89,7 @@ def read_sheet(
 def _rows_of(
     table: Table, labeller: str | None
 ) -> Iterator[tuple[int, Mapping[str, object], str]]:
-    """The rows of a sheet, each with who answered; no name stands for several people."""
+    """Return line number, cells and labeller of each row; "" stands for an unnamed labeller."""
     by_labeller = table.rows_by_labeller()
     if labeller is None and by_labeller:
         for name, rows in by_labeller.items():
@@ -115,7 +115,7 @@ def _rows_of(
 
 
 class ItemFinder:
-    """Finds the image and question of a row, also where a spreadsheet has changed its identifier.
+    """Finds the image and question of a row, even if a spreadsheet has altered its identifier.
 
     The name of the image's file begins with its hash, so that file and question are enough.
     """
@@ -142,7 +142,7 @@ class ItemFinder:
             self.classes[item.question] = item.classes
 
     def find(self, line: int, row: Mapping[str, object]) -> Item:
-        """The item of a row; an error where it is none of this run."""
+        """Return the item of a row; raise an error if this run has no such item."""
         identifier = self._table.text(line, row, self._id)
         item = self._by_id.get(identifier.casefold())
         if item is None and not _INTACT.fullmatch(identifier.casefold()):
@@ -164,7 +164,7 @@ class ItemFinder:
         return self._by_file.get((PurePosixPath(file).stem, _plain(question)))
 
     def _by_number(self, identifier: str) -> Item | None:
-        """The item whose former identifier a spreadsheet took for this number."""
+        """Return the item whose identifier a spreadsheet has converted to this number."""
         number = _as_number(identifier.replace(",", "."))
         if number is None:
             return None
@@ -173,7 +173,7 @@ class ItemFinder:
 
 
 def _as_number(text: str) -> float | None:
-    """A text as a spreadsheet keeps it that takes it for a number, to 15 digits."""
+    """Return a text as a number rounded to 15 digits, as spreadsheets store it, or None."""
     try:
         number = float(text)
     except ValueError:
@@ -187,7 +187,7 @@ def _plain(question: str) -> str:
 
 
 def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
-    """The class, 'unknown' or 'not in the picture' that an answer means."""
+    """Return the class, 'unknown' or 'not in the picture' that a cell means; None if neither."""
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
         return ABSENT if plain == ABSENT else UNKNOWN
@@ -202,7 +202,7 @@ def _no_answers(
     classes: Mapping[str, tuple[str, ...]],
     line: int,
 ) -> T2IBenchError:
-    """The error for cells that are no answer, question by question, with how often they occur."""
+    """Return an error that lists cells without a valid answer, with counts for each question."""
     parts = []
     for question, counts in unfit.items():
         options = [*classes[question], *NO_CLASS]

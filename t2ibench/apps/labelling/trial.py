@@ -1,4 +1,4 @@
-"""Trying a judge on images whose answers are known, before a run spends hours on it."""
+"""A trial of a judge on labelled images, before it is used for a long run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_CLASSES = 12  # a column with more holds no classes
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A question about an image, and its right answer: one of its classes, or 'unknown'.
+    """A question about an image and its correct answer: one of the classes, or 'unknown'.
 
     `cluster` is what the image was generated for; images of one cluster are alike. `groups` maps
     other attributes to what people said of them.
@@ -53,7 +53,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is known of a judge after a trial: its errors, and whether it repeats itself.
+    """Result of a judge's trial: its error rates, and whether repeated questions agree.
 
     `asked_again` questions were asked a second time, in another order and one by one, of which
     `same_again` were answered alike; `reasons` count the questions that were not answered.
@@ -72,7 +72,7 @@ def people_questions(
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
 ) -> tuple[list[Known], list[str]]:
-    """Questions about the images of a folder, and a line about each row that cannot be used.
+    """Return questions about a folder's labelled images, and a note on each unusable row.
 
     `labels` is a table with a column of files, seen from the folder, and one column an attribute;
     `columns` says which heading holds the files where it is not a known one.
@@ -129,7 +129,7 @@ def people_questions(
 
 
 def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
-    """The classes of each column of labels: one of two to twelve different ones."""
+    """Return the classes of each label column that has two to twelve distinct labels."""
     classes = {}
     for name in table.columns:
         if name == file_column or heading_key(name) in _NOT_ASKED:
@@ -153,7 +153,7 @@ def _other_groups(truths: Mapping[str, str], attribute: str) -> dict[str, str]:
 
 
 def same_classes(known: Sequence[Known]) -> list[Known]:
-    """The questions of several folders: each has one set of classes, and folders are groups."""
+    """Return the questions of several folders with one set of classes; folders are groups."""
     classes: dict[str, set[str]] = defaultdict(set)
     for one in known:
         classes[one.attribute].update(one.query.classes)
@@ -171,7 +171,7 @@ def same_classes(known: Sequence[Known]) -> list[Known]:
 
 
 def _label(text: str) -> str:
-    """A class in small letters; 'unknown' for what is none, such as several people."""
+    """Return a label in lower case; 'unknown' for a label that is no class, such as 'several'."""
     label = " ".join(text.split()).casefold()
     return UNKNOWN if not label or label in _NO_ONE_CLASS else label
 
@@ -182,7 +182,7 @@ def try_judge(
     tell: Callable[[int, int], None] = lambda *_: None,
     source: Sequence[str] = (),
 ) -> Trial:
-    """Ask a judge what is known, and check it by what people said."""
+    """Ask a judge questions with correct answers, and compare its answers with the human labels."""
     queries = [one.query for one in known]
     starts = [*range(0, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []

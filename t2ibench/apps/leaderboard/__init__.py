@@ -1,1 +1,1 @@
-"""The leaderboard: submissions that anyone can recompute without the images."""
+"""The leaderboard: submissions whose scores anyone can recompute without the images."""

@@ -1,4 +1,4 @@
-"""What is on the leaderboard: the submissions that hold, in order, and those that are left out."""
+"""The content of the leaderboard: verified submissions in order, and the rejected ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 @dataclass(slots=True)
 class Board:
-    """What the leaderboard shows.
+    """The accepted models of the leaderboard, and the submissions that were rejected.
 
     Attributes:
         entries: The models.
@@ -37,7 +37,7 @@ class Board:
 def read_board(
     root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], object] = str
 ) -> Board:
-    """Every submission of a folder, verified; one that is broken is left out and ends nothing."""
+    """Read and verify every submission of a folder; an invalid one is excluded and reported."""
     board, folders = Board([]), submissions(root)
 
     def leave_out(name: str, problem: str) -> None:
@@ -76,13 +76,13 @@ def read_board(
 
 
 def _claim(entry: Entry) -> tuple[int, bool, bool, str]:
-    """What is kept of rows whose names look alike: the better verified, a model's own name."""
+    """Return a sort key among entries with similar names: by verification level, then by name."""
     name, level = entry.manifest.name, list(LEVELS).index(entry.verdict.level)
     return level, name != entry.manifest.model, not name.isascii(), entry.id
 
 
 def submissions(root: Path) -> list[Path]:
-    """The folders of submissions."""
+    """Return the folders of all submissions, sorted by name."""
     if not root.is_dir():
         return []
     return sorted(
@@ -101,7 +101,7 @@ def _admit(folder: Path, found: Verdict) -> Entry:
 
 
 def twins(name: str, folders: Iterable[Path]) -> str | None:
-    """Which submission a name could be confused with."""
+    """Return a message if the name can be confused with that of a submission, else None."""
     known: dict[str, str] = {}
     for folder in folders:
         with suppress(T2IBenchError):
@@ -114,7 +114,7 @@ def twins(name: str, folders: Iterable[Path]) -> str | None:
 
 
 def folder_problems(root: Path) -> Iterator[str]:
-    """What a folder of submissions may not hold, besides what is wrong with a single one."""
+    """Report invalid folder names and similar model names among submissions."""
     folders = submissions(root)
     for number, folder in enumerate(folders):
         if not _FOLDER.fullmatch(folder.name):
@@ -125,7 +125,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 
 def _measure(entries: Sequence[Entry]) -> None:
-    """Compute the cells of all models."""
+    """Compute the family scores of all models."""
     # No model is ranked by what few models ran.
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended

@@ -1,4 +1,4 @@
-"""Bounds on what a submission may hold and ask for, checked before any work is done on it."""
+"""Limits on the content of a submission, checked before any computation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not 
 
 
 def plain_files(folder: Path) -> dict[str, Path]:
-    """The files of a submission; none is opened."""
+    """Return the files of a submission by name, without opening any."""
     if not folder.is_dir():
         raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
     files: dict[str, Path] = {}
@@ -74,7 +74,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
-    """Read a JSON file of bounded size and depth."""
+    """Read a JSON file whose size and nesting depth are limited."""
     size = path.stat().st_size
     if not path.is_file() or size > largest:
         raise ValueError(
@@ -96,7 +96,7 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose keys are there once: readers do not agree on which one counts."""
+    """Return a JSON object, and raise an error if a key occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("it has a key twice")
@@ -104,7 +104,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
-    """How a submission was measured, where the leaderboard accepts it."""
+    """Return the settings of a submission; raise an error if the leaderboard rejects them."""
     found, own = list(dict.fromkeys(map(Settings.of, recorded))), Settings()
     for settings in found:
         for what, made, usual in (
@@ -137,7 +137,7 @@ def _number(value: int) -> str:
 
 
 def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[str]:
-    """Tasks measured with more images than the leaderboard takes, before any is planned."""
+    """Report tasks with more images than the leaderboard accepts, before any is planned."""
     for task in tasks:
         images = sum(needs(task.spec, settings).images_by_prompt.values())
         if images > _MOST_IMAGES:
@@ -145,7 +145,7 @@ def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[
 
 
 def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
-    """Arguments of a model that would take time or memory without end."""
+    """Report model arguments that could take unbounded time or memory."""
     for name, text in args.items():
         most = _MOST.get(name.rpartition("_")[2], _MOST_OTHERWISE)
         if name not in _FREE and any(
@@ -156,7 +156,7 @@ def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    """The numbers in an argument, at any depth, as whoever converts a text would read them."""
+    """Return the numbers in an argument at any depth, including numbers written as text."""
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _numbers(inner)
@@ -173,12 +173,12 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 class TimeOver(BaseException):
-    """A submission takes longer than it may; whatever catches a model's errors lets it pass."""
+    """Raised when a submission exceeds its time limit; handlers of model errors do not catch it."""
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Inside, the main thread ends with `TimeOver` in time; on Windows nothing does that."""
+    """Raise `TimeOver` in the main thread after the time limit; without effect on Windows."""
     if threading.current_thread() is not threading.main_thread() or os.name == "nt":
         yield
         return

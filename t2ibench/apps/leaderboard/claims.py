@@ -1,4 +1,4 @@
-"""What a submission claims: compared with its evidence where it can be, else marked as stated."""
+"""Statements in a submission, compared with its evidence or marked as stated only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SENTENCES = frozenset({"direction", "reason", "says"})
 
 
 def settings_of(command: Sequence[str]) -> RunSettings:
-    """Read a stored command, which must be spelt as t2ibench spells it."""
+    """Parse a stored command, which must be written exactly as t2ibench writes it."""
     words = list(command)
     unlike = T2IBenchError(
         f"its command is not one that t2ibench writes: {_short(' '.join(words))}",
@@ -84,7 +84,7 @@ def settings_of(command: Sequence[str]) -> RunSettings:
 def command_problems(
     command: RunSettings, manifest: Manifest, results: Results, settings: Settings
 ) -> Iterator[str]:
-    """What the command says otherwise than the rest of the submission."""
+    """Report contradictions between the command and the rest of the submission."""
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
     for kind, named, known in (
@@ -110,7 +110,7 @@ def _kind(name: str) -> str:
 
 
 def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
-    """What submission.json and results.json say differently of the model, and of themselves."""
+    """Report contradictions between submission.json and results.json about the model."""
     model = results.model
     if model.fingerprint != manifest.fingerprint or model.name != manifest.name:
         yield "results.json and submission.json name different models"
@@ -128,7 +128,7 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 
 def model_problems(stated: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[str]:
-    """What a submission states of its model, and the model, made here, says otherwise."""
+    """Report properties of a model that differ between the submission and the loaded model."""
     own = json.loads(json.dumps(dict(own)))
     for key, value in stated.items():
         if key not in own or own[key] != value:
@@ -140,7 +140,7 @@ def _short(value: Any) -> str:
 
 
 def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
-    """An image of a chosen seed; what is missing shows in the scores."""
+    """Report an image with another seed than required; missing images are found by scoring."""
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
         if attempt and attempt.seed != image_seed(
@@ -151,7 +151,7 @@ def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
-    """Numbers of a submission that do not follow from its evidence."""
+    """Report numbers in a submission that differ from those recomputed from its evidence."""
     lines = []
     for name, task in results.tasks.items():
         claimed, computed = (
@@ -191,7 +191,7 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
 
 
 def _same(claimed: Any, computed: Any, key: str) -> bool:
-    """Whether two values are equal; numbers with a point, nearly."""
+    """Return whether two values are equal; floating-point numbers up to a small tolerance."""
     numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
     if not numbers or float not in {type(claimed), type(computed)}:
         return bool(claimed == computed)

@@ -1,4 +1,4 @@
-"""The leaderboard as data that other programs read: leaderboard.csv and data.json."""
+"""Machine-readable leaderboard data: leaderboard.csv and data.json."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from t2ibench.version import __version__
 
 
 def rounded(value: float | None) -> float | None:
-    """A number as files hold it."""
+    """Round a number as the downloadable files store it."""
     return None if value is None or not math.isfinite(value) else round(value, 4)
 
 
 def identity(entry: Entry) -> dict[str, Any]:
-    """Who a row is about, for programs."""
+    """Return the name, model and settings of an entry, for programs."""
     manifest, rewriter = entry.manifest, entry.results.model.rewriter
     # A rewriter makes another model of a generator, whatever name it was submitted by.
     behind = f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
@@ -43,7 +43,7 @@ def identity(entry: Entry) -> dict[str, Any]:
 
 
 def ran_as(entry: Entry) -> str:
-    """What was given to --model, with its arguments, revision and rewriter."""
+    """Return the value of --model, with its arguments, revision and rewriter."""
     about = identity(entry)
     text = about["ran"]
     if about["model_args"]:
@@ -54,7 +54,7 @@ def ran_as(entry: Entry) -> str:
 
 
 def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
-    """A model's numbers in a family that it ran."""
+    """Return a model's scores in a family of tests that it ran."""
     return {
         "square": rounded(cell.square),
         "value": rounded(cell.shown(cell.square)),
@@ -71,7 +71,7 @@ def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
 
 
 def _rank_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
-    """A model's ranks in a family, or why it has none."""
+    """Return a model's ranks in a family, or the reason why it has none."""
     if rank is None:
         why = unranked(cell)
         return {"best_rank": None, "worst_rank": None, "ranked": None, "unranked": why}
@@ -84,7 +84,7 @@ def _rank_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
 
 
 def unranked(cell: Cell) -> str:
-    """Why a model has no rank in a family."""
+    """Return the reason why a model has no rank in a family."""
     if cell.text:
         return "it measures the text encoder, not the model"
     if cell.conclusive + cell.inconclusive < cell.of:
@@ -95,7 +95,7 @@ def unranked(cell: Cell) -> str:
 
 
 def results_csv(entries: Sequence[Entry]) -> str:
-    """All headlines as CSV, one row a model and task."""
+    """Return all headlines as CSV, with one row for each model and task."""
     records = [
         {**identity(entry), **_headline_record(name, task)}
         for entry in entries
@@ -130,7 +130,7 @@ def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
 def data(
     models: Sequence[Model], strata: Sequence[Stratum], refused: dict[str, str]
 ) -> dict[str, Any]:
-    """What the page Compare reads, and whoever else wants the numbers of the tables."""
+    """Return the data of the tables and of the page Compare, for programs."""
     return {
         "t2ibench": __version__,
         "families": {name: METHODS.get(name).title for name in METHODS.names()},

@@ -1,4 +1,4 @@
-"""evidence.db: the database of a submission, checked as that of a stranger before it is used."""
+"""Checks of evidence.db, a submission's database, which is untrusted input."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def open_evidence(folder: Path) -> Database:
-    """The evidence of a submission: what is read of it was written by a stranger."""
+    """Open the evidence database of a submission as untrusted input."""
     return Database(folder, NAME, trusted=False)
 
 
 def content_problem(folder: Path) -> str | None:
-    """What is wrong with evidence.db by itself, before anything of it is used.
+    """Return the first problem with the content of evidence.db, or None, before it is used.
 
     Another process looks, with bounds on its memory and time: what ends it ends nothing here.
     """
@@ -80,7 +80,7 @@ def content_problem(folder: Path) -> str | None:
 
 
 def bound() -> None:
-    """Bound the memory and the time of this process, where the system can."""
+    """Limit the memory and the processor time of this process, where the system can."""
     # Windows; lower bounds that are set already
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -90,7 +90,7 @@ def bound() -> None:
 
 
 def look(folder: Path) -> str | None:
-    """What is wrong with evidence.db, by its contents alone."""
+    """Return the first problem with the tables of evidence.db, or None."""
     database = open_evidence(folder)
     try:
         _check(database)
@@ -161,7 +161,7 @@ def _check_attempts(rows: _Rows, models: set[int], texts: set[int]) -> None:
 
 
 def _rows(database: Database, table: str) -> _Rows:
-    """The rows of a table, each of the types that t2ibench writes and with its checksum."""
+    """Return the rows of a table after checks of their types and checksums."""
     allowed: dict[str, tuple[type, ...]] = {}
     for name, kind, nullable, _ in declared(table):
         written = (bytes,) if kind == "TEXT" and name in _WRITTEN else ()

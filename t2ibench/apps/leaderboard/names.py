@@ -1,4 +1,4 @@
-"""What a model may be called: nobody's name but its own, and no row that looks like another."""
+"""Rules for model names: no name of another model, and none that looks like another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOKS = str.maketrans("01i!58", "olllsb")  # what looks like a letter
 
 
 def normalise(name: str) -> str:
-    """A name in the one form that the leaderboard takes.
+    """Return a name in the normal form that the leaderboard requires.
 
     Examples:
         >>> normalise(" sd  1 ")
@@ -24,7 +24,7 @@ def normalise(name: str) -> str:
 
 
 def visible(text: str, longest: int = 300) -> str:
-    r"""Text of a stranger that is shown: nothing in it is hidden, reordered or endless.
+    r"""Return untrusted text for display, shortened and without hidden or reordering characters.
 
     Examples:
         >>> print(visible("a\u202egpj\nb"))
@@ -41,7 +41,7 @@ def problems(
     model_args: Mapping[str, str] | None = None,
     revision: str | None = None,
 ) -> Iterator[str]:
-    """Why the leaderboard does not take a name for a model."""
+    """Report why the leaderboard rejects a name for a model."""
     found = None
     if not _FORM.fullmatch(name) or name != normalise(name):
         found = (
@@ -60,7 +60,7 @@ def problems(
 
 
 def skeleton(text: str) -> str:
-    """What a name looks like: two names that can be confused have one skeleton.
+    """Return a name's visual skeleton: names that can be confused have the same one.
 
     Examples:
         >>> skeleton("T0y_Fair") == skeleton("toy fair")
@@ -77,7 +77,7 @@ def _compact(text: str) -> str:
 
 
 def _borrowed(name: str, model: str) -> str | None:
-    """Whose name it is, where that is another model."""
+    """Return a clause on the other model that a name belongs to, or None."""
     mine, plain = _compact(name), model.removeprefix("diffusers:")
     known = [
         (alias, str(one.source), one.description) for alias, one in ALIASES.items()
@@ -96,6 +96,6 @@ def _borrowed(name: str, model: str) -> str | None:
 
 
 def twin(name: str, others: Mapping[str, str]) -> str | None:
-    """Which row a name could be confused with."""
+    """Return the entry whose name can be confused with this one, or None."""
     mine = skeleton(name)
     return next((row for row, other in others.items() if skeleton(other) == mine), None)

@@ -1,4 +1,4 @@
-"""Packing a run: embeddings in half precision, answers, and scores computed from both."""
+"""Packing of a run as a submission: half-precision embeddings, answers and scores from both."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pack(
     name: str | None = None,
     card: Card | None = None,
 ) -> Path:
-    """Pack a run.
+    """Pack a run as a submission folder, and return its path.
 
     The embeddings are stored in half precision, and the scores are computed from the stored ones,
     so that recomputing them gives the same numbers.
@@ -125,7 +125,7 @@ def pack(
 
 
 def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
-    """The model of a run, where it can be packed; verifying says what else is wrong with it."""
+    """Return the model record of a run that can be packed; raise an error if it cannot."""
     record, generator, run = folder.record, folder.record.generator, folder.path
     if generator is None:
         raise T2IBenchError(
@@ -161,7 +161,7 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
 
 
 def _warning_without_paths(warning: LibraryWarning) -> LibraryWarning:
-    """A library's warning with the names alone of files and folders of this machine."""
+    """Return a library's warning with file names in place of local paths."""
     return warning.model_copy(
         update={
             "about": _FOLDERS.sub("", warning.about),
@@ -171,7 +171,7 @@ def _warning_without_paths(warning: LibraryWarning) -> LibraryWarning:
 
 
 def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
-    """Settings of a command without paths on this machine, which are not part of a submission."""
+    """Return the settings of a command without local paths, which do not belong in a submission."""
     info = record.generator.rewriter if record.generator else None
     asked = str((info.settings if info else {}).get("template", ""))
     args = dict(settings.rewriter_args)
@@ -202,7 +202,7 @@ def _pack_evidence(
     attempts: Sequence[Attempt],
     target: Database,
 ) -> None:
-    """Pack what encoders, their controls and judges observed."""
+    """Copy the observations of encoders, their controls and judges into the submission."""
     hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
 
     def pack(
@@ -263,7 +263,7 @@ def _pack_embeddings(
 def _answers(
     answers: AnswerStore, plan: Plan, hashes: Mapping[tuple[str, int], str]
 ) -> Iterator[StoredAnswer]:
-    """The answers that scores are computed from; not word for word."""
+    """Return the judges' answers that scores are computed from, without their wording."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
             for index in range(count):

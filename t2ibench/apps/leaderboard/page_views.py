@@ -1,4 +1,4 @@
-"""What the pages of the leaderboard show of models and tests, before it is HTML."""
+"""View models of the leaderboard's pages: models and tests before rendering as HTML."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RankView:
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """Who a row or a page is about.
+    """A model's name, origin and verification level, as rows and pages show them.
 
     Attributes:
         id: The submission.
@@ -86,7 +86,7 @@ class ModelView:
 
 
 def model_view(model: Model) -> ModelView:
-    """Who a row or a page is about."""
+    """Return a model's name, origin and verification level for a row or a page."""
     entry = model.entry
     card = entry.manifest.card
     return ModelView(
@@ -105,7 +105,7 @@ def model_view(model: Model) -> ModelView:
 
 
 def _ran(entry: Entry) -> str:
-    """What was given to --model, as far as that was checked."""
+    """Return the value of --model, marked as stated if the images were not regenerated."""
     if "model" in entry.verdict.stated:
         return "images from the submitter"
     stated = "" if "reproduced" in entry.verdict.level else "stated: "
@@ -126,7 +126,7 @@ def _rank(rank: Rank | None) -> RankView | None:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A family in a model's row.
+    """A family's score and rank in a model's row.
 
     Attributes:
         family: The family's id.
@@ -174,7 +174,7 @@ def _cell(family: str, cell: FamilyCell | None) -> CellView:
 
 @dataclass(frozen=True, slots=True)
 class StackView:
-    """Who is shown in a model's images of one prompt, as a bar."""
+    """The distribution of answers about a model's images of one prompt, as a bar."""
 
     spoken: str
     parts: tuple[StackPart, ...]
@@ -189,7 +189,7 @@ def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A model's row of the first page; `answers` has None for a prompt that it did not run."""
+    """A model's row on the first page; `answers` has None for a prompt that it did not run."""
 
     model: ModelView
     answers: tuple[tuple[StackView | None, ...], ...]
@@ -198,7 +198,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswersColumn:
-    """A question whose answers every row shows, prompt by prompt."""
+    """A question whose answers are shown for every model, prompt by prompt."""
 
     title: str
     key: tuple[ClassKey, ...]
@@ -207,7 +207,7 @@ class AnswersColumn:
 
 @dataclass(frozen=True, slots=True)
 class FamilyColumn:
-    """A family of tests; `far` is what its right end means."""
+    """A column for a family of tests; `far` names the right end of its axis."""
 
     family: str
     title: str
@@ -217,7 +217,7 @@ class FamilyColumn:
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
-    """One table of the first page: models that were measured alike."""
+    """A table of the first page: the models that were measured in the same way."""
 
     id: str
     title: str
@@ -235,7 +235,7 @@ def board_table(
     titles: Mapping[str, str],
     tasks: Sequence[str],
 ) -> BoardTable:
-    """One table of the first page.
+    """Return the table of the first page for one stratum of models.
 
     Args:
         stratum: What its models have in common.
@@ -263,7 +263,7 @@ def board_table(
 
 
 def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTable]:
-    """The first questions that were asked of few prompts."""
+    """Return the first questions with few prompts, which fit into a column of the first page."""
     tables = [
         table
         for name in tasks
@@ -304,7 +304,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 
 
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
-    """The colours of what could be answered."""
+    """Return the colours and names of the classes that can be answered."""
     return tuple(
         ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
         for name, colour in class_colours(table.classes).items()
@@ -343,7 +343,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class StratumTable:
-    """The models of one stratum on the axis of a test."""
+    """The models of one stratum that ran a test, on one axis."""
 
     id: str
     title: str
@@ -354,7 +354,7 @@ class StratumTable:
 def stratum_tables(
     strata: Sequence[Stratum], models: Sequence[Model], task: str
 ) -> list[StratumTable]:
-    """A test's results, a table for each stratum; those that lean least come first."""
+    """Return a test's results, one table for each stratum, with the smallest leans first."""
     having = by_closeness(models, task)
     tables = []
     for stratum in strata:
@@ -371,7 +371,7 @@ def stratum_tables(
 
 
 def by_closeness(models: Sequence[Model], task: str) -> list[Model]:
-    """The models that ran a test; those that lean least come first."""
+    """Return the models that ran a test, with the smallest leans first."""
     return sorted(
         (model for model in models if task in model.tasks),
         key=lambda model: _closeness(model, task),
@@ -379,7 +379,7 @@ def by_closeness(models: Sequence[Model], task: str) -> list[Model]:
 
 
 def _closeness(model: Model, task: str) -> tuple[bool, float, str]:
-    """The place of a model in a test's table; what shows no number comes last."""
+    """Return the sort key of a model in a test's table; models without a number come last."""
     result = model.tasks[task].result
     square = result.headline.square
     has_none = square is None or bool(result.inconclusive)
@@ -399,7 +399,7 @@ def _model_row(model: Model, task: TaskView) -> ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class ItemCell:
-    """What one model shows of an item: answers, or a mark; neither where it did not run it.
+    """A model's result for an item: answers or a mark; neither if the model did not run it.
 
     Attributes:
         model: The model's name.
@@ -454,7 +454,7 @@ class ItemTableView:
 
 
 def item_table_views(models: Sequence[Model], task: str) -> list[ItemTableView]:
-    """The items of a test as its page shows them."""
+    """Return the items of a test as tables for its page."""
     tables = item_tables(models, task)
     return [_item_table(table, is_only=len(tables) == 1) for table in tables]
 

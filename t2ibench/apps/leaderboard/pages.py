@@ -1,4 +1,4 @@
-"""The pages of the site, rendered one by one."""
+"""Renderer of the leaderboard's HTML pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STATED = (
 
 @dataclass(frozen=True, slots=True)
 class TaskListing:
-    """A test in the list of all tests, with how many models ran it and how many are clear."""
+    """A test in the list of all tests, with the number of models and of clear results."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class TaskListing:
 
 @dataclass(frozen=True, slots=True)
 class FamilyStanding:
-    """A family on a model's page: its rank, or why it has none."""
+    """A family on a model's page: its rank, or the reason why it has none."""
 
     family: str
     title: str
@@ -61,7 +61,7 @@ class FamilyStanding:
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """The templates; everything that is not `Markup` is escaped."""
+    """Return the template environment, which escapes everything that is not `Markup`."""
     of_board = jinja2.PackageLoader("t2ibench.apps.leaderboard", "templates")
     of_reports = jinja2.PackageLoader("t2ibench.reports.html", "templates")
     loader = jinja2.ChoiceLoader([of_board, of_reports])
@@ -86,7 +86,7 @@ class Pages:
         self._tasks = sorted({name for model in models for name in model.tasks})
 
     def all(self) -> Iterator[tuple[str, str]]:
-        """Every page, by its file's name."""
+        """Return the file name and HTML of every page."""
         yield "index.html", self._index()
         yield "tasks.html", self._tests()
         yield "compare.html", self._render("compare.html", here="compare.html")
@@ -99,7 +99,7 @@ class Pages:
     def _render(
         self, template: str, *, root: str = "", here: str = "", **values: Any
     ) -> str:
-        """One page; `root` leads to the site's folder, `here` is its place in the navigation."""
+        """Render a page; `root` is the path to the site's folder, `here` the navigation entry."""
         return (
             environment()
             .get_template(template)
@@ -146,7 +146,7 @@ class Pages:
         )
 
     def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup]]:
-        """Each test of a model as a line and as a card."""
+        """Return each test of a model as a table row and as a card."""
         cards = []
         for task in model.tasks.values():
             card = card_view(
@@ -210,7 +210,7 @@ class Pages:
         )
 
     def _words(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Every item of every test, with the rows of the tests' pages that show it."""
+        """Return every item of every test, with links to the rows that show it."""
         places: dict[str, dict[str, tuple[str, str]]] = {}
         for name in self._tasks:
             for number, table in enumerate(item_tables(self._models, name)):

@@ -1,4 +1,4 @@
-"""Ranks as intervals, from draws in which the same images vary alike in every model."""
+"""Intervals of ranks, from joint draws in which images common to tests vary together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK = 16  # units whose noise is drawn together
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How an unbiased squared magnitude would vary if its images were generated again.
+    """Simulated values of an unbiased squared magnitude for regenerated images.
 
     `deviations` from its expectation have the shape (DRAWS,), with the `df` behind their spread.
     """
@@ -31,7 +31,7 @@ class Draws:
 
     @property
     def variance(self) -> float:
-        """Of the squared magnitude."""
+        """Return the variance of the squared magnitude."""
         return float(np.mean(self.deviations**2))
 
 
@@ -45,7 +45,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The range of ranks that the data allow, 1 leans least; over families, medians of the ends."""
+    """A range of ranks that the data allow (1 leans least); over families, medians of both ends."""
 
     best: float
     worst: float
@@ -53,7 +53,7 @@ class Rank:
 
 
 def draws_of(task: PairedTask) -> Draws | None:
-    """Draws of a headline's squared magnitude around its expectation.
+    """Draw values of a headline's squared magnitude around its expectation.
 
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
@@ -83,7 +83,7 @@ def draws_of(task: PairedTask) -> Draws | None:
 
 
 def _noise_of(influence: Influence) -> Float64Array:
-    """Σ u ξ over the units of an influence, shape (DRAWS,)."""
+    """Return Σ u ξ for each draw, over influences u with random multipliers ξ, shape (DRAWS,)."""
     total = np.zeros(DRAWS)
     whole = hashlib.sha256(influence.value.tobytes()).hexdigest()
     for number, stratum in enumerate(influence.strata):
@@ -169,7 +169,7 @@ def _differences(
 
 
 def span(low: float, high: float) -> str:
-    """A range of ranks.
+    """Return a range of ranks as text.
 
     Examples:
         >>> span(1, 1), span(1.5, 3)

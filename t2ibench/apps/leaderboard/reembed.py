@@ -1,4 +1,4 @@
-"""Embedding texts and images of a submission again, and asking its judges again."""
+"""Recomputation of a submission's embeddings and judges' answers from regenerated images."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _parts(
     stores: Mapping[str, _Evidence],
     found: Verdict,
 ) -> Iterator[tuple[_Part, _Evidence]]:
-    """The encoders or judges of a command that can be made here, with what they are to repeat."""
+    """Return the encoders or judges that load here, each with its stored evidence."""
     here: dict[str, _Part] = {}
     reasons: list[str] = []
     for spec in specs:
@@ -68,7 +68,7 @@ def _parts(
 def embed_again(
     claims: Claims, images: Sequence[RegeneratedImage], found: Verdict
 ) -> None:
-    """Embed all texts and the images that were made, by every encoder and its control."""
+    """Recompute embeddings of texts and regenerated images with every encoder and its control."""
 
     def make(spec: str) -> Encoder:
         check_paths(spec)
@@ -105,7 +105,7 @@ def embed_again(
 
 
 def _control(encoder: Encoder, claims: Claims, found: Verdict) -> Encoder | None:
-    """The same with random weights, where the submission has it and it can be made here."""
+    """Return the randomly initialised control of an encoder, if the submission has one."""
     name, able = encoder.name, isinstance(encoder, HasUntrained)
     stated = claims.manifest.controls.get(name)
     if (stated is None) == (able and claims.command.control_encoder == "random"):
@@ -159,7 +159,7 @@ def _unlike_images(
 def _rows_of(
     encoder: Encoder, images: Sequence[RegeneratedImage]
 ) -> Iterator[tuple[RegeneratedImage, Float32Array | T2IBenchError]]:
-    """The embedding of each image, or why that image has none: an error costs its image alone."""
+    """Return the embedding of each image, or the error that prevented it for this image alone."""
     prepared: list[tuple[RegeneratedImage, Any]] = []
     for image in images:
         try:
@@ -183,7 +183,7 @@ def _rows_of(
 
 
 def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
-    """Whether two embeddings are the same; a text without a vector is NaN in both."""
+    """Return whether two embeddings agree; a text without a vector is NaN in both."""
     left, right = one.astype(np.float64), other.astype(np.float64)
     if left.shape != right.shape:
         return False
@@ -196,7 +196,7 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
 def ask_again(
     claims: Claims, images: Sequence[RegeneratedImage], found: Verdict
 ) -> None:
-    """Ask every judge again about the images that were made."""
+    """Ask every judge again about the regenerated images, and compare the answers."""
     questions: list[ImageQuestions] = []
     for one in images:
         asked = claims.plan.questions.get(one.attempt.prompt, {}).items()
@@ -232,7 +232,7 @@ def _compare_answers(
     store: AnswerStore,
     found: Verdict,
 ) -> None:
-    """Ask one judge, up to where it fails, and compare its answers with the stored ones."""
+    """Ask one judge again until it fails, and compare its answers with the stored ones."""
     reports = list(answered(questions, judge))
     answers = {
         (a.image, a.question, a.classes): a.answer

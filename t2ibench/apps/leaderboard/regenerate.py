@@ -1,4 +1,4 @@
-"""Regenerating images of a submission, chosen by whoever verifies it.
+"""Regeneration of some images of a submission, selected by the verifier.
 
 Nothing that a submission names is contacted: a judge on a server is not asked, and what names code
 is not imported. What cannot be made here lowers the verdict; what comes out otherwise refuses it.
@@ -56,14 +56,14 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class RegeneratedImage:
-    """An image that was generated again, and what the submission says of it."""
+    """A regenerated image, and the record of the original in the submission."""
 
     attempt: Attempt
     image: StoredImage
 
     @property
     def same_file(self) -> bool:
-        """Whether the file is the submission's, to the last byte."""
+        """Return whether the regenerated file has exactly the bytes of the submission's file."""
         return self.image.sha256 == self.attempt.sha256
 
     def __str__(self) -> str:
@@ -95,28 +95,28 @@ class Verdict:
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def differ(self, lines: Sequence[str], what: str) -> None:
-        """Add problems of one kind, the first in full."""
+        """Record problems of one kind: the first few in full, and the number of others."""
         self.problems += lines[:_SHOWN]
         more = len(lines) - _SHOWN
         self.problems += [f"and {more} more {what}"] if more > 0 else []
 
     @contextmanager
     def tolerant(self, what: str) -> Iterator[None]:
-        """What fails inside cannot be made here, which lowers the verdict and is no problem."""
+        """Context in which an error marks a part as impossible to check here, not as a problem."""
         try:
             yield
         except T2IBenchError as error:
             self.lacking.append(f"{what}: {error}")
 
     def count(self, part: str, number: int) -> None:
-        """Add to a part."""
+        """Add a number of checked items to a part of the verdict."""
         if number:
             self.parts[part] = self.parts.get(part, 0) + number
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """A submission, read: its command as settings, its plan, and its evidence."""
+    """The parsed content of a submission: its command as settings, its plan and its evidence."""
 
     manifest: Manifest
     results: Results
@@ -127,7 +127,7 @@ class Claims:
 
 
 def check_paths(*names: str) -> None:
-    """Refuse names of models that are paths: a stranger chooses no file of this machine."""
+    """Reject model names that are paths, as a submission must not read local files."""
     for name in names:
         parts = name.split(":")
         rest = (":".join(parts[number:]) for number in range(len(parts)))
@@ -136,7 +136,7 @@ def check_paths(*names: str) -> None:
 
 
 def on_server(registry: Registry[Any], spec: str) -> bool:
-    """Whether a name is of an adapter that calls a server, which a submission must not choose."""
+    """Return whether an adapter calls a server, which a submission must not do."""
     resolved = find_registered(registry, spec)
     return resolved is not None and issubclass(resolved.adapter.Args, ServerArguments)
 
@@ -147,7 +147,7 @@ def sample_for_audit(
     count: int,
     rng: random.Random,
 ) -> list[Attempt]:
-    """Choose images so that every task, and every group of its prompts, has its turn.
+    """Sample images so that every task, and each of its groups of prompts, is represented.
 
     A group is the prompts of a task that take one setting for their number of images, such as the
     guided ones, whatever numbers the submitter chose: few images may decide a task. Prompts that
@@ -182,7 +182,7 @@ def sample_for_audit(
 def regenerate(
     claims: Claims, count: int, seed: int, found: Verdict
 ) -> list[RegeneratedImage]:
-    """Generate images again with the model that a submission names, and compare them."""
+    """Regenerate images with the model that a submission names, and compare them."""
     generator = _generator(claims, found)
     if generator is None or found.problems:
         return []
@@ -203,7 +203,7 @@ def regenerate(
 
 
 def _generator(claims: Claims, found: Verdict) -> Generator | None:
-    """The model that the submission names, if it can be made here."""
+    """Return the model that the submission names, or None if it cannot be loaded here."""
     manifest, results = claims.manifest, claims.results
     if on_server(GENERATORS, manifest.model):
         found.lacking.append(f"{manifest.model} is on a server, which is not called")
@@ -253,7 +253,7 @@ def _generator(claims: Claims, found: Verdict) -> Generator | None:
 def _generate(
     generator: Generator, chosen: Sequence[Attempt], found: Verdict
 ) -> list[RegeneratedImage]:
-    """Generate images; what has another outcome than the submission says is a problem."""
+    """Generate images again; an outcome that differs from the submission's is a problem."""
     images: list[RegeneratedImage] = []
     unlike: list[str] = []
     failed: list[str] = []

@@ -1,4 +1,4 @@
-"""The static site: plain HTML that works without scripts and from disk, and its data."""
+"""Writer of the static site: HTML that works without scripts and from disk, and its data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIRED_MODELS = 40
 
 
 def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]:
-    """Write the site."""
+    """Write the pages and data of the site, and return its data."""
     measured = strata(board.entries)
     shown = models(measured)
     data = downloads.data(shown, measured, board.refused)
@@ -48,14 +48,14 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
 
 
 def _remove_pages(output: Path) -> None:
-    """Remove the pages of models, one of which may have been refused since."""
+    """Remove the old pages of models, some of which may have been rejected since."""
     for pattern in ("pairs/*.js", "thumbs/*/*.jpg", "model/*", "task/*.html"):
         for page in output.glob(pattern):
             page.unlink()
 
 
 def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
-    """One script a model: how its headlines differ from those of the models after it."""
+    """Write a script for each model with its differences from the models after it."""
     for number, first in enumerate(entries):
         rows = {
             second.id: _differences(first, second) for second in entries[number + 1 :]
@@ -68,7 +68,7 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
 
 
 def _differences(first: Entry, second: Entry) -> list[dict[str, Any]]:
-    """How the headlines of two models differ, test by test."""
+    """Return the differences between the headlines of two models, test by test."""
     differences = compare(
         first.results,
         second.results,
@@ -84,7 +84,7 @@ def _differences(first: Entry, second: Entry) -> list[dict[str, Any]]:
 
 
 def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
-    """A difference for scripts, its notes with the names of both models."""
+    """Return the difference of a test as a record, with the names of both models in its notes."""
     notes = "; ".join(difference.notes)
     for run, model in names.items():
         notes = notes.replace(run, model)
@@ -99,7 +99,7 @@ def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _safe(text: str) -> str:
-    """JSON inside a script: a page that is opened from disk may run scripts, and may not fetch."""
+    """Return JSON as a script, because pages opened from disk cannot fetch data."""
     return (
         text.replace("<", "\\u003c")
         .replace("\u2028", "\\u2028")

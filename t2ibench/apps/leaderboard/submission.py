@@ -1,4 +1,4 @@
-"""A submission: results, and the evidence that every score can be recomputed from."""
+"""The format of a submission: results, and the evidence from which scores are recomputed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 def _day(text: str) -> str:
-    """A date, or the first part of one."""
+    """Return a date, or the first part of one, after checking its form."""
     if not _DATE.fullmatch(text):
         raise ValueError("expected a date such as 2026-05-01, 2026-05 or 2026")
     date.fromisoformat((text + "-01-01")[:10])
@@ -35,7 +35,7 @@ def _day(text: str) -> str:
 
 
 def _web(text: str) -> str:
-    """An address that a page may link to."""
+    """Return a web address after checking that a page may link to it."""
     parts = urlsplit(text)
     plain = text.isascii() and text.isprintable() and not set(" <>\"'`\\") & set(text)
     if (
@@ -52,7 +52,7 @@ def _web(text: str) -> str:
 
 
 class Card(BaseModel):
-    """What the submitter says of the model; shown as stated."""
+    """Statements of the submitter about the model, shown as stated."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,21 +67,21 @@ class Card(BaseModel):
     url: Annotated[str, Field(max_length=300), AfterValidator(_web)] | None = None
 
     def facts(self) -> list[tuple[str, str, str | None]]:
-        """The card as its page shows it."""
+        """Return heading, text and link of each statement, as its page shows it."""
         said = self.model_dump(exclude={"url"}).items()
         facts = [(name.capitalize(), text or "not stated", None) for name, text in said]
         return [*facts, ("Page", self.url or "not stated", self.url)]
 
 
 def _named_by_hash(control: ControlRecord) -> ControlRecord:
-    """A control whose name and fingerprint are short."""
+    """Check that the name and fingerprint of a control are short."""
     if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
         raise ValueError("expected a name and a SHA-256")
     return control
 
 
 def without_path(given: str) -> str:
-    """A model, judge or rewriter that is files of this machine, by their name alone.
+    """Return a model, judge or rewriter with local paths reduced to file names.
 
     Examples:
         >>> without_path("folder:/home/anna/images"), without_path("hf:org/name")
@@ -92,7 +92,7 @@ def without_path(given: str) -> str:
 
 
 class Manifest(BaseModel):
-    """submission.json: the model as given to --model, fingerprints by name, a SHA-256 a file.
+    """Content of submission.json: the model, fingerprints by name, and the SHA-256 of each file.
 
     `controls` are the encoders of random weights, by the encoder that they are held against.
     """
@@ -118,7 +118,7 @@ class Manifest(BaseModel):
     evidence: None = Field(default=None, exclude=True)  # of earlier versions
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
-        """The encoders as a run records them."""
+        """Return the encoder records in the form in which a run stores them."""
         return {
             name: EncoderRecord(
                 fingerprint=fingerprint, embeds_images=embeds_images(name)

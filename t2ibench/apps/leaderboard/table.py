@@ -1,4 +1,4 @@
-"""The numbers of the leaderboard: families by model, ranks, and who was measured alike."""
+"""Numbers of the leaderboard: family scores, ranks, and strata of comparable models."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ class Cell:
     tasks: frozenset[str] = frozenset()
 
     def shown(self, square: float | None) -> float | None:
-        """A number on the scale on which the family is shown."""
+        """Return a squared number on the scale on which the family is displayed."""
         if square is None or not self.rooted:
             return square
         return math.sqrt(max(0.0, square))
 
     @property
     def ranked(self) -> bool:
-        """Whether a model has a rank here: all tasks were measured, and one is conclusive."""
+        """Return whether a model has a rank: all tasks were measured, and one is conclusive."""
         complete = self.conclusive + self.inconclusive == self.of
         return complete and self.measured is not None and not self.text
 
 
 @dataclass(slots=True)
 class Entry:
-    """A submission of the leaderboard: its folder's name, what it says, and its verdict.
+    """A submission on the leaderboard: folder name, content and verdict.
 
     `departures` are what was not measured as the tasks ask, a clause each. `ranks` are by family,
     `overall` is the rank over families, and `why` tells why there is none.
@@ -89,13 +89,13 @@ class Entry:
 
     @property
     def toy(self) -> bool:
-        """Whether it is one of the bundled toys."""
+        """Return whether the model is one of the bundled toy models."""
         return self.manifest.model in TOYS
 
 
 @functools.cache
 def asked_images() -> dict[str, int]:
-    """How many images of a prompt each shipped task asks for."""
+    """Return the number of images for each prompt that each shipped task requests."""
     asked = {
         name: getattr(task.spec, "images_per_prompt", None)
         for name, task in build_index()[0].tasks.items()
@@ -104,7 +104,7 @@ def asked_images() -> dict[str, int]:
 
 
 def unlike(name: str, task: TaskResult) -> list[str]:
-    """What of a task was not measured as it asks, a clause each."""
+    """Report in which settings a task deviates from its definition, one clause each."""
     settings, asked, usual = (
         Settings.of(task.settings),
         asked_images().get(name, 0),
@@ -127,7 +127,7 @@ def unlike(name: str, task: TaskResult) -> list[str]:
 
 
 def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
-    """What of a submission was not measured as the tasks ask."""
+    """Report in which settings a submission deviates from the definitions of its tasks."""
     found = Counter(text for name, task in tasks.items() for text in unlike(name, task))
     return [f"{n} of {len(tasks)} tasks: {text}" for text, n in found.items()]
 
@@ -190,7 +190,7 @@ def _cell(
 
 
 def _fair(heads: Sequence[Headline]) -> float | None:
-    """The upper end of a fair model's band: those of independent tasks add in quadrature."""
+    """Return the upper end of a fair model's band; bands of independent tasks add in quadrature."""
     ends = []
     for head in heads:
         if head.fair_high is None:
@@ -204,7 +204,7 @@ def _fair(heads: Sequence[Headline]) -> float | None:
 
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
-    """Ranks by squared magnitude, 1 the smallest, of models of a stratum that ran the same."""
+    """Return ranks by squared magnitude (1 is smallest) for models that ran the same tasks."""
     found: list[Rank | None] = [None] * len(cells)
     groups: dict[frozenset[str], list[int]] = {}
     for index, cell in enumerate(cells):
@@ -222,13 +222,13 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
-    """Ranks in a family."""
+    """Return the ranks of entries in a family."""
     return ranks([one.families.get(family) for one in entries])
 
 
 @dataclass(slots=True)
 class Stratum:
-    """Models that were measured alike, the best ranked first.
+    """Models that were measured in the same way, the best ranked first.
 
     `encoders` and `judges` are fingerprints by name, `tasks` the hash of what was scored and what
     was not done as it asks, and `families` those that any model ran but for tests of texts.
@@ -243,7 +243,7 @@ class Stratum:
     families: list[str] = field(default_factory=list)
 
     def takes(self, other: Stratum) -> bool:
-        """Whether a model measured in another way was measured alike, as far as it was."""
+        """Return whether another stratum's settings agree with these where both are defined."""
         return (
             _fits(self.encoders, other.encoders)
             and _fits(self.judges, other.judges)
@@ -254,7 +254,7 @@ class Stratum:
 
     @property
     def title(self) -> str:
-        """What the table is about."""
+        """Return the title of the stratum's table."""
         readers = self.readers
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
@@ -267,7 +267,7 @@ class Stratum:
 
     @property
     def readers(self) -> str:
-        """Who looked at the images."""
+        """Return the names of the encoders and judges that read the images."""
         if by_people(self.judges, self.encoders):
             return f"answered by {_listed(self.judges).removeprefix(ANSWERS_BY)}"
         return f"encoder {_listed(self.encoders)} · judge {_listed(self.judges)}"
@@ -282,7 +282,7 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
 
 
 def _measured(entry: Entry) -> Stratum:
-    """How one model was measured; tests of texts alone do not count."""
+    """Return the stratum of one model; tests of texts alone do not count."""
     found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in entry.results.tasks.items():
         if not text_only(task):
@@ -293,7 +293,7 @@ def _measured(entry: Entry) -> Stratum:
 
 
 def strata(entries: Sequence[Entry]) -> list[Stratum]:
-    """Put models that were measured alike together, and rank them."""
+    """Group models that were measured in the same way, and rank them within each group."""
     found: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
     # Who was measured in most ways says what a stratum is; the others join it.
@@ -355,7 +355,7 @@ def _rank(stratum: Stratum) -> None:
 
 
 def _order(entry: Entry) -> tuple[object, ...]:
-    """Best rank first; what has none comes after."""
+    """Return the sort key of a model: by rank, with unranked models last."""
     rank = entry.overall
     middles = [(one.best + one.worst) / 2 for one in entry.ranks.values()]
     return (

@@ -1,4 +1,4 @@
-"""Verdicts, which whoever builds the site makes, and never whoever submits."""
+"""Verification of submissions by the builder of the site, with cached verdicts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEPT = ("level", "notes", "parts", "lacking", "stated")
 
 
 class Verifier:
-    """Verifies submissions; what was made again of one is kept for as long as nothing changes.
+    """Verifies submissions, and caches what was regenerated until anything changes.
 
     `roots` are folders of submissions, `draw` is how many images of each to generate again. Scores
     are always recomputed; what making evidence again gave is kept in `home`, which has to lie where
@@ -48,7 +48,7 @@ class Verifier:
                 )
 
     def __call__(self, folder: Path) -> Verdict:
-        """Verify a submission; what was made again before is not made again."""
+        """Verify a submission; results of an earlier regeneration are reused."""
         known = _read(self._file(folder))
         if known.get("drawn", -1) < self._draw:
             return self.check(folder)
@@ -58,7 +58,7 @@ class Verifier:
         return verdict
 
     def check(self, folder: Path, seed: int | None = None) -> Verdict:
-        """Verify a submission and keep the verdict: a refusal forgets, a quick check does not."""
+        """Verify a submission and cache the verdict; a rejection clears the cache."""
         verdict = verify(folder, self._draw, seed, self._minutes)
         if file := self._file(folder):
             drawn = self._draw if verdict.level == "reproduced" else 0
@@ -70,13 +70,13 @@ class Verifier:
         return verdict
 
     def _file(self, folder: Path) -> Path | None:
-        """Where its verdict is; None where nothing is kept, or it cannot be read twice alike."""
+        """Return the file of a cached verdict; None if caching is off or inputs are unreadable."""
         key = key_of(folder) if self._home else None
         return self._home / f"{key}.json" if self._home and key else None
 
 
 def _read(file: Path | None) -> dict[str, Any]:
-    """A verdict that was kept; nothing where it is damaged, which is verified again."""
+    """Read a cached verdict; an empty dictionary if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
         known = json.loads(file.read_text(encoding="utf-8")) if file else {}
         if isinstance(known, dict) and {"drawn", *_KEPT} <= known.keys():
@@ -85,7 +85,7 @@ def _read(file: Path | None) -> dict[str, Any]:
 
 
 def key_of(folder: Path) -> str | None:
-    """What decides the verdict on a submission, as a key: its files, the tasks and this version."""
+    """Return a hash of all inputs of a verdict: files, tasks and the version of t2ibench."""
     with suppress(T2IBenchError, OSError):
         files = plain_files(folder) | {"submission.json": folder / "submission.json"}
         hashes = {name: sha256_of(path) for name, path in files.items()}

@@ -1,4 +1,4 @@
-"""Checking a submission: every score is computed again from its evidence."""
+"""Verification of a submission: every score is recomputed from its evidence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def verify(
     seed: int | None = None,
     minutes: float = MINUTES,
 ) -> Verdict:
-    """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
+    """Verify one submission; problems are recorded in the verdict, and nothing is raised."""
     verdict = Verdict("recomputed")
     try:
         with bounds.deadline(60 * minutes):
@@ -78,7 +78,7 @@ def verify(
 
 
 def _bounded(lines: list[str]) -> list[str]:
-    """Lines fit for a terminal: not too many or too long, and without control characters."""
+    """Shorten lines for a terminal, limit their number and remove control characters."""
     shown = [
         names.visible(" ".join(line.splitlines()), _LONGEST_LINE)
         for line in lines[:_MOST_LINES]
@@ -88,11 +88,11 @@ def _bounded(lines: list[str]) -> list[str]:
 
 
 class _RefusedError(Exception):
-    """What is wrong with a submission, a line each."""
+    """Raised with the problems of a submission, one line each."""
 
 
 def _require(*found: Iterable[str]) -> None:
-    """Go no further with what has problems."""
+    """Raise an error with all problems, if there are any."""
     problems = [line for lines in found for line in lines]
     if problems:
         raise _RefusedError(*problems)
@@ -155,7 +155,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
 
 
 def _recompute(submission: Claims, verdict: Verdict) -> None:
-    """Compute all scores again, and compare them."""
+    """Recompute all scores, and compare them with those of the submission."""
     plan, images, stores = submission.plan, submission.images, submission.stores
     scored = score_plan(plan, images, stores, SilentReporter())
     results = submission.results
@@ -168,7 +168,7 @@ def _recompute(submission: Claims, verdict: Verdict) -> None:
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
-    """Files that should not be there, are not there, or have changed."""
+    """Report files of a submission that are unexpected, missing or changed."""
     for name in sorted(files.keys() | manifest.files.keys()):
         if not FILES.fullmatch(name) or ".." in name:
             yield f"'{name}' is not a file that a submission may contain"
@@ -184,7 +184,7 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
 
 
 def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
-    """What cannot be taken of how a submission was made, before any of it is recomputed."""
+    """Report unacceptable statements about the submission's origin, before any recomputation."""
     if not results.tasks:
         yield "it has no task"
     if results.limited or any(
@@ -209,7 +209,7 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 
 def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
-    """Find the shipped tasks of the results, with the very content that was scored."""
+    """Match the results with shipped tasks of identical content, and report other tasks."""
     registry, _ = build_index()
     if len(results.tasks) > len(registry.tasks):
         yield f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped"
@@ -228,7 +228,7 @@ def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
 
 
 def _regenerate(submission: Claims, count: int, seed: int, found: Verdict) -> None:
-    """Make evidence of a submission again, compare it, and say so in the verdict."""
+    """Regenerate images and answers of a submission, and add the comparison to the verdict."""
     images: list[RegeneratedImage] = []
     try:
         if len(submission.images):

@@ -1,4 +1,4 @@
-"""A model as its pages show it: nothing that a stranger wrote is hidden, reordered or endless."""
+"""A model's view for its pages, in which untrusted text is shortened and made safe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DRAWN = {
 
 @dataclass(frozen=True, slots=True)
 class FamilyCell:
-    """A family in a model's row: its numbers, how many of its tests are clear, and toward what.
+    """A family in a model's row: numbers, the number of clear tests, and their direction.
 
     The mark is the root mean square lean, from 0 to 1; `said` is all of it in a sentence.
     """
@@ -55,7 +55,7 @@ class FamilyCell:
 
 @dataclass(slots=True)
 class Model:
-    """A model of the leaderboard, as its pages show it."""
+    """A model of the leaderboard with the views of its tests."""
 
     entry: Entry
     name: str
@@ -66,7 +66,7 @@ class Model:
 
 
 def _clean(results: Results) -> Results:
-    """Results without text that hides anything; numbers are as they were."""
+    """Return results with all untrusted text made safe; numbers are unchanged."""
 
     def walk(value: Any) -> Any:
         if isinstance(value, dict):
@@ -82,7 +82,7 @@ def _clean(results: Results) -> Results:
 
 
 def models(strata: Sequence[Stratum]) -> list[Model]:
-    """All models, as their pages show them."""
+    """Return the views of all models."""
     found, shipped = [], build_index()[0].tasks
     for stratum in strata:
         for entry in stratum.entries:
@@ -131,7 +131,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
 
 
 def _toward(tasks: Sequence[TaskView]) -> str:
-    """Which way the strongest of some tests, which is clear, leans, in few words."""
+    """Return in a few words the direction of the strongest clear test among some tests."""
     task = tasks[0]
     axis = task.shown.axis
     if axis is not None and task.mark.side:
@@ -165,7 +165,7 @@ def _notes(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One prompt, word, stimulus or question of a test, with what each model shows by its id."""
+    """A prompt, word, stimulus or question of a test, with each model's result by its id."""
 
     name: str
     rows: dict[str, RowView | ShownRow]
@@ -173,7 +173,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemTable:
-    """The items of a test on one axis, or with the answers to one question.
+    """Items of a test that share one axis, or the answers to one question.
 
     `noun` is what an item is, or what was asked; `axis` is None where there is a size but no
     direction, and `square` says that sizes are roots of squared leans. `classes` are what could be
@@ -195,7 +195,7 @@ _Shown = SeriesView | ShownAttribute
 def item_tables(
     models: Sequence[Model], task: str, most: int = BESIDE
 ) -> list[ItemTable]:
-    """The items of a test, a table for each question that was counted and for each other score."""
+    """Return the items of a test, one table for each counted question and other score."""
     found: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
     for model in models:
         view = model.tasks.get(task)
@@ -230,7 +230,7 @@ def _table(having: Sequence[tuple[Model, _Shown]], task: str) -> ItemTable:
 
 
 def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
-    """What a row is about, in full and short, and where it stands."""
+    """Return the full name, short name and sort position of a row."""
     if isinstance(row, RowView):
         return row.name, row.name, row.mark.value or 0.0
     assert isinstance(shown, ShownAttribute)
@@ -239,7 +239,7 @@ def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
 
 
 def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """What was confirmed of a submission's origin, and what its submitter states."""
+    """Return the confirmed facts and the unconfirmed statements about a submission's origin."""
     manifest, results = entry.manifest, entry.results
     told = {
         "model": manifest.model,
@@ -274,7 +274,7 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
 
 
 def _text(value: Any) -> str:
-    """A stranger's value as it is shown."""
+    """Return an untrusted value as safe text."""
     if isinstance(value, dict):
         value = ", ".join(f"{key} {one}" for key, one in value.items()) or "none"
     elif isinstance(value, list):
@@ -283,6 +283,6 @@ def _text(value: Any) -> str:
 
 
 def effective(model: Model) -> list[tuple[str, str, None]]:
-    """What a model's page says of the settings that its images were generated with."""
+    """Return the generation settings of a model's images, as its page lists them."""
     of = model.entry.results.model
     return [("Settings", _text(of.effective_settings or of.settings or None), None)]

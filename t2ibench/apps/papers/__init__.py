@@ -1,4 +1,4 @@
-"""The papers: their settings, their tables and figures with our numbers.
+"""Reproductions of published papers: their settings, tables and figures with our numbers.
 
 `t2ibench reproduce PAPER`, `t2ibench run --preset PAPER` and in Python `t2ibench.reproduce(PAPER)`.
 

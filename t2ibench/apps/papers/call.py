@@ -1,4 +1,4 @@
-"""A paper reproduced by one call, from the command line or from Python."""
+"""Reproduction of a paper in one call, from the command line or from Python."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Numbers = str | int | Sequence[str | int]
 def of_run(
     paper: Paper, chosen: Sequence[str] | None, run: str | Path, further: Sequence[str]
 ) -> Reproduction:
-    """The exhibits of a run that is done, beside which no setting may be given."""
+    """Return the exhibits of a finished run, for which no further settings are accepted."""
     if further:
         raise T2IBenchError(
             "A run that is done is taken as it is: no other setting goes with it.",
@@ -69,7 +69,7 @@ def measured(
     reporter: Reporter,
     chosen: Sequence[str] | None,
 ) -> tuple[Reproduction, Outcome]:
-    """Do the run of a paper, and write its pages into the run folder."""
+    """Execute the run of a paper, and write its pages into the run folder."""
     outcome = execute(context, models, reporter)
     if outcome.results is None:
         raise AssertionError("execute scores, unless it is told not to")

@@ -1,4 +1,4 @@
-"""What differs between a run and its paper, in sentences."""
+"""Differences between a run and the original study, as sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READERS = ("encoder", "judge")
 def differences(
     paper: Paper, results: Results, tasks: Mapping[str, TaskResult | None]
 ) -> list[str]:
-    """What differs, of some tasks by the ids that were run."""
+    """Return sentences on the differences between a run and its paper, for the given tasks."""
     there = {name: task for name, task in tasks.items() if task is not None}
     lines = [*_model(paper, results)]
     for kind in _READERS:
@@ -53,7 +53,7 @@ def differences(
 
 
 def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
-    """Why numbers of a run and those of its paper are not on one scale, as a sentence.
+    """Return why numbers of a run and its paper are not comparable, as a sentence, or "".
 
     Another model is what `reproduce` compares. Another encoder or judge measures in another unit,
     and other stimuli are another test.
@@ -85,7 +85,7 @@ def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
 def _readers(
     paper: Paper, tasks: Collection[TaskResult], kind: str
 ) -> tuple[list[str], list[str]]:
-    """The encoders, or the judges, of the paper and of some results."""
+    """Return the encoders or judges of the paper, and those of the results."""
     asked = paper.file.preset.settings.get(kind) or []
     wanted = [asked] if isinstance(asked, str) else list(asked)
     here = [name for task in tasks for name in getattr(task.settings, f"{kind}s")]
@@ -93,7 +93,7 @@ def _readers(
 
 
 def _model(paper: Paper, results: Results) -> Iterator[str]:
-    """The model and its settings."""
+    """Report differences in the model and its settings."""
     preset, model = paper.file.preset, results.model
     alias = ALIASES.get(model.name or "")
     if preset.model not in {model.name, str(alias.source) if alias else None}:
@@ -111,7 +111,7 @@ def _model(paper: Paper, results: Results) -> Iterator[str]:
 
 
 def _plain(value: object) -> str:
-    """A setting as text; numbers are alike however they are written."""
+    """Return a setting as text, with equal numbers written alike."""
     try:
         return f"{float(str(value)):g}"
     except ValueError:
@@ -119,7 +119,7 @@ def _plain(value: object) -> str:
 
 
 def _sizes(paper: Paper, task: TaskResult) -> Iterator[str]:
-    """Other numbers of images or draws than the preset's."""
+    """Report numbers of images or resamples that differ from the preset."""
     measured = task.settings
     number = "that number" if measured.images_per_prompt else "the paper's number"
     if measured.images_per_prompt is not None:

@@ -1,4 +1,4 @@
-"""An exhibit: what it is built of, and its lines, figure and notes."""
+"""An exhibit, that is a table or figure of a paper: its inputs, lines, figure and notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, repr=False, eq=False)
 class Exhibit:
-    """A table or a figure with our numbers.
+    """A table or a figure of a paper with our numbers.
 
     Attributes:
         name: Such as 'table-1'.
@@ -54,31 +54,31 @@ class Exhibit:
 
     @property
     def label(self) -> str:
-        """Such as 'Table 1'."""
+        """Return the exhibit's label, such as 'Table 1'."""
         kind, _, number = self.name.partition("-")
         return f"{kind.capitalize()} {number}"
 
     @property
     def title(self) -> str:
-        """What it shows."""
+        """Return the exhibit's title."""
         return self.file.title
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of it."""
+        """Return notes that a reader needs to interpret the exhibit."""
         first = [self.incomparable] if self.incomparable and self.lines else []
         return [*first, *self.file.notes, *self.remarks]
 
     @property
     def table(self) -> Table:
-        """Its lines beside the published numbers, and their differences."""
+        """Return the lines beside the published numbers, with the differences."""
         return comparison(
             self.lines, self.file.models, comparable=not self.incomparable
         )
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """Its numbers with all of their digits, one record a row, all with the same keys.
+        """Return the numbers at full precision, one record a row, all with the same keys.
 
         Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
         'ours', its interval 'ci_low' and 'ci_high', and 'note'. Of a figure alone: its points.
@@ -91,30 +91,30 @@ class Exhibit:
         return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Its `rows` as a data frame."""
+        """Return the exhibit's rows as a data frame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows)
         return frame
 
     def __repr__(self) -> str:
-        """Short, for a prompt or a notebook."""
+        """Return a short description for a prompt or a notebook."""
         lacking = "" if self.complete else ", lacks numbers"
         return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
 
     @property
     def known(self) -> Mapping[str, Mapping[str, Value]]:
-        """The published values of the first model: row, then score."""
+        """Return the published values of the first model, by row and score."""
         return self.file.published[self.file.models[0]]
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
-        """The samples of a task, one row an image or a prompt."""
+        """Return the samples of a task, one row for each image or prompt."""
         if task not in self.results:
             return []
         return read_samples(self.folder, self.ran[task])
 
     def words(self, **changes: str) -> Words:
-        """What the figure says."""
+        """Return the figure's title, axis names and caption."""
         words = self.file.figure or Words(
             title=self.file.title, caption=self.file.source
         )
@@ -126,7 +126,7 @@ class Exhibit:
         data: object,
         words: Words | None = None,
     ) -> None:
-        """Give it a figure of some numbers."""
+        """Attach a figure of some numbers to the exhibit."""
         self.figure = kind(data, words or self.words())
 
     def line(
@@ -138,7 +138,7 @@ class Exhibit:
         note: str = "",
         ends: tuple[float | None, float | None] = (None, None),
     ) -> None:
-        """Add a number beside the published ones of its row and score."""
+        """Add a number beside the published values of the same row and score."""
         table = self.file.published
         known = [
             table.get(model, {}).get(row, {}).get(score) for model in self.file.models
@@ -148,7 +148,7 @@ class Exhibit:
     def score(
         self, row: str, name: str, score: Score | None, digits: int = 3, note: str = ""
     ) -> None:
-        """Add a score with its interval."""
+        """Add a score with its interval beside the published values."""
         if score is None:
             self.line(row, name, None, digits, note or "not measured")
         else:
@@ -157,7 +157,7 @@ class Exhibit:
 
 
 def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row | None:
-    """A row of a task, by its name, and its group where several have that name."""
+    """Return the row of a task with this name, and group if several rows share the name."""
     rows = () if task is None else task.by
     return next(
         (row for row in rows if row.name == name and group in {None, row.group}), None
@@ -165,13 +165,13 @@ def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row 
 
 
 def value_of(found: Row | TaskResult | None, score: str) -> float | None:
-    """The value of a score."""
+    """Return the value of a score, or None."""
     known = None if found is None else found.scores.get(score)
     return None if known is None else known.value
 
 
 def which_side(low: float | None, high: float | None, below: str, above: str) -> str:
-    """On which side of 0 an interval lies.
+    """Return in words on which side of 0 an interval lies.
 
     Examples:
         >>> which_side(0.1, 0.4, "female", "male"), which_side(-0.1, 0.2, "men", "women")
@@ -183,7 +183,7 @@ def which_side(low: float | None, high: float | None, below: str, above: str) ->
 
 
 def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
-    """Scores of every row of the exhibit's task, and its figure."""
+    """Add the scores of every row of the exhibit's task, and its figure."""
     (task,) = draft.file.tasks
     found = draft.results.get(task)
     if found is None:

@@ -1,4 +1,4 @@
-"""Figures over plain numbers: scatter plots, arrows, distributions, bars in groups."""
+"""Figures of plain numbers: scatter plots, arrows, distributions and grouped bars."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Point = tuple[str, float, float]
 
 
 class Words(Strict):
-    """What a figure says; `x` and `y` name axes, or the two ends of a single one."""
+    """Texts of a figure; `x` and `y` name its axes, or both ends of a single axis."""
 
     title: Line
     caption: Line
@@ -38,7 +38,7 @@ class Words(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one kind, which may have their names beside them."""
+    """Points of one kind in a scatter plot, with optional names."""
 
     name: str
     points: Sequence[Point]
@@ -46,7 +46,7 @@ class Series:
 
 
 def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
-    """Points of a plane, up to four kinds of them."""
+    """Draw a scatter plot of up to four kinds of points."""
     places = [(x, y) for one in series for _, x, y in one.points]
     if len(places) < 2:
         return None
@@ -79,7 +79,7 @@ def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
 
 
 def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
-    """Rows as arrows from one number to another, on one axis around 0; the lowest head first."""
+    """Draw arrows between two numbers of each row on one axis around 0, lowest end first."""
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: (row[2], row[0]))
@@ -94,7 +94,7 @@ def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
 def distributions(
     groups: Mapping[str, Sequence[float]], words: Words
 ) -> DrawnFigure | None:
-    """One number of every image, group by group, with the quartiles of each group."""
+    """Draw one number of every image, by group, with the quartiles of each group."""
     known = {name: list(values) for name, values in groups.items() if len(values)}
     if not known:
         return None
@@ -114,7 +114,7 @@ def distributions(
 
 
 def grouped_bars(groups: Sequence[Group], words: Words) -> DrawnFigure | None:
-    """Bars in groups, one scale for all."""
+    """Draw grouped bars on one common scale."""
     known = [group for group in groups if group[1]]
     if not known:
         return None

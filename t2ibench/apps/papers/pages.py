@@ -1,4 +1,4 @@
-"""The pages of a reproduction: Markdown, HTML, and CSV and figures of each exhibit."""
+"""Writers of a reproduction: Markdown, HTML, and CSV and figure files of each exhibit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write_pages(found: Reproduction) -> None:
 def _write_exhibit(
     found: Reproduction, exhibit: Exhibit, folder: Path
 ) -> tuple[Path, ...]:
-    """An exhibit's files: its lines as CSV, and its figure with its points."""
+    """Write the files of an exhibit: its lines as CSV, and its figure with the plotted numbers."""
     written: list[Path] = []
     if exhibit.lines:
         table = exhibit.table
@@ -56,7 +56,7 @@ def _write_exhibit(
 
 
 def markdown(found: Reproduction) -> str:
-    """The paper's tables and figures as Markdown."""
+    """Return the paper's tables and figures as Markdown."""
     file = found.paper.file
     parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
     parts.append(f"{_legend(found)}\n")
@@ -71,7 +71,7 @@ def markdown(found: Reproduction) -> str:
 
 
 def exhibit_text(exhibit: Exhibit) -> str:
-    """The table of an exhibit and its notes, for a terminal or a page of Markdown."""
+    """Return an exhibit's table and notes as text for a terminal or a Markdown page."""
     parts = [f"{exhibit.file.source}.\n"]
     if exhibit.lines:
         table = exhibit.table
@@ -97,14 +97,14 @@ def _legend(found: Reproduction) -> str:
 
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
-    """Rows of one name together, where they follow each other."""
+    """Group consecutive rows of a table that share a name."""
     return [
         (name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])
     ]
 
 
 def html(found: Reproduction) -> str:
-    """The paper's tables and figures as one file of HTML, without network and scripts."""
+    """Return the paper's tables and figures as one HTML file without network access and scripts."""
     exhibits = []
     for exhibit in found.exhibits:
         table = exhibit.table

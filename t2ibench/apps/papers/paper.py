@@ -23,7 +23,7 @@ Builder = Callable[[Exhibit], None]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: its data, and from the name of an exhibit to the function that builds it."""
+    """A paper with its published data and the functions that build its exhibits, by name."""
 
     name: str
     file: PaperFile
@@ -31,7 +31,7 @@ class Paper:
 
     @property
     def description(self) -> str:
-        """One line, for `t2ibench ls papers`."""
+        """Return a one-line description for `t2ibench ls papers`."""
         return f"{self.file.title}: {', '.join(self.file.exhibits)}"
 
 
@@ -46,7 +46,7 @@ PAPERS: Registry[Paper] = Registry(
 
 
 def read_paper(path: Path, *functions: Builder) -> Paper:
-    """Read the data of a paper, and find the function of each exhibit: its own, or `rows`."""
+    """Read a paper's data and find the function of each exhibit; `rows` is the default."""
     document = read_yaml(path)
     if document.problems:
         raise T2IBenchError(str(document.problems[0]))

@@ -1,4 +1,4 @@
-"""A paper's settings, as settings of a run, and its tests, as task files."""
+"""A paper's preset: the settings of its run, and its tests as task files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_preset(
     *,
     names_model: bool = True,
 ) -> RunSettings:
-    """Settings of a run with a paper's preset: what is given wins, setting by setting.
+    """Return settings of a run with a paper's preset; explicitly given settings take precedence.
 
     Task files of the paper's own conventions are written to OUTPUT_DIR/presets/NAME. A model keeps
     an encoder or a judge of its own, and gets what it takes of the arguments and its alias leaves.
@@ -58,7 +58,7 @@ def with_preset(
 def _chosen(
     paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
 ) -> list[PresetTask]:
-    """The preset's tasks that are wanted, in its order."""
+    """Return the selected tasks of a preset, in its order."""
     tasks = paper.file.preset.tasks
     wanted = {task.name for task in tasks} if not settings.tasks else set()
     if exhibits is not None:
@@ -78,7 +78,7 @@ def _chosen(
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
-    """Write the task files of a preset; None where all are the shipped ones."""
+    """Write a preset's task files; return None if all of them are shipped tasks."""
     target, index = folder / paper.name, build_index()[0]
     shipped = {base.id: base for base in index.select([task.of for task in tasks])}
     changed = [task for task in tasks if task.set]

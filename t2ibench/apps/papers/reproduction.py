@@ -1,4 +1,4 @@
-"""From a run's results to a paper's tables and figures."""
+"""Builds a paper's tables and figures from the results of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = "reproduce"  # of a run, for pages
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reproduction:
-    """A paper with our numbers.
+    """The tables and figures of a paper with our numbers.
 
     Attributes:
         paper: The paper.
@@ -38,20 +38,20 @@ class Reproduction:
 
     @property
     def complete(self) -> bool:
-        """Whether all exhibits that were asked for have their numbers."""
+        """Return whether all requested exhibits have their numbers."""
         return all(exhibit.complete for exhibit in self)
 
     @property
     def page(self) -> Path:
-        """Its page in HTML; a page in Markdown is beside it."""
+        """Return the path of the HTML page; a Markdown page lies beside it."""
         return self.folder / FOLDER / f"{self.paper.name}.html"
 
     def __iter__(self) -> Iterator[Exhibit]:
-        """The exhibits that were asked for."""
+        """Iterate over the requested exhibits."""
         return (exhibit for exhibit in self.exhibits if exhibit.name in self.chosen)
 
     def __getitem__(self, name: str) -> Exhibit:
-        """An exhibit by its name, such as 'Table 1', whether it was asked for or not."""
+        """Return an exhibit by name, such as 'Table 1', whether or not it was requested."""
         by_name = {exhibit.name: exhibit for exhibit in self.exhibits}
         wanted = name.lower().replace(" ", "-")
         if wanted not in by_name:
@@ -62,7 +62,7 @@ class Reproduction:
         return by_name[wanted]
 
     def __repr__(self) -> str:
-        """Short, for a prompt or a notebook."""
+        """Return a short description for a prompt or a notebook."""
         names = ", ".join(exhibit.label for exhibit in self)
         return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
 
@@ -70,7 +70,7 @@ class Reproduction:
 def choose(
     paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
 ) -> list[str] | None:
-    """Exhibits by the numbers of a command line; None for all."""
+    """Return the exhibits with the table and figure numbers of a command line; None for all."""
     wanted = {f"table-{number}" for number in tables} | {
         f"figure-{number}" for number in figures
     }
@@ -87,7 +87,7 @@ def choose(
 def build(
     paper: Paper, results: Results, folder: Path, chosen: Sequence[str] | None = None
 ) -> Reproduction:
-    """A paper's tables and figures from what a run has measured."""
+    """Build a paper's tables and figures from the results of a run."""
     entries = paper.file.exhibits
     wanted = list(entries) if chosen is None else list(chosen)
     ran = {task.of: task.name for task in paper.file.preset.tasks}
@@ -119,7 +119,7 @@ def build(
 
 
 def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
-    """Build an exhibit; whether it could be."""
+    """Build an exhibit, and return whether its data were available."""
     try:
         builder(exhibit)
     except T2IBenchError:

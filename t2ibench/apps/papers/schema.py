@@ -1,4 +1,4 @@
-"""What the data file of a paper holds."""
+"""Schema of a paper's data file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = float | str | None
 
 
 class PresetTask(Strict):
-    """A shipped task as the paper ran it: the keys of its file that differ, and why."""
+    """A shipped task as the paper ran it: the changed keys of its file, and why they differ."""
 
     of: Identifier
     set: dict[str, Any] = Field(default_factory=dict)
@@ -21,12 +21,12 @@ class PresetTask(Strict):
 
     @property
     def name(self) -> str:
-        """The id of the task that is run."""
+        """Return the id of the task that is run."""
         return f"{self.of}_as_published" if self.set else self.of
 
 
 class Preset(Strict):
-    """The paper's model, tests and settings of a run.
+    """A paper's model, tests and run settings.
 
     Arguments that a model does not take, or that its alias fixes, are left out.
     """
@@ -38,7 +38,7 @@ class Preset(Strict):
 
 
 class Column(Strict):
-    """A number of every row of a task, by default the score of its name.
+    """A column with a number for every row of a task; by default the score with the column's name.
 
     With `interval`, a row without the score has no line. `sides` are what the interval is called
     below and above 0, instead of the number.
@@ -52,7 +52,7 @@ class Column(Strict):
 
 
 class RowsOfTask(Strict):
-    """Scores of every row of a task; as a figure, arrows between two of them or all images.
+    """Scores of every row of a task; in a figure, arrows between two scores, or all images.
 
     Where rows have two names, `of` is the first of those that are wanted. Of all images,
     `distribution` is the key of their number and that of their row.
@@ -83,7 +83,7 @@ class ExhibitFile(Strict):
 
 
 class PaperFile(Strict):
-    """The data of one paper, and what differs from it whatever the model.
+    """The published data of a paper, and differences from it that hold for any model.
 
     Exhibits are named 'table-1' or 'figure-3'.
     """

@@ -1,4 +1,4 @@
-"""Tables that lay published numbers beside ours."""
+"""Tables of published numbers beside ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAPER = "the paper"  # in place of a published model, where the number is of non
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One number of a table, such as 'd' of a test: ours, and one for each published model.
+    """A number in a table, such as 'd' of a test: ours, and that of each published model.
 
     `low` and `high` are the ends of our 95 % interval, where there is one that is vouched for.
     Of a p-value (`is_p`) no difference is taken: it says how sure each is, not how large.
@@ -31,13 +31,13 @@ class Line:
     is_p: bool = False
 
     def text(self, value: float | str | None) -> str:
-        """A number of this line as a table has it; a p-value of .001 or less says that alone."""
+        """Return a number of this line as text; p-values up to .001 are shown as that bound."""
         if self.is_p and isinstance(value, float) and value <= _LEAST_P:
             return f"≤ {_LEAST_P:g}"
         return cell(value, self.digits)
 
     def differences(self) -> tuple[float | None, ...]:
-        """Ours less each published number; None where either is no number."""
+        """Return ours minus each published number; None if either is missing."""
         ours = self.ours
         if self.is_p or not isinstance(ours, float):
             return (None,) * len(self.published)
@@ -48,7 +48,7 @@ class Line:
 
 
 def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
-    """A number, without a sign where it rounds to 0; a text; or a dash."""
+    """Format a table cell: a number without a sign if it rounds to 0, a text, or a dash."""
     if value is None:
         return NONE
     if isinstance(value, str):
@@ -60,7 +60,7 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
 def comparison(
     lines: Sequence[Line], models: Sequence[str], *, comparable: bool = True
 ) -> Table:
-    """Lines as a table, and as records with all digits and every column.
+    """Return lines as a table, with unrounded records and every column.
 
     Args:
         lines: The numbers.

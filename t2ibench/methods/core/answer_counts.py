@@ -1,4 +1,4 @@
-"""Who is shown as what: answers about images, counted prompt by prompt.
+"""Counts of judges' answers about images, prompt by prompt.
 
 A family whose judge, or people, answer with classes puts its counts into the details of its result,
 as `KEY`; every page shows these rows before any measure that combines them.
@@ -148,7 +148,7 @@ class RowShare:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """Who is shown in the images of one prompt.
+    """The answer counts for the images of one prompt.
 
     Attributes:
         counted: The answers.

@@ -167,7 +167,7 @@ class Apart:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Float64Array, Float64Array]]) -> Apart | None:
-        """Measure how far apart two sets are.
+        """Measure the distance between two sets.
 
         Examples:
             >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
@@ -190,7 +190,7 @@ def apart_row(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """How far apart two sets of one stimulus are, with a test that they are drawn alike.
+    """Return the distance between two sets of one stimulus, with a test of equality.
 
     The labels are shuffled within each wording.
     """
@@ -229,7 +229,7 @@ def _shuffled(
 def apart_mean(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
-    """How far apart two sets are, a ratio of means, where other stimuli are possible."""
+    """Return the mean distance between two sets over stimuli, as a ratio of means."""
     found = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
     if not found:
         return Estimate.undefined("a set has a single image")

@@ -135,7 +135,7 @@ def bounded_mean(
 def judged_rows(
     rows: Sequence[Item], results: Sequence[MethodResult], *, bound: bool = False
 ) -> list[Item]:
-    """Rows whose scores have the judges' intervals: all (bound), or those that no image moves."""
+    """Return rows with the judges' intervals; with `bound` all, else those without influences."""
     tables = by_key([result.by for result in results])
 
     def judged(item: Item, name: str, estimate: Estimate) -> Estimate:

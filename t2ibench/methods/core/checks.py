@@ -76,7 +76,7 @@ def two_sets(
     at: Location,
     key: str,
 ) -> Iterator[Finding]:
-    """What two sets of words that are compared must not be: repetitive, overlapping, unequal."""
+    """Report two compared sets of words that repeat, overlap or differ in size."""
     for words, name in zip((first, second), names, strict=True):
         yield from duplicates(words, (*at, name, key))
     yield from overlap(first, second, names, (*at, names[1]))
@@ -170,7 +170,7 @@ def _foreign_wording(
 def _without_language(
     what: str, foreign: ForeignText, language: str | None, wording: Wording
 ) -> str:
-    """What is wrong with a foreign wording, and what to write."""
+    """Return the problem of a wording in another language, and its remedy."""
     declared = (
         f"the task says 'language: {language}'"
         if language

@@ -1,4 +1,4 @@
-"""What every method must hold to, checked with synthetic evidence.
+"""The contract of methods, checked with synthetic evidence.
 
 For plug-in authors: `check_method(METHOD, task)` in a test of your own says what is wrong.
 """
@@ -37,7 +37,7 @@ _SETTINGS = Settings(limit=2, n_bootstrap=50, n_permutations=100, max_exact=1000
 
 
 class SyntheticEvidence:
-    """Seeded evidence for exactly what a task needs; see `evidence.Evidence`.
+    """Seeded synthetic evidence for the needs of a task (see `evidence.Evidence`).
 
     An image or a text is a random unit vector around a vector of its prompt, and an answer is one
     of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
@@ -256,7 +256,7 @@ def _check_describe(
 def _check_missing(
     method: Method[Any], task: BaseTask, settings: Settings
 ) -> Iterator[str]:
-    """Where one prompt has no images, and where none has any; texts, if it needs no images."""
+    """Report failures of a method if images of one prompt, or of all, are missing."""
     needs = method.needs(task, settings)
     names = list(needs.images_by_prompt) or list(needs.texts)
     what = "images of" if needs.prompts else "a vector of"

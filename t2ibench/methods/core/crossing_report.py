@@ -1,4 +1,4 @@
-"""What the details of a result say of a crossing of attributes."""
+"""Details of a result about a crossing of attributes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CrossingTest:
 
     @property
     def of(self) -> str:
-        """What is tested, such as 'gender x age'."""
+        """Return the name of the tested crossing, such as 'gender x age'."""
         return self.name.removeprefix("interaction:")
 
 

@@ -96,7 +96,7 @@ def _replaced(noun: str, words: Mapping[str, str]) -> str:
 
 
 def shown_as(name: str) -> str:
-    """What images look like that show a group or go with some words.
+    """Return a phrase for images that show a group or are associated with some words.
 
     Examples:
         >>> shown_as("male"), shown_as("light skin"), shown_as("pleasant words")
@@ -107,7 +107,7 @@ def shown_as(name: str) -> str:
 
 
 def as_shown(concept: str, name: str) -> str:
-    """A concept that looks like a group or like what goes with some words, as a pole of an axis.
+    """Return a phrase for a pole: a concept that resembles a group or goes with some words.
 
     Examples:
         >>> as_shown("career", "male"), as_shown("gay", "pleasant words")
@@ -226,7 +226,7 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
 
 
 def shown_sentence(rows: Sequence[ShownRow]) -> str:
-    """Who is shown as what, side by side, with counts, as a clause; '' without an answer.
+    """Return the answer counts of rows as a clause; '' without an answer.
 
     Rows that are clear by themselves come first, grouped by what most of their images show; then
     the others. Where none is clear, all are grouped so, and the clause says that none is.
@@ -285,13 +285,13 @@ def _side(rows: Sequence[ShownRow]) -> str:
 
 
 def shown_class(name: str | None, about: str) -> str:
-    """A class as what images show."""
+    """Return a class as a phrase for what images show."""
     noun = people(str(name), about)
     return noun if noun != name else f"'{name}'"
 
 
 def counts_text(row: ShownRow) -> str:
-    """How many images of a row show what, most first, such as '7 women, 3 men'."""
+    """Return the answer counts of a row in words, such as '7 women, 3 men'."""
     ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
     if row.estimated:
         told = [
@@ -318,7 +318,7 @@ def _unclear(rows: Sequence[ShownRow]) -> str:
 
 
 def count_text(row: ShownRow) -> str:
-    """How many images of a row show what most do."""
+    """Return the count of the most frequent answer of a row in words."""
     if row.estimated:
         return f"about {percent(row.hits / row.images)} like {shown_class(row.most, row.about)}"
     lost = row.counted.unanswered

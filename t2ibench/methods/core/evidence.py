@@ -1,4 +1,4 @@
-"""What evidence a method asks for, and what one encoder or one judge saw."""
+"""The evidence that methods require, and the data from one encoder or judge."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ImageEvidence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvidence:
-    """What a judge answered about the images of one prompt.
+    """A judge's answers about the images of one prompt.
 
     Attributes:
         answers: One for each image that counts; 'unknown' if the judge could not tell.

@@ -19,7 +19,7 @@ _LONGEST_TAG = 35
 
 
 def _language_tag(value: str) -> str:
-    """Refuse what is no language tag, such as 'German'."""
+    """Raise an error for a value that is not a language tag, such as 'German'."""
     if _TAG.fullmatch(value) and len(value) <= _LONGEST_TAG:
         return value
     tags = {name.lower(): tag for tag, name in LANGUAGE_NAMES.items()}
@@ -144,7 +144,7 @@ def _same(value: Mapping[str, Any], first: Any) -> bool:
 
 
 class GuidedTask(ImageTask):
-    """What every task with neutral and guided prompts has.
+    """Base class of tasks with neutral and guided prompts.
 
     Attributes:
         prompts: Templates.

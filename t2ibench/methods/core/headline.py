@@ -271,7 +271,7 @@ def _averaged(found: Sequence[Sequence[Part]]) -> list[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What one control shows.
+    """The result of one control.
 
     Attributes:
         says: In a sentence, what was tried and what came out.

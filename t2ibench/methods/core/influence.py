@@ -334,7 +334,7 @@ def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
 
 
 def _unbiased_square(part: Float64Array, freedom: int) -> float:
-    """Estimate tr(S²) of an estimated covariance with so many degrees of freedom."""
+    """Estimate tr(S²) of a covariance S that was estimated with `freedom` degrees of freedom."""
     square = float((part**2).sum())
     trace = float(np.trace(part))
     unbiased = square * freedom / (freedom + 2)

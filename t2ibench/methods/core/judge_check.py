@@ -37,7 +37,7 @@ class RateFound(_Part):
 
 
 class ReadShare(RateFound):
-    """What a share is read as.
+    """The interval of true shares that a judge's measured share may stand for.
 
     Attributes:
         share: The true share.
@@ -168,7 +168,7 @@ class AttributeCheck(_Part):
 
 
 class JudgeCheck(_Part):
-    """A check of a judge; what `t2ibench check judge --output` writes.
+    """A judge's validation by people, as `t2ibench check judge --output` writes it.
 
     Attributes:
         judge: Its name.
@@ -185,7 +185,7 @@ class JudgeCheck(_Part):
     attributes: tuple[AttributeCheck, ...]
 
     def about(self, attribute: str, classes: Sequence[str]) -> AttributeCheck | None:
-        """What it says of an attribute with these very classes."""
+        """Return the validation for an attribute with exactly these classes, or None."""
         wanted = {name.casefold() for name in classes}
         for check in self.attributes:
             names = {each.name.casefold() for each in check.classes}

@@ -31,7 +31,7 @@ _ALL = Rate(1.0, 1.0, 1.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """What people and a judge said of one image.
+    """The human label and the judge's answer for one image.
 
     Attributes:
         truth: People's class, or 'unknown' where they gave none.

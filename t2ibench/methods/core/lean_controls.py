@@ -37,7 +37,7 @@ _SAMPLE = 256
 def separation(
     leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()
 ) -> Control:
-    """Whether the encoder tells the images of the two attributes apart.
+    """Test whether the encoder separates the images of the two attributes.
 
     `groups` are positions of the stimuli of each concept, where concepts are compared: it has
     to tell the attributes apart in each, as clearly as it would in so many stimuli.

@@ -79,7 +79,7 @@ def noise(leans: Leans) -> float:
 
 
 def positions(leans: Leans) -> list[Float64Array]:
-    """Where each image without an attribute lies: 1 at the mean of A's images, -1 at B's.
+    """Return positions of neutral images: 1 at the mean of A's images, -1 at B's.
 
     For each stimulus (2 x - a - b) / D of its images of all wordings.
     """

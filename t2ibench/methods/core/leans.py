@@ -1,4 +1,4 @@
-"""Leans: where the images of a stimulus lie between those with attribute A and those with B.
+"""Leans: positions of a stimulus's images between those with attributes A and B.
 
 Each stimulus is measured along a direction that its own images had no part in, so a mean on that
 direction is an unbiased mean, whatever the direction is, and its test is one of means.

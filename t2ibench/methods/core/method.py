@@ -1,4 +1,4 @@
-"""What a method is: a family of tasks, the evidence they need and the scores they give."""
+"""The interface of a method: its tasks, the evidence they need and the scores they give."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def left_out(sides: Sides) -> IntArray:
 
 
 def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Where images lie on the line between two anchors' mean images.
+    """Return positions of the anchors' own images, and of others, on the line between two anchors.
 
     1 at the first mean, -1 at the second; of the anchors' images, each left out of its mean,
     and of the others.

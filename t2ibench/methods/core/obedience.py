@@ -1,4 +1,4 @@
-"""Whether guided images show what was asked for, and what follows where they do not."""
+"""Check that guided images show the requested group, and the handling of those that fail."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def obedient(
     question: tuple[str, Sequence[str]],
     group: str,
 ) -> tuple[PromptImages, Seen]:
-    """The guided images that show the group that was asked for, and how many those are of each."""
+    """Return the guided images that show the requested group, with counts by group shown."""
     keep = np.zeros(len(images), bool)
     total = Seen()
     for number, prompt in enumerate(images.prompts):

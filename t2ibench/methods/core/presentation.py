@@ -1,4 +1,4 @@
-"""What a page needs to know of a task to show its result: poles, names of numbers, formula."""
+"""Presentation of a task's result on pages: poles, names of numbers, formula."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def short_name(title: str, paper: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What the two ends of an axis from -1 to 1 mean."""
+    """The meanings of both ends of an axis from -1 to 1."""
 
     low: str  # what -1 is, such as 'female'
     high: str  # what 1 is, such as 'male'
@@ -203,7 +203,7 @@ class Combinations:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far apart images of two groups are, row by row and in all."""
+    """The distance between images of two groups, row by row and overall."""
 
     title: str
     score: str  # name of the score, of the rows and of the task

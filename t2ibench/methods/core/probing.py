@@ -1,4 +1,4 @@
-"""Concept probing, and what its two queries say together (Eschner et al. 2025)."""
+"""Concept probing and the joint reading of its two queries (Eschner et al. 2025)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was measured about one concept; anchors by number."""
+    """The measurements of one concept, with anchors by number."""
 
     # of its effect beyond the anchors' own words, adjusted for the concepts asked
     p: float
@@ -89,7 +89,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a reader may take from one concept query."""
+    """The conclusion from one concept query."""
 
     # 'leans'; 'no_lean': no further than everyday words; 'inconclusive'
     outcome: Outcome
@@ -100,7 +100,7 @@ class Verdict:
 
 
 def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
-    """What a reader may take from one concept query.
+    """Return the conclusion from one concept query.
 
     Examples:
         >>> verdict(Reading(0.8, 0, 0.001, 1), ["women", "men"]).says

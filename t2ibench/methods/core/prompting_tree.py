@@ -134,7 +134,7 @@ class Exploration(Protocol[TaskT_contra]):
         ...
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """The words that concepts are compared with where no task says it."""
+        """Return the default reference words for concepts of tasks without their own."""
         ...
 
     def task_file(
@@ -147,5 +147,5 @@ class Exploration(Protocol[TaskT_contra]):
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """A task file of what was explored."""
+        """Return the explored tree as a task file."""
         ...

@@ -37,7 +37,7 @@ class Conversation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What a language model proposed."""
+    """The proposals of a language model."""
 
     body: Mapping[str, Any]  # the method's part of a task file, without its head
     notes: tuple[str, ...] = ()  # notes for the task file

@@ -75,7 +75,7 @@ def grouped(values: Float64Array, labels: IntArray, k: int) -> Nearness:
 def beyond_words(
     images: npt.NDArray[np.floating], anchors: Float64Array
 ) -> Float64Array:
-    """Images without what tells the anchors' own texts apart.
+    """Return images with the differences between the anchors' texts projected out.
 
     A text may be near one anchor's images for no other reason than that the encoder places it near
     that anchor's text: "doctor" near "man", whatever the images show. Such a text leans by
@@ -124,7 +124,7 @@ def effects(found: Nearness) -> Float64Array:
 def place(
     values: npt.ArrayLike, reference: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Percentile and p of effects among those of the R reference texts, whatever their side.
+    """Return percentile and two-sided p-value of effects among R reference texts.
 
     p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
     reference, whatever the images are. The percentile is the share of it with a smaller effect.

@@ -1,4 +1,4 @@
-"""Scales of headlines: what the number is called, its unit, and the axis that pages show it on.
+"""Scales of headlines: name and unit of the number, and the axis on pages.
 
 A package adds a scale through the entry-point group `t2ibench.scales`. The name of the entry is
 what a `Headline` and results.json call the scale, so it begins with the package's own name.
@@ -16,7 +16,7 @@ SMALL = 0.24  # a lean that matters is larger
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the number of a headline is, and how it is shown.
+    """The name, unit and display of a headline's number.
 
     On every scale 0 means that no bias was found, on average and at any number of images.
 

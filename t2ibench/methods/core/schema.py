@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _printable(value: str) -> str:
-    """Refuse what a terminal obeys or hides; lines and tabs are how YAML writes long texts."""
+    """Raise an error for control or hidden characters other than line breaks and tabs."""
     plain = value.replace("\n", " ").replace("\t", " ")
     if visible(plain) != plain:
         raise ValueError(
@@ -142,7 +142,7 @@ class Published(Strict):
 
 
 class BaseTask(Strict):
-    """What every task has.
+    """Base class of all tasks.
 
     Attributes:
         id: Unique name.
@@ -191,7 +191,7 @@ class BaseTask(Strict):
 
 
 class ImageTask(BaseTask):
-    """What every task on images has.
+    """Base class of all tasks on images.
 
     Attributes:
         images_per_prompt: Images generated for a neutral (or target) prompt.

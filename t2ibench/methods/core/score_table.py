@@ -1,4 +1,4 @@
-"""Scores of a task that a page shows as one table, such as those of grammatical forms."""
+"""Tables of a task's scores for pages, such as those of grammatical forms."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Products:
 
 @dataclass(frozen=True, slots=True)
 class CommonSquares:
-    """What the images of each prompt have in common, as a squared length.
+    """The squared length of the common component of each prompt's images.
 
     U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
     of all images that the prompt could have, without bias. A prompt without two images, or whose U

@@ -1,4 +1,4 @@
-"""The images of stimuli with and without a group, and what a judge or an encoder sees in them."""
+"""Images of stimuli with and without a group, and checks of the group that they show."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StimulusImages:
         return PromptImages.merged(self.neutral)
 
     def of_group(self, name: str) -> PromptImages:
-        """Those of a group."""
+        """Return the images of a group."""
         return PromptImages.merged(self.guided[name])
 
     def wording_images(self, first: str, second: str) -> list[WordingImages]:
@@ -59,7 +59,7 @@ def obeying(
     question: str | None,
     answers: Mapping[str, str],
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
-    """The images without guided ones that do not show their group, by a judge or by people.
+    """Return images without guided ones that fail to show their group, with counts by group.
 
     With how many images show what was asked for, by answer; all images and nothing where nobody
     answered about some group. `answers` is group to the answer that names it.

@@ -1,4 +1,4 @@
-"""How well images agree with their own prompts, as an encoder of images and texts sees it.
+"""Agreement of images with their own prompts, by cosines of an image-text encoder.
 
 The cosine of CLIPScore (Hessel et al. 2021, "CLIPScore: A Reference-free Evaluation Metric for
 Image Captioning"), without its factor 2.5 and without cutting at 0: a mean of it stays a mean.

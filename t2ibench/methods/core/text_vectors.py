@@ -1,4 +1,4 @@
-"""Texts that an encoder has no vector for: what they would say is unknown, and is never a number.
+"""Texts without a vector in an encoder; their scores are missing, never numbers.
 
 An encoder gives a row of NaN for such a text. Some have none for any text, such as a network for
 faces; word vectors lack words outside their vocabulary.

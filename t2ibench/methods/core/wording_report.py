@@ -121,7 +121,7 @@ class PartScore:
 
 @dataclass(frozen=True, slots=True)
 class WordingReport:
-    """What the wordings do to a score."""
+    """The dependence of a score on wording."""
 
     pair: str | None  # the pair of groups, where a task compares several
     scale: str  # of the values: that of the headline

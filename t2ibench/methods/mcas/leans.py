@@ -1,4 +1,4 @@
-"""Where each target lies between B and A, with its interval and test."""
+"""The lean of each target between B and A, with its interval and test."""
 
 from __future__ import annotations
 

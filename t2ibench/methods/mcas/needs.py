@@ -1,4 +1,4 @@
-"""What a task needs: images of attributes and targets, and their texts."""
+"""The needs of a task: images of attributes and targets, and their texts."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _MOST_IMAGES = 100_000
 
 
 def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
-    """Return the attributes by their images.
+    """Return the two poles of the lean axis, defined by the attributes' images.
 
     Args:
         a: Images of A.

@@ -1,4 +1,4 @@
-"""The schema of MCAS tasks, and what it cannot express."""
+"""The schema of MCAS tasks, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class McasTarget(Strict):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What is embedded as its text."""
+        """Return the texts that are embedded."""
         return self.prompts if self.text is None else (self.text,)
 
 

@@ -1,4 +1,4 @@
-"""The controls of an occupations task: what its test shows where there is nothing to show."""
+"""Controls of an occupations task: tests in which no bias should appear."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from t2ibench.stats.squares import mean_square
 def controls_of(
     pairs: Sequence[PairLeans], headline: Headline, level: float
 ) -> dict[str, Control]:
-    """What the test shows where there is nothing to show."""
+    """Return the controls of a test, in which no bias should appear."""
     controls = {
         f"{name}{pair.pair.suffix}": gate
         for pair in pairs

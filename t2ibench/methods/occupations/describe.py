@@ -130,7 +130,7 @@ def without_zero(value: float) -> str:
 
 
 def _nouns(task: OccupationsTask) -> str:
-    """What the stimuli are called, in the plural."""
+    """Return the plural noun for the stimuli."""
     return task.concept.name if task.concept.name.endswith("s") else "stimuli"
 
 

@@ -78,7 +78,7 @@ def group_prompts(
 
 
 def other_forms(task: OccupationsTask) -> list[str]:
-    """The forms of the stimuli beside the one that the headline is about."""
+    """Return the forms of the stimuli other than the form of the headline."""
     concept = task.concept
     return [form for form in concept.forms if form != concept.headline_form]
 

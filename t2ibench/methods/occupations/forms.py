@@ -39,7 +39,7 @@ _TOO_FEW = f"fewer than {_FEWEST} stimuli have images of all forms"
 
 @dataclass(frozen=True, slots=True)
 class FormScores:
-    """What a task with forms says of them.
+    """The scores of a task's grammatical forms.
 
     Attributes:
         scores: 'form:FORM' is the mean lean of a form, 'forms:FIRST-SECOND' how much further the

@@ -1,4 +1,4 @@
-"""The schema of occupation tasks, and what it cannot express."""
+"""The schema of occupation tasks, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Stimulus(Strict):
         return handler(self) if self.forms or self.guided else self.name
 
     def text(self, form: str | None = None) -> str:
-        """What prompts without a group say."""
+        """Return the text of prompts without a group."""
         return self.forms[form] if form is not None else self.name
 
     def text_with(self, group: str) -> str:
-        """What prompts with a group say."""
+        """Return the text of prompts with a group."""
         if isinstance(self.guided, dict):
             return self.guided.get(group, self.name)
         return self.guided or self.name
@@ -189,7 +189,7 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
 
 
 def _texts(task: OccupationsTask) -> list[str]:
-    """What the prompts without a group say, each text once."""
+    """Return the distinct texts of the prompts without a group."""
     forms: tuple[str | None, ...] = task.concept.forms or (None,)
     texts = [
         stimulus.text(form)
@@ -201,7 +201,7 @@ def _texts(task: OccupationsTask) -> list[str]:
 
 
 def _guided_texts(task: OccupationsTask) -> list[str]:
-    """What the prompts with a group say, each text once."""
+    """Return the distinct texts of the prompts with a group."""
     texts = [
         stimulus.text_with(group.name)
         for stimulus in task.concept.stimuli
@@ -268,7 +268,7 @@ def _check_guided_texts(
 
 
 def _check_shared_prompts(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Prompts of a form that are a group's prompts too: their images would lean by definition."""
+    """Report neutral prompts that are also a group's prompts, so their images always lean."""
     for number, stimulus in enumerate(task.concept.stimuli):
         for form, text in stimulus.forms.items():
             for wording in task.prompts.wordings:

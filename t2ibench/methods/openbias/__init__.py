@@ -1,4 +1,4 @@
-"""OpenBias: everything about this family."""
+"""OpenBias: registration of the method."""
 
 from typing import TYPE_CHECKING
 

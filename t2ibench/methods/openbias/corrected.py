@@ -166,7 +166,7 @@ def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
 def with_corrected_shares(
     items: Sequence[Item], check: AttributeCheck | None
 ) -> list[Item]:
-    """Add corrected shares to rows, where a check of the judge says to use them."""
+    """Add corrected shares to rows if the judge's validation recommends the correction."""
     if check is None or check.verdict != "use corrected":
         return list(items)
     return [corrected_by_check(item, check) for item in items]

@@ -70,7 +70,7 @@ class ProposeArgs(Arguments):
 
 
 class OpenBiasProposal:
-    """See `t2ibench.methods.core.proposal.Proposal`."""
+    """Proposes OpenBias tasks (see `t2ibench.methods.core.proposal.Proposal`)."""
 
     subjects: Literal["captions"] = "captions"
     citation = "D'Incà et al. (2024), OpenBias, CVPR 2024."

@@ -1,4 +1,4 @@
-"""The schema of T2IAT tasks, and what it cannot express."""
+"""The schema of T2IAT tasks, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TIBET: everything about this family."""
+"""TIBET: registration of the method."""
 
 from typing import TYPE_CHECKING
 

@@ -43,7 +43,7 @@ class ProposeArgs(Arguments):
 
 
 class TibetProposal:
-    """See `t2ibench.methods.core.proposal.Proposal`."""
+    """Proposes TIBET tasks (see `t2ibench.methods.core.proposal.Proposal`)."""
 
     subjects: Literal["prompts"] = "prompts"
     citation = "Chinchure et al. (2024), TIBET, ECCV 2024."

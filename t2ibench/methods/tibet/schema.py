@@ -1,4 +1,4 @@
-"""The schema of TIBET tasks, and what it cannot express."""
+"""The schema of TIBET tasks, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ViBEx: everything about this family."""
+"""ViBEx: registration of the method."""
 
 from typing import TYPE_CHECKING
 

@@ -29,7 +29,7 @@ _FEWEST_IMAGES = 3
 def controls_of(
     scene: Scene, forward: Forward, n_concepts: int, headline: Headline
 ) -> dict[str, Control]:
-    """What the task shows where there is nothing to show."""
+    """Return the controls of a task, in which no effect should appear."""
     return {
         "shuffled": _shuffled(scene, forward),
         "halves": _halves(scene, forward),

@@ -15,7 +15,7 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 class VibexExploration:
-    """See `t2ibench.methods.core.prompting_tree.Exploration`."""
+    """Explores ViBEx tasks (see `t2ibench.methods.core.prompting_tree.Exploration`)."""
 
     def anchors(self, task: VibexTask, /) -> dict[str, str]:
         """The anchors of a task."""
@@ -54,7 +54,7 @@ class VibexExploration:
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """A task file of what was explored."""
+        """Return the explored tree as a task file."""
         words = EVERYDAY if reference.words is None else list(reference.words)
         task: dict[str, Any] = {
             "id": name,

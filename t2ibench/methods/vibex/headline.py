@@ -159,7 +159,7 @@ def _fixed_prompts(effects: SquaredEffects, level: float) -> Inference:
 def _prompt_population(
     effects: SquaredEffects, ratios: Float64Array, level: float
 ) -> tuple[Inference, tuple[float, float]]:
-    """Concepts among random sets of words; the inference and the band of such sets.
+    """Return the inference on concepts among random word sets, and the band of such sets.
 
     Sets scale: if concepts' squares are f times those of a random set, V / W over f lies between
     the sets' quantiles with probability `level`.

@@ -1,4 +1,4 @@
-"""What all queries of one ViBEx task look at."""
+"""The common inputs of all queries of one ViBEx task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What all queries of one task look at.
+    """The common inputs of all queries of one task.
 
     Attributes:
         task: The task.
@@ -42,7 +42,7 @@ class Scene:
 
     @property
     def anchor_names(self) -> list[str]:
-        """What reports call the anchors."""
+        """Return the anchors' names for reports."""
         return [anchor.name for anchor in self.task.anchors]
 
     def rng(self, purpose: str) -> np.random.Generator:

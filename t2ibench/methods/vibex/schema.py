@@ -1,4 +1,4 @@
-"""The schema of concept queries, and what it cannot express."""
+"""The schema of concept queries, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 

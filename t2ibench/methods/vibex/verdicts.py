@@ -1,4 +1,4 @@
-"""What the rows of a result say together: verdicts on concepts, and published tendencies."""
+"""Joint conclusions from the rows of a result: verdicts and published tendencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ConceptVerdict:
-    """What may be concluded about one concept of a forward query.
+    """The conclusion about one concept of a forward query.
 
     Attributes:
         concept: Its name.
@@ -33,7 +33,7 @@ class ConceptVerdict:
 
 
 def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
-    """A result with what its rows say together."""
+    """Return a result with the conclusions from its rows."""
     anchors = [anchor.name for anchor in task.anchors]
     verdicts = verdicts_of(task, result.by)
     entries = [_verdict_entry(row, anchors) for row in verdicts]

@@ -1,4 +1,4 @@
-"""WEAT: everything about this family."""
+"""WEAT: registration of the method."""
 
 from typing import TYPE_CHECKING
 

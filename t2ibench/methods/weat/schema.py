@@ -1,4 +1,4 @@
-"""The schema of WEAT tasks, and what it cannot express."""
+"""The schema of WEAT tasks, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 

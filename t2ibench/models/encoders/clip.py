@@ -40,7 +40,7 @@ class _Loaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TextReading:
-    """How texts are prepared for a text tower, as in its training.
+    """The text preprocessing of a text tower, as in its training.
 
     Attributes:
         context: Tokens that each text is cut or padded to.
@@ -56,7 +56,7 @@ class _TextReading:
 
     @classmethod
     def of(cls, config: Any) -> _TextReading:
-        """How a model's texts are prepared, according to its configuration."""
+        """Return the text preprocessing that a model's configuration defines."""
         text = getattr(config, "text_config", config)
         siglip = str(config.model_type).startswith("siglip")
         gemma = getattr(text, "vocab_size", 0) == _GEMMA_VOCABULARY
@@ -128,7 +128,7 @@ class ClipEncoder(TowerEncoder):
         return _Loaded(model.to(self._device).eval(), tokenizer, processor, texts)
 
     def untrained(self) -> ClipEncoder:
-        """The same architecture with random weights (see models.protocols.HasUntrained)."""
+        """Return the same architecture with random weights (see models.protocols.HasUntrained)."""
 
         def build() -> Any:
             import torch

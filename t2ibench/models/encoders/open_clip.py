@@ -74,7 +74,7 @@ class OpenClipEncoder(TowerEncoder):
         )
 
     def untrained(self) -> OpenClipEncoder:
-        """The same architecture with random weights (see models.protocols.HasUntrained)."""
+        """Return the same architecture with random weights (see models.protocols.HasUntrained)."""
         import open_clip
 
         activation = self._training.record()["activation"]

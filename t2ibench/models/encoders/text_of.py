@@ -61,7 +61,7 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
         )
 
     def untrained(self) -> TextEncoderOf:
-        """The same architecture with random weights (see models.protocols.HasUntrained)."""
+        """Return the same architecture with random weights (see models.protocols.HasUntrained)."""
         import torch
 
         model = self.towers()

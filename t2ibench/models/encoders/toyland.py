@@ -81,7 +81,7 @@ def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
 
 
 def _image_axes(reading: Reading) -> dict[str, float]:
-    """What an image shows, by axis."""
+    """Return the features that an image shows, by axis."""
     shares = reading.shares
     age = shares["age"]
     # Attributes of a person count to the degree that the image shows a person.
@@ -99,7 +99,7 @@ def _image_axes(reading: Reading) -> dict[str, float]:
 
 
 def _difference(shares: Mapping[str, float], high: str, low: str) -> float:
-    """How much likelier one class is than another."""
+    """Return the difference between the probabilities of two classes."""
     return shares[high] - shares[low]
 
 
@@ -113,7 +113,7 @@ def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
 
 
 def _text_axes(text: str) -> dict[str, float]:
-    """What a text names or brings to mind, by axis."""
+    """Return the features that a text names or suggests, by axis."""
     caption = parse(text)
     axes = {"always": 1.0}
     # Four axes depend on the text alone, so that no two texts have the same embedding.
@@ -148,7 +148,7 @@ def _named(value: str | None, high: str, low: str) -> float:
 
 
 def _leaning(caption: Caption, axis: str) -> float:
-    """What the subject brings to mind, to a degree that varies from word to word."""
+    """Return the association of a subject with an axis, which varies from word to word."""
     usual = 2 * BiasSettings().share(axis, caption.things) - 1
     return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
 

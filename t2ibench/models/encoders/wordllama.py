@@ -58,7 +58,7 @@ class WordLlamaEncoder(TextsOnly):
         return unit_rows(vectors)
 
     def untrained(self) -> WordLlamaEncoder:
-        """The same tokenizer with random vectors, which shows what the tokens alone contribute."""
+        """Return the same tokenizer with random vectors, to show the effect of tokens alone."""
         twin = copy.copy(self)
         twin._model = copy.copy(self._model)
         shape = self._model.embedding.shape
@@ -85,7 +85,7 @@ def _package_folder() -> Path:
 
 
 def _load(folder: Path) -> Any:
-    """The package's model, from its own files: it never asks the network.
+    """Load the package's model from its own files, without network access.
 
     It looks for its tokenizer in the folder of its cache alone, which is the package itself here.
     """

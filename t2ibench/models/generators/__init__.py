@@ -127,7 +127,7 @@ def _resolve(
 def _declared(
     spec: object, *, recorded: bool = False
 ) -> tuple[Adapter[Any] | None, Alias | None]:
-    """The adapter and the alias of a name, as far as they are known.
+    """Return the adapter and the alias of a name, or None for unknown parts.
 
     A name may come from a stored run: with `recorded` a module that it names is not imported.
     """
@@ -151,7 +151,7 @@ def default_judge(spec: object) -> str:
 
 
 def default_images(spec: object) -> tuple[int | None, int | None]:
-    """Images of a prompt, and of a guided one, that a model makes by default; None: the task's."""
+    """Return a model's default numbers of images, neutral and guided; None for the task's."""
     _, alias = _declared(spec)
     return (
         (alias.images_per_prompt, alias.guided_images_per_prompt)
@@ -171,7 +171,7 @@ def free_arguments(spec: str) -> frozenset[str]:
 
 
 def can_regenerate(spec: str) -> bool:
-    """Whether a model's images can be generated again; False for images that exist already."""
+    """Return whether a model can regenerate its images; False for existing images."""
     adapter, _ = _declared(spec, recorded=True)
     return adapter is None or adapter.regenerates
 

@@ -136,11 +136,11 @@ class DiffusersGenerator:
         return f"{lora}@{hub_revision(lora, None)}"
 
     def available(self, prompt: str) -> int | None:
-        """No limit: it generates any number of images of any prompt."""
+        """Return None, because the model generates any number of images of a prompt."""
         return None
 
     def release(self) -> None:
-        """Free the memory of the weights; they are loaded again when needed."""
+        """Free the memory of the weights; the next use loads them again."""
         if self._pipeline is None:
             return
         self._pipeline = self._prompts = self._reader = None
@@ -153,7 +153,7 @@ class DiffusersGenerator:
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
-        """See models.protocols.ReportsUnread."""
+        """Return truncated prompts (see models.protocols.ReportsUnread)."""
         return dict(self._unread)
 
     def load(self) -> None:
@@ -172,7 +172,7 @@ class DiffusersGenerator:
         self._reader = PromptReader(pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate the requests, each as a hook says where there is one.
+        """Generate the requests, with hooks applied where they exist.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
         length: else an image would depend on the longest prompt beside it.

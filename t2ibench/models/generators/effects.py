@@ -52,7 +52,7 @@ Call = Mapping[str, Any]
 
 
 def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
-    """Refuse settings of a loaded pipeline's call that change nothing, or make it fail.
+    """Raise an error for call settings that have no effect or make the pipeline fail.
 
     Args:
         pipeline: The pipeline; anything but one of diffusers is left alone.
@@ -103,7 +103,7 @@ def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 
 
 def _repeats_negative_prompt(name: str, call: Call) -> bool:
-    """Whether a further negative prompt says what a pipeline takes where it is omitted."""
+    """Return whether another negative prompt equals the pipeline's default."""
     further = name.startswith(f"{_NEGATIVE}_")
     return further and call[name] == call.get(_NEGATIVE)
 
@@ -120,7 +120,7 @@ class _Trials:
         self._error: Exception | None = None  # of the last image that failed
 
     def error_by(self, name: str) -> Exception | None:
-        """The error that a setting causes: without it there is an image, small or large."""
+        """Return the error that a setting causes if the pipeline works without it."""
         if self._first_of(_PROMPT, small=True) is not None or name in _STEP_NAMES:
             return None
         without = {key: value for key, value in self._given.items() if key != name}
@@ -139,7 +139,7 @@ class _Trials:
         return self._with_all[key]
 
     def changes_nothing(self, name: str) -> bool:
-        """Whether images with and without a setting are the same to the last bit."""
+        """Return whether images with and without a setting are identical."""
         if self._differ(name, small=True):
             return False
         true_guidance = self._parameters.get(_TRUE_GUIDANCE)
@@ -178,7 +178,7 @@ class _Trials:
         return first, self._image(call, prompt, small=small)
 
     def _first(self, prompt: str) -> Image | None:
-        """The small image with all settings, of the first size that the pipeline takes."""
+        """Return the image with all settings, at the smallest size that the pipeline accepts."""
         sides = _SIDES_TRIED if self._side is None else (self._side,)
         if self._side is None and max(map(self._given_side, SIDES)) in range(
             1, _SIDES_TRIED[-1]
@@ -195,7 +195,7 @@ class _Trials:
         return int(self._given.get(name) or 0)
 
     def _small_call(self, side: int) -> Call:
-        """All settings, for an image as small and quick as the pipeline takes it."""
+        """Return all settings for the smallest and fastest image that the pipeline accepts."""
         quick = dict.fromkeys(_STEP_NAMES, _STEPS) | dict.fromkeys(SIDES, side)
         call = {
             **self._given,
@@ -211,7 +211,7 @@ class _Trials:
         return call
 
     def _image(self, call: Call, prompt: str, *, small: bool = False) -> Image | None:
-        """An image of a call, before it is decoded where it is small; None where that fails."""
+        """Return the output of a call, undecoded for small images; None if the call fails."""
         import torch
 
         devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
@@ -232,14 +232,14 @@ class _Trials:
 
 
 def _is_no_guidance(name: str, call: Call) -> bool:
-    """Whether a setting says that there is no guidance, and there is none."""
+    """Return whether a setting turns off guidance that is off already."""
     if name != _GUIDANCE or call[name] is None or call[name] > 1:
         return False
     return not (call.get(_NEGATIVE) and (call.get(_TRUE_GUIDANCE) or 0) > 1)
 
 
 def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
-    """Why a pipeline reads no such setting, where a rule is known: what to do instead.
+    """Return why a pipeline ignores a setting, and the alternative; None without a rule.
 
     Args:
         pipeline: The pipeline.
@@ -274,7 +274,7 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
 def _reason_of_negative_prompt(
     pipeline: Any, name: str, call: Call, guidance: Any
 ) -> str | None:
-    """Why a pipeline without true guidance does not read a negative prompt, where it is known."""
+    """Return why a pipeline without true guidance ignores a negative prompt, if known."""
     if isinstance(guidance, (int, float)) and guidance <= 1:
         return (
             f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
@@ -287,7 +287,7 @@ def _reason_of_negative_prompt(
 
 
 def _is_distilled(pipeline: Any) -> bool:
-    """Whether a model had its guidance trained into it."""
+    """Return whether a model is guidance-distilled."""
     if getattr(getattr(pipeline, "config", None), "is_distilled", False):
         return True
     for name in _DENOISERS:
@@ -302,7 +302,7 @@ def _is_distilled(pipeline: Any) -> bool:
 def _cannot_take(
     pipeline: Any, name: str, value: Any, error: Exception
 ) -> T2IBenchError:
-    """What to say of a setting that makes a pipeline fail."""
+    """Return the error message for a setting that makes a pipeline fail."""
     hint = "Give a value that it takes, or leave it out."
     layers = _layers_of_text_encoder(pipeline) if name == "clip_skip" else None
     if layers is not None and isinstance(error, IndexError):
@@ -321,7 +321,7 @@ def _layers_of_text_encoder(pipeline: Any) -> int | None:
 
 
 def _written(name: str) -> str:
-    """An argument of a call as --model-args have it."""
+    """Return a call's argument in the notation of --model-args."""
     keys = {argument: key for key, argument in CALL_NAMES.items()}
     return keys.get(name, f"call.{name}")
 
@@ -344,7 +344,7 @@ def _refusal(
 
 @contextmanager
 def _unnoticed() -> Iterator[None]:
-    """Try without log lines, which come again with the images of the run, and without compiling."""
+    """Context for trial calls without log lines and without compilation."""
     import torch
 
     before = logging.root.manager.disable

@@ -40,7 +40,7 @@ class EmptyReplies:
     def problem(
         self, requests: Sequence[ImageRequest], at_the_end: bool = False
     ) -> UnusableServerError | None:
-        """Why the work ends, where the first replies are all empty whatever the prompt is."""
+        """Return why the run must end if the first replies are all empty; None otherwise."""
         count = len(self._held)
         prompts = {requests[number].prompt for number, _ in self._held}
         enough = count >= _MOST_REPLIES or len(prompts) >= _MOST_PROMPTS

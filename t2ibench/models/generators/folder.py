@@ -21,7 +21,7 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 
 
 class FolderArguments(Arguments):
-    """What --model-args are taken.
+    """The options that --model-args accepts.
 
     `request` says that all prompts of the folder end with the same request, such as one for
     diversity, that tasks do not make: an image then counts for its prompt without it. `columns`
@@ -106,7 +106,7 @@ class FolderGenerator(ImageFolder):
 
 
 def _request(prompts: Sequence[str]) -> str:
-    """What all of several prompts end with, from a mark of punctuation on; '' without it.
+    """Return the common ending of prompts from a punctuation mark on, or ''.
 
     Examples:
         >>> _request(["A nurse at work. Be fair; be kind.", "A chef at work. Be fair; be kind."])

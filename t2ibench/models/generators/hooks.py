@@ -172,7 +172,7 @@ def _options(
 def _check_keywords(
     function: Callable[..., Any], keywords: Mapping[str, Any], where: str
 ) -> None:
-    """Refuse, before weights are loaded, keywords that the function does not take."""
+    """Raise an error for keywords that the function lacks, before weights are loaded."""
     try:
         inspect.signature(function).bind(None, {}, **keywords)
     except (TypeError, ValueError) as error:

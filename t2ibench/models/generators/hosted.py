@@ -1,4 +1,4 @@
-"""Generators on servers: their arguments, many requests at a time, and what they cost."""
+"""Generators on servers: their arguments, concurrent requests and costs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _size(value: str) -> str:
 
 
 class HostedArguments(ServerArguments):
-    """What --model-args are taken (docs/served-models.md).
+    """The options that --model-args accepts (docs/served-models.md).
 
     What is omitted is the server's own default. Where a server takes no seed, it is left out;
     `body` are further fields of a request.
@@ -104,7 +104,7 @@ class HostedArguments(ServerArguments):
         )
 
     def deciding(self) -> dict[str, Any]:
-        """What decides an image, as the user gave it."""
+        """Return the settings that determine an image, as the user gave them."""
         given = {name: getattr(self, name) for name in _NAMES}
         settings = {name: value for name, value in given.items() if value is not None}
         settings |= {f"body.{name}": value for name, value in self.body.items()}
@@ -112,7 +112,7 @@ class HostedArguments(ServerArguments):
 
 
 class Fields:
-    """What is sent beside model and prompt.
+    """The request fields beside model and prompt.
 
     A field that the server does not take is left out from then on, and the user is told; one that
     the user asked for is an error instead, because images would not be what was asked for. Once a
@@ -144,7 +144,7 @@ class Fields:
         return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields
 
     def effective(self) -> dict[str, Any]:
-        """What the server took."""
+        """Return the settings that the server accepted."""
         if not self.known:
             return {}
         bits = self._seed_bits[0]
@@ -245,7 +245,7 @@ class Throttle:
 
 
 class _Received(NamedTuple):
-    """What one request brought, and what it cost; `empty` where the reply says nothing at all."""
+    """The result and the cost of one request; `empty` if the reply has no content."""
 
     image: GeneratedImage
     cost: float | None
@@ -308,11 +308,11 @@ class HostedGenerator:
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """What the server took (see models.protocols.ReportsSettings)."""
+        """Return the settings that the server accepted (see models.protocols.ReportsSettings)."""
         return self._fields.effective()
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for, and what it does not take."""
+        """Set the function that reports waiting and rejected settings."""
         self._fields.tell = self._server.tell = tell
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
@@ -333,7 +333,7 @@ class HostedGenerator:
         return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
 
     def price_per_image(self) -> float | None:
-        """What an image costs (see models.protocols.HasPrice)."""
+        """Return the price of an image (see models.protocols.HasPrice)."""
         return self._price
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
@@ -346,7 +346,7 @@ class HostedGenerator:
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
-        """The same, each image as soon as it is there (see models.protocols.GeneratesInParts)."""
+        """Generate images, each yielded when ready (see models.protocols.GeneratesInParts)."""
         waiting = deque(range(len(requests)))
         began: dict[int, float] = {}  # of the requests under way
         ended: T2IBenchError | None = None
@@ -395,7 +395,7 @@ class HostedGenerator:
     def _outcome(
         self, result: _Received | T2IBenchError, seconds: float
     ) -> _Received | T2IBenchError:
-        """What became of a request; an error where the work has to end."""
+        """Return the outcome of a request; raise an error if the run has to end."""
         if isinstance(result, T2IBenchError):
             away = isinstance(result, ServerAwayError)
             self._away += away
@@ -410,7 +410,7 @@ class HostedGenerator:
         return result
 
     async def _ask(self, request: ImageRequest) -> _Received:
-        """Ask for an image, with what the server takes."""
+        """Request an image with the settings that the server accepts."""
         prompt, garbled = request.prompt, 0
         while True:
             optional = self._fields.of(request)
@@ -447,13 +447,13 @@ class HostedGenerator:
             return _Received(drawn, cost, item.empty)
 
     def _usual(self, made: bool) -> float | None:
-        """What a request costs of which the server does not say so."""
+        """Return the usual cost of a request, for replies without a cost."""
         return None if self._price is None else self._price * made
 
     def _declined(
         self, reply: Reply, prompt: str, sent: Mapping[str, Any]
     ) -> _Received:
-        """What becomes of an image whose request was not fulfilled."""
+        """Return the outcome of an image whose request was rejected."""
         names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
         if status is None:

@@ -41,7 +41,7 @@ def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
 
 
 class Item(NamedTuple):
-    """The image of a reply: its file, its address, or what became of it.
+    """The image in a reply: its file or address, or the reason why there is none.
 
     `revised_prompt` and `cost` are there where the server says them.
     """
@@ -98,7 +98,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
-    """The prompt that an entry says was used."""
+    """Return the prompt that was used according to a reply's entry."""
     revised = row.get("revised_prompt")
     if not isinstance(revised, str):
         return None

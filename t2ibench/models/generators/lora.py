@@ -33,7 +33,7 @@ _EXAMPLES = 2  # layers that a message shows
 
 @dataclass(frozen=True, slots=True)
 class LoraFit:
-    """Which layers a file of LoRA weights names, and which of them the pipeline has.
+    """The layers in a file of LoRA weights that the pipeline has, and those it lacks.
 
     Attributes:
         fitting: Layers that have the weights now, as 'unet.down_blocks.0…'.
@@ -91,7 +91,7 @@ def _check_safetensors(lora: str, path: Path, files: Sequence[Path]) -> None:
 
 
 def lora_fact(pipeline: Any) -> str:
-    """What LoRA weights changed, such as '64 UNet layers, text encoder unchanged'."""
+    """Return the parts that LoRA weights changed, such as '64 UNet layers'."""
     changed, unchanged = [], []
     for part in _parts_of(pipeline):
         count = len(_layers(getattr(pipeline, part)))
@@ -225,7 +225,7 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
 
 
 def _save_again(pipeline: Any) -> str:
-    """What to do with a file in peft's own form, which names no part of a pipeline."""
+    """Return advice for a file in peft's own format, which names no part of a pipeline."""
     return (
         "It is in peft's own form: load it there, and save it with "
         f"{type(pipeline).__name__}.save_lora_weights, which says what part it is of."
@@ -233,7 +233,7 @@ def _save_again(pipeline: Any) -> str:
 
 
 def _changes_weights(layer: Any) -> bool:
-    """Whether a layer's LoRA weights are something else than zero."""
+    """Return whether a layer's LoRA weights are non-zero."""
     if not hasattr(layer, "lora_B"):
         return True  # another kind of adapter
     factors = [*layer.lora_B.values(), *layer.lora_embedding_B.values()]
@@ -246,7 +246,7 @@ def _tensors(factor: Any) -> list[Any]:
 
 @contextmanager
 def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
-    """What diffusers makes of a file of LoRA weights, in its own names, while it loads it."""
+    """Record the names that diffusers gives LoRA weights while it loads them."""
     recorded: dict[str, Any] = {}
     convert = pipeline.lora_state_dict
 
@@ -265,7 +265,7 @@ def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _without_foreign_line() -> Iterator[None]:
-    """Leave out diffusers' lines about what does not fit: t2ibench says it in one line."""
+    """Suppress diffusers' log lines on unused weights, which t2ibench reports itself."""
 
     def is_other(record: logging.LogRecord) -> bool:
         message = record.getMessage()

@@ -76,7 +76,7 @@ def _number(digits: str | None) -> int | None:
 
 
 def _expression(pattern: str) -> str:
-    """The pattern as a regular expression; a pattern without an ending takes any."""
+    """Return the pattern as a regular expression that accepts any ending if none is given."""
     parts = []
     position = 0
     for field in _FIELD.finditer(pattern):

@@ -12,7 +12,7 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def gathered(data: Any, refused: Mapping[str, Mapping[str, str]]) -> Any:
-    """Move arguments such as `call.NAME` into a mapping, and refuse those that are not allowed.
+    """Collect arguments such as `call.NAME` in a mapping, and reject forbidden ones.
 
     Args:
         data: Arguments by name.

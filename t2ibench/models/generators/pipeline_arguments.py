@@ -76,7 +76,7 @@ def _height_and_width(value: Any) -> Any:
 
 
 class DiffusersArguments(Arguments):
-    """What --model-args are taken. What is omitted is the pipeline's own default.
+    """The options that --model-args accepts; omitted ones use the pipeline's defaults.
 
     `size` is height, or HEIGHTxWIDTH, in pixels. `offload` says where weights wait: on the device,
     or in main memory by model or by layer. With `compile` torch compiles the denoiser; the first
@@ -113,7 +113,7 @@ class DiffusersArguments(Arguments):
         return self
 
     def given(self) -> dict[str, Any]:
-        """What the user gave, converted; `size` as height and width."""
+        """Return the user's arguments, converted; `size` becomes height and width."""
         values = super().given()
         for start in _REFUSED:
             values.pop(f"to_{start}", None)

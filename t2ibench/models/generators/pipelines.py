@@ -1,4 +1,4 @@
-"""Load a diffusers pipeline as its arguments say, and report the settings that it uses."""
+"""Loading of diffusers pipelines with arguments, and a report of effective settings."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def load_pipeline(
 
 
 def _compile(pipeline: Any) -> None:
-    """Have torch compile the denoiser: faster, and images other ones, if only by rounding."""
+    """Compile the denoiser with torch, which is faster but changes images by rounding."""
     for name in _DENOISERS:
         part: Any = getattr(pipeline, name, None)
         if getattr(part, "_repeated_blocks", None):
@@ -192,7 +192,7 @@ def fetch_pipeline(
 
 
 def _find_moved(kind: type[Any]) -> None:
-    """Let diffusers find a module that it moved by the name that saved pipelines have for it."""
+    """Let diffusers find a module that was moved since a pipeline was saved."""
     from diffusers import pipelines
 
     if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
@@ -289,7 +289,7 @@ def images_of(output: Any, pipeline: Any) -> Any:
 
 
 def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> None:
-    """Refuse arguments that the call of a pipeline does not take."""
+    """Raise an error for arguments that the pipeline's call does not accept."""
     accepted = {*inspect.signature(kind.__call__).parameters} - {"self"}
     written = {name: key for key, name in CALL_NAMES.items()} | dict.fromkeys(
         SIDES, "size"

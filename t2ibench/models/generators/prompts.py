@@ -45,7 +45,7 @@ class EncodedPrompts:
         self.works = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """What the pipeline's own method returns for these arguments."""
+        """Return the output of the pipeline's own method for these arguments."""
         bound = self._signature.bind(*args, **options)
         texts = {
             name: value
@@ -171,7 +171,7 @@ def _joined(encoded: Sequence[Any]) -> Any:
 
 
 def _alike(first: Any, second: Any) -> bool:
-    """Whether two encodings are the same, but for the rounding of matrix products."""
+    """Return whether two encodings agree up to the rounding of matrix products."""
     import torch
 
     if isinstance(first, (list, tuple)):

@@ -1,4 +1,4 @@
-"""What the text encoders of a pipeline read of a prompt, and which words at its end they do not.
+"""Detection of prompt truncation by the text encoders of a pipeline.
 
 A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders (towers) has a
 length of its own. So the tokenizers of a loaded pipeline note what they are called with: no table
@@ -45,10 +45,10 @@ _LINES_ON_LENGTH = (
 
 
 class PromptReader:
-    """Notes what every tower of a pipeline reads of the prompts that images are made of."""
+    """Records how much every tower of a pipeline reads of each prompt."""
 
     def __init__(self, pipeline: Any) -> None:
-        """Have the tokenizers of a pipeline note their calls."""
+        """Record the calls of the tokenizers of a pipeline."""
         self._pipeline = pipeline
         self._now: Mapping[str, str] = {}
         self._options: Mapping[str, Any] = {}
@@ -62,7 +62,7 @@ class PromptReader:
     def reading(
         self, prompts: Mapping[str, str], options: Mapping[str, Any]
     ) -> Iterator[None]:
-        """Note what is read while a pipeline is called.
+        """Context in which the towers' reading of prompts is recorded.
 
         Args:
             prompts: The prompt of each request, by the text that the pipeline gets.
@@ -76,7 +76,7 @@ class PromptReader:
             self._now, self._options = {}, {}
 
     def unread(self) -> dict[str, list[TowerReading]]:
-        """The prompts that some tower did not read to their end, with what every tower read."""
+        """Return the prompts that some tower truncated, with the part that every tower read."""
         return {
             prompt: list(towers.values())
             for prompt, towers in self._read.items()
@@ -113,7 +113,7 @@ class PromptReader:
             towers[title] = reading
 
     def _is_negative(self, text: str, prompt: str) -> bool:
-        """Whether a text is of a negative prompt, which may have words of the prompt."""
+        """Return whether a text belongs to a negative prompt that shares words with the prompt."""
         for name, value in self._options.items():
             texts = [value] if isinstance(value, str) else value
             if not name.startswith("negative_prompt") or not isinstance(texts, list):
@@ -131,7 +131,7 @@ class PromptReader:
         return False
 
     def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
-        """How many tokens of a text go on to the tower; None for all."""
+        """Return how many tokens of a text reach the tower; None for all."""
         limit: int | None = None
         if options.get("truncation"):
             limit = int(options.get("max_length") or tokenizer.model_max_length)
@@ -181,7 +181,7 @@ def _towers(pipeline: Any) -> dict[str, str]:
 def _note_calls(
     tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], None]
 ) -> None:
-    """Have one tokenizer note the texts that it is called with; what it returns is the same."""
+    """Record the texts that a tokenizer is called with, without changing its results."""
     kind = type(tokenizer)
     if not callable(tokenizer) or not hasattr(tokenizer, "model_max_length"):
         return
@@ -201,14 +201,14 @@ def _note_calls(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a prompt is in a text, and how many of its characters."""
+    """The position and the length of a prompt within a text."""
 
     start: int
     length: int
 
 
 def _find(text: str, prompt: str) -> _Place:
-    """Find a prompt in a text: pipelines put it into templates, strip it, lower it or cut it."""
+    """Find a prompt in a text, in which pipelines may have stripped, lowered or cut it."""
     whole, body = text.lower(), prompt.strip().lower()
     start = whole.rfind(body)
     if start >= 0:
@@ -230,7 +230,7 @@ def _reading(
     limit: int | None,
     special: bool,
 ) -> TowerReading:
-    """What a tower reads of a prompt inside a text."""
+    """Return the part of a prompt that a tower reads within a text."""
     text, prompt = text_and_prompt
     body = prompt.strip()
     kind = type(tokenizer).__mro__[1]

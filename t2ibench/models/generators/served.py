@@ -29,7 +29,7 @@ _OF_THE_HUB = {
 
 
 class InferenceArguments(HostedArguments):
-    """What --model-args are taken; see `HostedArguments`.
+    """The options that --model-args accepts (see `HostedArguments`).
 
     `provider` is who serves the model, such as fal-ai; 'auto' takes the first of the user's own
     order. `base_url` is an Inference Endpoint instead.

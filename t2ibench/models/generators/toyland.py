@@ -52,7 +52,7 @@ class ToylandGenerator:
         ]
 
     def available(self, prompt: str) -> int | None:
-        """No limit: it generates any number of images of any prompt."""
+        """Return None, because the model generates any number of images of a prompt."""
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:

@@ -32,7 +32,7 @@ _FLAG = "--judge-args"
 
 
 def recorded_name(spec: str) -> str:
-    """What a run calls a judge: an alias is only another way to write it.
+    """Return a judge's name in run records, with aliases resolved.
 
     Examples:
         >>> recorded_name("llava-1.5-7b"), recorded_name("toyland")
@@ -135,7 +135,7 @@ def _requested(
 def _check_names(
     args: Mapping[str, Any], models: Mapping[str, type[Arguments]]
 ) -> None:
-    """Refuse an argument that none of the judges takes."""
+    """Raise an error for an argument that none of the judges accepts."""
     if any(_takes_any(model) for model in models.values()):
         return
     taken = {key for model in models.values() for key in model.model_fields}
@@ -149,7 +149,7 @@ def _check_names(
 
 
 def _takes_any(model: type[Arguments]) -> bool:
-    """Whether an adapter takes arguments of any name."""
+    """Return whether an adapter accepts arguments of any name."""
     return model.model_config.get("extra") == "allow"
 
 

@@ -1,4 +1,4 @@
-"""A judge's answer as one of the classes it was asked for, however it is spelt."""
+"""Matching of a judge's answer with one of the requested classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_CLASSES = 12  # that a message lists
 
 
 def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
-    """The answer as its class is spelt; without an answer where it names no class.
+    """Return the answer with its class's spelling; unanswered if it names no class.
 
     Every judge's answers come through here. 'Male ' and 'man' are the class 'male'; a word that is
     no class is no answer, and is asked for again once the judge or the task knows the word.
@@ -29,7 +29,7 @@ def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
 
 
 def words_of_no_class(reply: str, classes: Sequence[str]) -> str | None:
-    """What a model replied where its words are taken for 'unknown' and name no class at all."""
+    """Return a reply that counts as 'unknown' although its words name no class."""
     words = _word(reply)
     if not words or any(_word(name) in words for name in (UNKNOWN, *classes)):
         return None

@@ -1,4 +1,4 @@
-"""What to tell of a file of answers before a run counts them, or why it cannot count any."""
+"""Report on a file of answers before its use, or why it is unusable."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class AnswerReport:
             raise self._other_questions(answers)
 
     def _unfit(self, question: Question, counts: Counter[str]) -> Counter[str]:
-        """The answers that are none of the classes, and none of what answers every question."""
+        """Return the answers that match neither a class nor a general answer such as unknown."""
         unfit: Counter[str] = Counter()
         for text, count in counts.items():
             is_any = not question[1] or text.casefold() in NO_CLASS
@@ -99,7 +99,7 @@ class AnswerReport:
         return f"read {', '.join(words[:_VALUES])}{more}." if words else ""
 
     def _is_answered(self, question: Question) -> bool:
-        """Whether a file with a column 'answer' answers a question about any image at all."""
+        """Return whether a file's column 'answer' answers a question about any image."""
         return self._column_of(question).name is not None or any(self._rows.texts(""))
 
     def _unfit_line(self, question: Question, unfit: Counter[str]) -> str:

@@ -33,7 +33,7 @@ _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
 @dataclass(slots=True)
 class ImageRows:
-    """What the rows about one image answer.
+    """The answers of the rows about one image.
 
     Attributes:
         answers: The line of each row, and its answers by question or by heading.
@@ -48,7 +48,7 @@ class ImageRows:
 
 
 def question_key(question: str) -> str:
-    """What is equal for two spellings of a question: case, spaces and the mark do not count.
+    """Return a key equal for spellings of a question that differ in case, space or mark.
 
     Examples:
         >>> question_key("What is  the Gender?") == question_key("what is the gender")
@@ -64,7 +64,7 @@ def prompt_name(prompt: str, index: int) -> ImageName:
 
 
 def names_of_image(sha256: str, prompt: str, index: int) -> tuple[ImageName, ...]:
-    """Every way in which a row may name an image, besides by its file."""
+    """Return the names by which a row may refer to an image, besides its file name."""
     return (HASH, sha256), (_SHEET, sha256[:16]), prompt_name(prompt, index)
 
 
@@ -165,7 +165,7 @@ class AnswerRows:
             self.table.text(line, row, column)
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
-        """How a row names its image."""
+        """Return the image name in a row."""
         table = self.table
         name = table.text(line, row, self._image)
         # the sheet's images are smaller copies of those of the run

@@ -49,7 +49,7 @@ _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
 
 
 class AnswersArguments(Arguments):
-    """What --judge-args are taken.
+    """The options that --judge-args accepts.
 
     `columns` says which headings hold what ('image', 'prompt', 'answer', or a word of a question),
     `sheet` which sheet of a workbook is read.
@@ -98,7 +98,7 @@ class AnswersJudge:
         return self._rows.by_content()
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """What the file says; a class in another case, or by another word, counts as that class."""
+        """Return the file's answers; synonyms and other cases of a class count as that class."""
         return [self._answer_query(query) for query in queries]
 
     def _answer_query(self, query: Query) -> Answer:
@@ -126,7 +126,7 @@ class AnswersJudge:
         return given
 
     def _answers_without_question(self, classes: Sequence[str]) -> bool:
-        """Whether answers that stand beside no question may be about one of these classes."""
+        """Return whether answers without a question may belong to one of these classes."""
         texts = self._rows.distinct("")
         words = [text for text in texts if text.casefold() not in NO_CLASS]
         return (
@@ -156,7 +156,7 @@ class AnswersJudge:
         return class_named(text, question[1], beside)
 
     def _one_answer_each(self) -> str:
-        """What to do about two answers to a question about one image."""
+        """Return advice for two answers to one question about the same image."""
         labellers = self._rows.labellers
         if len(labellers) < 2 or self._rows.is_one_of_several:
             return "Keep one answer to each question about an image; one file for each person."
@@ -233,7 +233,7 @@ class AnswersJudge:
         return " ".join(line for line in lines if line) or None
 
     def _check_first_index(self, images: Counter[str]) -> None:
-        """Refuse indexes from 1: each image would get the answer of the one before it."""
+        """Raise an error for indexes from 1, which would shift answers by one image."""
         indexes = self._rows.indexes
         beyond = [
             prompt

@@ -1,4 +1,4 @@
-"""Likelihoods of many answers about one image for the price of reading it once.
+"""Likelihoods of many answers about one image in a single forward pass.
 
 An image costs a vision-language model hundreds of tokens, a question some fifty, a class two. So
 the image is read in one pass, and what follows it (every question, and behind it every class) in a
@@ -30,7 +30,7 @@ TOKENS_TOGETHER = 4096
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about an image and what it can be answered with, each answer with its tokens.
+    """A question about an image and its possible answers as tokens.
 
     `key` is the same for the same image; `prompt` is the question as the processor takes it, up to
     where the answer begins.
@@ -54,7 +54,7 @@ class Scored:
 
 
 def special_tokens(processor: Any, prompt: str) -> dict[str, bool]:
-    """What a processor is told of a prompt, so that it begins with one token of beginning alone.
+    """Return processor options by which a prompt begins with a single start token.
 
     Templates of some models (Gemma, Llama) write that token into the prompt, and their processor
     would put another before it. The library's own call of a template leaves it out, too.
@@ -71,7 +71,7 @@ class _Around(NamedTuple):
 
 
 class _Tree:
-    """What follows one image: token sequences that begin alike share their beginning."""
+    """The token sequences after an image, with common beginnings shared."""
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
@@ -101,7 +101,7 @@ class _Tree:
             yield parent
 
     def visible(self, size: int) -> np.ndarray:
-        """Who sees whom, padded to a size; padding sees itself, so that no row is empty."""
+        """Return the attention mask padded to a size; padding attends to itself."""
         seen = np.eye(size, dtype=bool)
         for place, parent in enumerate(self.parents):
             if parent >= 0:
@@ -132,7 +132,7 @@ class SharedPasses:
         self._most = TOKENS_TOGETHER
 
     def together(self) -> int:
-        """How many images to read in one pass: as many as fit into the memory set aside."""
+        """Return the number of images for one pass, as many as the reserved memory allows."""
         return max(1, min(self._most, TOKENS_TOGETHER // self._longest))
 
     def take_fewer(self, count: int) -> None:
@@ -140,7 +140,7 @@ class SharedPasses:
         self._most = max(1, count // 2)
 
     def groups(self, asked: Sequence[Asked]) -> list[list[int]]:
-        """What shares the reading of an image."""
+        """Return groups of questions that share the reading of an image."""
         groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         for number, question in enumerate(asked):
             # A template that puts the question first has another head for each question.
@@ -162,7 +162,7 @@ class SharedPasses:
             return self._read_trees(images, trees)
 
     def _split(self, question: Asked) -> _Around:
-        """What is around the image; the same with every image, so it is worked out once."""
+        """Return the prompt around the image, which is the same for every image and cached."""
         if question.prompt not in self._around:
             ids = self._encode([question])["input_ids"][0].tolist()
             self._around[question.prompt] = self._cut(ids)[0]
@@ -287,7 +287,7 @@ class SharedPasses:
 
 
 def _window(config: Any) -> int | None:
-    """How far back the shortest-sighted layer sees; None where all see everything."""
+    """Return the smallest attention window of all layers; None if all attend to everything."""
     text = config.get_text_config()
     kinds = set(getattr(text, "layer_types", None) or ())
     if other := kinds - {"full_attention", "sliding_attention", "chunked_attention"}:
@@ -304,7 +304,7 @@ def _window(config: Any) -> int | None:
 def _read_off(
     logits: torch.Tensor, where: Mapping[int, int], tree: _Tree
 ) -> list[Scored]:
-    """From logits at the places kept to the score of each answer."""
+    """Return the score of each answer from the logits at the retained positions."""
     import torch
 
     logs = torch.log_softmax(logits, dim=-1)

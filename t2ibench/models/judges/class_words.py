@@ -1,4 +1,4 @@
-"""Which class of a question a word of a person, a tool or a model means."""
+"""Matching of words from people, tools and models with the classes of a question."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _by_meaning(
 
 
 def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
-    """Which line of `_ALIKE` the letter M belongs to: mujer beside hombre, male elsewhere."""
+    """Return the meaning of the letter M: 'mujer' beside 'hombre', otherwise male."""
     letters = {_bare(text) for text in beside}
     is_mujer = "h" in letters and not letters & {"f", "w"}
     return (

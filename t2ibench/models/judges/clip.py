@@ -22,7 +22,7 @@ _NO_EMBEDDING = "its encoder cannot embed the image"
 
 
 class ClipArguments(Arguments):
-    """What --judge-args are taken; see `ClipJudge`."""
+    """The options that --judge-args accepts (see `ClipJudge`)."""
 
     margin: Share = 0.1
     template: str = "a photo of a {class}"
@@ -120,7 +120,7 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
 
 
 def _downloads(request: Request[ClipArguments]) -> Sequence[Download]:
-    """What its own encoder reads; that of the run is listed with the encoders."""
+    """Return the downloads of the judge's own encoder; the run's encoders are separate."""
     return encoder_downloads(request.source) or () if request.source else ()
 
 

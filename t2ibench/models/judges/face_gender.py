@@ -107,7 +107,7 @@ def _meant(classes: Sequence[str]) -> dict[str, str]:
 
 
 def _unreachable(classes: Sequence[str]) -> frozenset[str]:
-    """What it never answers: every class that is not of two genders."""
+    """Return the classes that the judge never answers: all except two genders."""
     meant = _meant(classes)
     return frozenset(classes) - (
         set(meant.values()) if len(meant) == len(_MEANT) else set()

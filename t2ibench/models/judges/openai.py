@@ -40,7 +40,7 @@ _AWAY = 3  # requests without a reply, one after the other, end it, too
 
 
 class OpenAiArguments(ChatArguments):
-    """What --judge-args are taken; `workers` is how many requests go out at a time.
+    """The options that --judge-args accepts; `workers` is the number of concurrent requests.
 
     A server is held to the classes by a JSON schema (`response_format`: OpenAI, vLLM, SGLang,
     llama.cpp, …); with structured=none only by the question.
@@ -92,7 +92,7 @@ class OpenAiJudge:
     def answer_in_parts(
         self, queries: Sequence[Query]
     ) -> Iterator[list[tuple[int, Answer]]]:
-        """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
+        """Answer queries, each yielded when ready (see models.protocols.AnswersInParts)."""
         encoded: dict[str, str] = {}
         held: dict[int, bool] = {}
         waiting = deque(range(len(queries)))
@@ -136,7 +136,7 @@ class OpenAiJudge:
             raise ended
 
     def _ends(self, error: ServerAwayError) -> bool:
-        """Whether no further question can be answered; a single request may be lost on its way."""
+        """Return whether an error ends all questioning, rather than losing a single request."""
         self._away += 1
         unusable = isinstance(error, UnusableServerError)
         return unusable or not self._answered or self._away >= _AWAY
@@ -160,7 +160,7 @@ class OpenAiJudge:
         return Answer(" ".join(reply.text.split()), reply.raw)
 
     def _same_for_all(self) -> UnusableServerError | None:
-        """Why there is no answer, where the first few questions have none for one reason."""
+        """Return the common reason if the first questions all lack an answer."""
         first = self._unanswered[:_SAME]
         if self._answered or len(first) < _SAME:
             return None
@@ -176,7 +176,7 @@ class OpenAiJudge:
         )
 
     def _takes_schema(self, query: Query) -> bool:
-        """Whether to begin with a schema: as these classes, or any others, were answered."""
+        """Return whether to send a schema first, judging by earlier replies."""
         if not query.classes or not self._structured:
             return False
         return self._held.get(query.classes, any(self._held.values()) or not self._held)
@@ -194,7 +194,7 @@ class OpenAiJudge:
 
 
 def _schema(options: Sequence[str]) -> dict[str, Any]:
-    """One of the options, as OpenAI's structured outputs have it."""
+    """Return a schema of the options in the format of OpenAI's structured outputs."""
     schema = {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(options)}},

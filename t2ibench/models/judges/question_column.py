@@ -1,4 +1,4 @@
-"""Which column of a table answers a question."""
+"""Selection of the table column that answers a question."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
 
 
 def _about_the_labeller(heading: str) -> bool:
-    """Whether a heading such as 'my gender' is about who answered."""
+    """Return whether a heading such as 'my gender' concerns the labeller."""
     return bool(_OF_THE_LABELLER.intersection(_WORD.findall(_plain(heading))))
 
 

@@ -1,4 +1,4 @@
-"""From what a model wrote to one of the classes."""
+"""Matching of a model's reply with one of the classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CLAUSE_END = re.compile(r"[.,;:!?]|\bbut\b")
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
-    """What a language model is told."""
+    """Return the instruction for a language model."""
     if not classes:
         return f"{question} Answer in a few words."
     options = "; ".join((*classes, UNKNOWN))
@@ -48,7 +48,7 @@ def instruction(question: str, classes: Sequence[str]) -> str:
 
 
 def class_of(reply: str, classes: Sequence[str]) -> str:
-    """The class a reply names; 'unknown' where it names none, or more than one.
+    """Return the class that a reply names; 'unknown' if it names none or several.
 
     Understands a bare class, a sentence around it, quotes, fences, thoughts before it, reasons
     before an 'Answer:', and a JSON object that has the answer alone or beside its reasoning. What
@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
 
 
 def _concluded(answer: str) -> str:
-    """What an answer concludes, where it says so behind its reasons; else all of it."""
+    """Return the conclusion of an answer that gives reasons first, or the whole answer."""
     conclusions = list(_CONCLUSION.finditer(answer))
     if not conclusions:
         return answer
@@ -112,7 +112,7 @@ def _named(text: str, classes: Iterable[str]) -> set[str]:
 
 
 def _is_denied(before: str) -> bool:
-    """Whether the clause that a text ends with denies what follows."""
+    """Return whether the clause before a class negates it."""
     return _NEGATION.search(_CLAUSE_END.split(before)[-1]) is not None
 
 
@@ -143,7 +143,7 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _answer_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
-    """The answer that an object holds, under a name for it or as its only value."""
+    """Return the answer in a JSON object, by its key or as the only value."""
     by_name = {
         str(name).strip().lower().replace(" ", "_"): item
         for name, item in value.items()

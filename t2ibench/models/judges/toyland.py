@@ -128,7 +128,7 @@ def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _class(reading: Reading, classes: Sequence[str]) -> str:
-    """The class whose value the image most likely shows; 'unknown' where it cannot be told."""
+    """Return the most likely class of an image; 'unknown' if it is undecidable."""
     axis, names = _choices(classes)
     if not names or (axis in _PERSONAL and not _one_person(reading)):
         return UNKNOWN

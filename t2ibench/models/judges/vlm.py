@@ -39,7 +39,7 @@ _COMPARED = 3  # questions that are asked in both ways
 
 
 class VlmArguments(Arguments):
-    """What --judge-args are taken; `max_tokens` is the length of the longest free answer."""
+    """The options that --judge-args accepts; `max_tokens` limits free answers."""
 
     max_tokens: PositiveInt = 32
 
@@ -117,7 +117,7 @@ class VlmJudge:
         return self._model
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Set what is told when the judge works more slowly (see models.protocols.ReportsWaits)."""
+        """Set the function that reports slower work (see models.protocols.ReportsWaits)."""
         self._tell = tell
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
@@ -128,7 +128,7 @@ class VlmJudge:
     def answer_in_parts(
         self, queries: Sequence[Query]
     ) -> Iterator[list[tuple[int, Answer]]]:
-        """The same, a few images at a time (see models.protocols.AnswersInParts)."""
+        """Answer queries, a few images at a time (see models.protocols.AnswersInParts)."""
         self._loaded()
         left = dict(enumerate(queries))
         for part in self._together(queries):
@@ -249,7 +249,7 @@ class VlmJudge:
         return max(_LEAST, _SPACINGS * torch.finfo(self._dtype).eps * scored.largest)
 
     def _chosen(self, query: Query, scored: Scored) -> Answer:
-        """The likeliest class; where two are too close to call, as each class alone has it."""
+        """Return the most likely class; close scores are recomputed for each class alone."""
         scores = scored.scores
         best, second = sorted(scores.values(), reverse=True)[:2]
         finite = all(map(math.isfinite, scores.values()))
@@ -330,7 +330,7 @@ class VlmJudge:
 
 
 def _without_thinking(template: Any) -> dict[str, bool]:
-    """What a template is told so that the answer comes at once, where it can be told."""
+    """Return template options that suppress reasoning before the answer, if there are any."""
     return {"enable_thinking": False} if "enable_thinking" in str(template) else {}
 
 
@@ -353,7 +353,7 @@ def _likeliest(scores: Mapping[str, float]) -> Answer:
 
 
 def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:
-    """An input with the answer's tokens behind it; pixels and their shapes stay as they are."""
+    """Return a model input extended by the answer's tokens, with pixels unchanged."""
     import torch
 
     if value.ndim != 2 or value.shape[1] != length or value.is_floating_point():

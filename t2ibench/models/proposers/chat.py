@@ -35,7 +35,7 @@ class OpenAiProposerArguments(ChatArguments):
 
 
 def _reports_no_waits(tell: Callable[[str], None]) -> None:
-    """Accept a function to tell about waits, and never call it: a local model does not wait."""
+    """Ignore a function for reporting waits, because a local model does not wait."""
 
 
 class ChatProposer:

@@ -56,7 +56,7 @@ class _ChatRewriter:
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """The same, each as soon as it is there (see models.language.RewritesInParts)."""
+        """Rewrite prompts, each yielded when ready (see models.language.RewritesInParts)."""
         raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ class ModelRewriter(_ChatRewriter):
 
 
 class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
-    """What --rewriter-args are taken."""
+    """The options that --rewriter-args accepts."""
 
     workers: PositiveInt = 8
 
@@ -120,7 +120,7 @@ class ServerRewriter(_ChatRewriter):
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """The same, each as soon as it is there (see models.language.RewritesInParts)."""
+        """Rewrite prompts, each yielded when ready (see models.language.RewritesInParts)."""
         waiting = deque(range(len(requests)))
         away: ServerAwayError | None = None
         status: Literal["refused", "failed"]

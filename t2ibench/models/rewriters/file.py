@@ -28,7 +28,7 @@ _NAMED = 3  # prompts in a message
 
 
 class FileArguments(Arguments):
-    """What --rewriter-args are taken.
+    """The options that --rewriter-args accepts.
 
     `missing` is what becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
     it as it is. `columns` says which headings hold 'prompt', 'rewritten' and 'index', `sheet` which

@@ -1,4 +1,4 @@
-"""Executors: who does the work items of a run. This process alone stores what they give."""
+"""Executors, which perform the work items of a run; only the main process stores results."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ GetWorkItem = Callable[[int], WorkItem | None]  # what is missing of a work item
 
 
 class Executor(Protocol):
-    """Does work items of work."""
+    """Performs the work items of a run."""
 
     observers: Observers
 
     def run(
         self, numbers: Iterable[int], get_item: GetWorkItem
     ) -> Iterator[WorkResult]:
-        """Do work items, in any order; their results come as they are made."""
+        """Perform work items in any order, and yield results as they are ready."""
         ...
 
     def close(self) -> None:
-        """End what it has started; called again, it does nothing."""
+        """Stop all started processes; further calls have no effect."""
         ...
 
 
@@ -37,11 +37,11 @@ class InProcess:
     def run(
         self, numbers: Iterable[int], get_item: GetWorkItem
     ) -> Iterator[WorkResult]:
-        """Do work items one after the other."""
+        """Perform work items one after the other."""
         for number in numbers:
             item = get_item(number)
             if item is not None and not self._worker.stopping():
                 yield from self._worker.do(item)
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing, because nothing was started."""

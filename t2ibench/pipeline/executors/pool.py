@@ -1,4 +1,4 @@
-"""Several workers: work items go out, results come back, and a worker's death costs time alone.
+"""A pool of workers that distributes work items and survives the death of a worker.
 
 How workers are started and spoken to is the business of `Workers`: processes of this machine, or
 actors of a Ray cluster. They store nothing. What a dead one had not given yet is cut anew from what
@@ -43,7 +43,7 @@ LEAST_PATIENCE, FIRST_PATIENCE, SILENCES = 120.0, 600.0, 10
 
 
 class ModelInfo(NamedTuple):
-    """An encoder or judge that is loaded elsewhere: what the stores have to know of it."""
+    """Properties of an encoder or judge in a worker that the stores need."""
 
     name: str
     fingerprint: str
@@ -52,7 +52,7 @@ class ModelInfo(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> Any:
-        """What stands for an encoder or a judge."""
+        """Return the properties of an encoder or judge."""
         return cls(
             model.name,
             model.fingerprint,
@@ -63,7 +63,7 @@ class ModelInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkerModels:
-    """A worker has its models."""
+    """A message that a worker has loaded its models."""
 
     where: str
     generator: str | None
@@ -71,7 +71,7 @@ class WorkerModels:
 
     @classmethod
     def of(cls, worker: Worker) -> WorkerModels:
-        """What the leader has to know of a worker."""
+        """Return the properties of a worker's models."""
         observers = worker.observers
         controls = observers.controls
         return cls(
@@ -87,7 +87,7 @@ class WorkerModels:
 
 @dataclass(frozen=True, slots=True)
 class WorkerDeath:
-    """A worker has died."""
+    """A message that a worker has died."""
 
     why: str
     restarted: bool = False  # it comes back by itself
@@ -98,7 +98,7 @@ Message = WorkerModels | UserLine | WorkResult | BaseException | WorkerDeath | N
 
 
 def sendable(error: BaseException) -> Any:
-    """An error that arrives as itself, with its traceback here as its cause."""
+    """Return an error in a form that can be sent between processes, with its traceback."""
     try:
         pickle.loads(pickle.dumps(error))
         sent = error
@@ -110,39 +110,39 @@ def sendable(error: BaseException) -> Any:
 
 
 class Workers(Protocol):
-    """Workers, by number, and how to speak to them."""
+    """A set of numbered workers, and the messages to and from them."""
 
     count: int
     elsewhere: bool  # perhaps on other machines, where image files are not seen
 
     def start(self, number: int) -> None:
-        """Start a worker, for the first time or again; nothing where it comes back by itself."""
+        """Start or restart a worker, unless it restarts by itself."""
         ...
 
     def send(self, number: int, item: WorkItem) -> None:
-        """Give a worker something to do."""
+        """Send a work item to a worker."""
         ...
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """What workers have said; waits for the first, so long at most."""
+        """Return messages from workers; wait for the first one up to the given time."""
         ...
 
     def end(self, number: int) -> None:
-        """End a worker at once; it is `WorkerDeath` then."""
+        """Terminate a worker at once, which then counts as dead."""
         ...
 
     def stop(self) -> None:
-        """Have all workers end after their batch."""
+        """Ask all workers to stop after their batch."""
         ...
 
     def close(self) -> None:
-        """End them all at once."""
+        """Terminate all workers at once."""
         ...
 
 
 @dataclass(slots=True)
 class _State:
-    """What is known of one worker."""
+    """The state of one worker."""
 
     started: bool = False
     ready: WorkerModels | None = None
@@ -153,7 +153,7 @@ class _State:
 
 
 class WorkerPool:
-    """Does work items with several workers (see `Executor`)."""
+    """Performs work items with several workers (see `Executor`)."""
 
     def __init__(
         self, workers: Workers, generator: Generator | None, reporter: Reporter
@@ -175,7 +175,7 @@ class WorkerPool:
     def run(
         self, numbers: Iterable[int], get_item: GetWorkItem
     ) -> Iterator[WorkResult]:
-        """Do work items, in any order; after a request to stop, unfinished ones still come."""
+        """Perform work items in any order; after a stop request, started ones still finish."""
         self._todo = deque(numbers)
         self._longest = 0.0
         self._start(len(self._todo))
@@ -194,11 +194,11 @@ class WorkerPool:
             yield from self._hear(stopped=end is not None)
 
     def close(self) -> None:
-        """End the workers."""
+        """Terminate the workers."""
         self._workers.close()
 
     def _start(self, count: int) -> None:
-        """Start as many workers as there is work for; those that wait for nothing cost memory."""
+        """Start as many workers as there is work for, since idle workers need memory."""
         for number, state in enumerate(self._states[:count]):
             if not state.started:
                 state.started = True
@@ -214,7 +214,7 @@ class WorkerPool:
                     self._workers.send(number, self._complete(item))
 
     def _complete(self, item: WorkItem) -> WorkItem:
-        """A work item with what its worker cannot look up: rewritings, and image files."""
+        """Return a work item with the rewritings and image files that its worker cannot read."""
         generator = self._generator
         if isinstance(item, ImagesToGenerate) and isinstance(generator, Rewritten):
             rewritings = {}
@@ -270,7 +270,7 @@ class WorkerPool:
             state.heard = now
 
     def _end_silent(self) -> None:
-        """End workers that say nothing while others have nothing left to do."""
+        """Terminate silent workers when all other work is done."""
         if self._todo or not any(
             state.ready and state.item is None for state in self._states
         ):
@@ -289,7 +289,7 @@ class WorkerPool:
                 self._workers.end(number)
 
     def _agree(self, ready: WorkerModels) -> None:
-        """All workers must make and see the same as the leader, or results would mix models."""
+        """Check that all workers have the same models as the main process."""
         if self._models is None:
             self._models = ready
         expected = self._generator.fingerprint if self._generator else None
@@ -305,7 +305,7 @@ class WorkerPool:
     def _bury(
         self, number: int, state: _State, message: WorkerDeath, stopped: bool
     ) -> None:
-        """Give a dead worker's work item to others, and restart it if that has not failed often."""
+        """Reassign the work item of a dead worker, and restart the worker unless it fails often."""
         where = state.ready.where if state.ready else "while it started"
         if state.item is not None and not stopped:
             self._todo.append(state.item)
@@ -331,7 +331,7 @@ class WorkerPool:
 
 
 def _read(image: StoredImage) -> StoredImage:
-    """An image with its bytes; one without a file is found damaged by whoever gets it."""
+    """Return an image with its bytes; a missing file is reported by the recipient."""
     try:
         return replace(image, content=image.path.read_bytes())
     except OSError:

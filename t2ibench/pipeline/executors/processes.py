@@ -1,4 +1,4 @@
-"""Workers in processes of this machine (`--workers N`): one a GPU, or each with a share of cores.
+"""Workers as processes of this machine (`--workers N`), each with a GPU or some cores.
 
 torch takes all cores in every process, and two such processes on two cores wait for each other most
 of the time.
@@ -31,7 +31,7 @@ from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
 def visible_gpus() -> list[str]:
-    """GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; torch is asked last."""
+    """Return the GPUs that this process may use, named as in CUDA_VISIBLE_DEVICES."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [
@@ -48,7 +48,7 @@ def visible_gpus() -> list[str]:
 
 
 class Processes:
-    """Workers in processes of this machine (see `Workers`)."""
+    """Runs workers as processes of this machine (see `Workers`)."""
 
     elsewhere = False
 
@@ -89,7 +89,7 @@ class Processes:
         return variables
 
     def _listen(self, number: int, line: Connection, process: Any) -> None:
-        """In a thread: hear what a worker says until it ends, perhaps within a message."""
+        """Receive a worker's messages in a thread until the worker ends."""
         while True:
             try:
                 message: Message = line.recv()
@@ -100,12 +100,12 @@ class Processes:
         self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0))))
 
     def send(self, number: int, item: WorkItem) -> None:
-        """Give a worker something to do."""
+        """Send a work item to a worker."""
         with contextlib.suppress(OSError):  # it has just died, which is heard
             self._lines[number].send(item)
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """What workers have said (see `Workers`)."""
+        """Return messages from workers (see `Workers`)."""
         messages = []
         with contextlib.suppress(queue.Empty):
             messages.append(self._heard.get(timeout=seconds))
@@ -119,17 +119,17 @@ class Processes:
         ]
 
     def end(self, number: int) -> None:
-        """End a worker, one that is suspended too."""
+        """Terminate a worker, even a suspended one."""
         self._processes[number].kill()
 
     def stop(self) -> None:
-        """Have all workers end after their batch."""
+        """Ask all workers to stop after their batch."""
         for line in self._lines.values():
             with contextlib.suppress(OSError):
                 line.send(None)
 
     def close(self) -> None:
-        """End them all."""
+        """Terminate all workers."""
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():
@@ -137,7 +137,7 @@ class Processes:
 
 
 def _ending(status: int) -> str:
-    """How a process ended, in words."""
+    """Return in words how a process ended."""
     if status >= 0:
         return f"ended with status {status} (T2IBENCH_TRACEBACK=1 shows what it said)"
     try:
@@ -149,7 +149,7 @@ def _ending(status: int) -> str:
 
 
 def _main(line: Connection, spec: bytes) -> None:
-    """In the process: work until the leader says or goes."""
+    """Work in a subprocess until the main process ends it or disappears."""
     # The terminal sends Ctrl-C to every process, and Slurm SIGTERM; the leader decides on both.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -38,7 +38,7 @@ _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
 
 
 class Args(Arguments):
-    """What --engine-args takes."""
+    """The arguments that --engine-args accepts."""
 
     address: str | None = None  # else RAY_ADDRESS, else Ray starts on this machine
     # of each worker, or a part of one; 1 where there is any
@@ -57,14 +57,14 @@ def actors(spec: WorkerSpec, settings: RunSettings, reporter: Reporter) -> Actor
 
 
 def _ray() -> Any:
-    """Ray, whose own types do not know what a decorated class has."""
+    """Return the module ray, typed as Any because its own types miss decorated classes."""
     import ray
 
     return ray
 
 
 def _connect(address: str | None) -> bool:
-    """Connect to a cluster, or start one here; whether it is ours to end."""
+    """Connect to a cluster or start one here; return whether this process has to end it."""
     ray = _ray()
     if ray.is_initialized():
         return False
@@ -88,7 +88,7 @@ def _connect(address: str | None) -> bool:
 def _sizes(
     args: Args, workers: int | None, device: str | None
 ) -> tuple[int, dict[str, Any]]:
-    """How many workers, and what each asks for."""
+    """Return the number of workers and the resources that each requests."""
     ray = _ray()
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     total_gpus = 0.0 if device == "cpu" else sum(node.get("GPU", 0.0) for node in nodes)
@@ -106,7 +106,7 @@ def _sizes(
 
 
 class _Actor:
-    """A worker as an actor. Its models come with `ready`, which Ray may call again elsewhere."""
+    """A worker as a Ray actor, whose models load in `ready`, which Ray may call again."""
 
     def __init__(self) -> None:
         self._worker: Any = None
@@ -145,7 +145,7 @@ class _Actor:
 
 
 class Actors:
-    """Workers that are actors (see `Workers`)."""
+    """Runs workers as Ray actors (see `Workers`)."""
 
     elsewhere = True
 
@@ -160,7 +160,7 @@ class Actors:
         self._streams: dict[Any, int] = {}
 
     def start(self, number: int) -> None:
-        """Ask for a worker."""
+        """Request a worker."""
         actor = self._ray.remote(_Actor)
         # Two calls at once: `stop` comes in the middle of a work item.
         self._actors[number] = actor.options(
@@ -174,12 +174,12 @@ class Actors:
         self._streams[ready.remote(self._spec)] = number
 
     def send(self, number: int, item: WorkItem) -> None:
-        """Give a worker something to do."""
+        """Send a work item to a worker."""
         do = self._actors[number].do.options(num_returns="streaming")
         self._streams[do.remote(item)] = number
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """What workers have said (see `Workers`)."""
+        """Return messages from workers (see `Workers`)."""
         streams = list(self._streams)
         done: list[Any] = []
         if streams:
@@ -206,16 +206,16 @@ class Actors:
         return messages
 
     def end(self, number: int) -> None:
-        """End a worker; Ray starts it again."""
+        """Terminate a worker; Ray restarts it."""
         self._ray.kill(self._actors[number], no_restart=False)
 
     def stop(self) -> None:
-        """Have all workers end after their batch."""
+        """Ask all workers to stop after their batch."""
         for actor in self._actors.values():
             actor.stop.remote()
 
     def close(self) -> None:
-        """End the actors, and the connection where it is ours."""
+        """Terminate the actors, and the connection if this process opened it."""
         with contextlib.suppress(Exception):  # the cluster may be gone already
             for actor in self._actors.values():
                 self._ray.kill(actor)

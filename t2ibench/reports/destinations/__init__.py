@@ -1,4 +1,4 @@
-"""Destinations: where the results of a run are sent, such as a tracker or a dataset of the hub.
+"""Destinations that the results of a run are sent to, such as a tracker or a hub data set.
 
 A destination is written NAME or NAME:PLACE. Nothing of one is imported before a user names it.
 """
@@ -19,7 +19,7 @@ from t2ibench.settings import RunSettings
 
 
 class Destination(Protocol):
-    """Where results go. Objects only have these members; they inherit nothing.
+    """A place that results are sent to; classes need these members and inherit nothing.
 
     Attributes:
         description: One line, for `t2ibench ls destinations`.
@@ -35,11 +35,11 @@ class Destination(Protocol):
     def place(self) -> str: ...  # noqa: D102
 
     def check(self, args: Any) -> None:
-        """Find what is wrong, before anything is generated; nothing is sent or asked."""
+        """Raise an error for invalid arguments, before anything is generated; nothing is sent."""
         ...
 
     def send(self, sent: Payload, args: Any) -> str:
-        """Send a run."""
+        """Send a run, and return a line about the place where it is found."""
         ...
 
 
@@ -56,7 +56,7 @@ DESTINATIONS: Registry[Destination] = Registry(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A destination as the user named it, its checked arguments, and those given, as text."""
+    """A destination chosen by the user, with its validated arguments and the original text."""
 
     name: str
     destination: Destination
@@ -64,14 +64,14 @@ class Chosen:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, folder: Path) -> str:
-        """A command that sends a run there."""
+        """Return a command that sends a run to the destination."""
         words = ["t2ibench", "export", str(folder), "--to", self.name]
         words += ["--log-args", format_args(self.given)] if self.given else []
         return shlex.join(words)
 
 
 def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
-    """Find destinations, and check what they were given, before anything is generated."""
+    """Find destinations and validate their arguments, before anything is generated."""
     found = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
     known = {name: destination.Args.model_fields for name, destination in found.items()}
     every = sorted({key for fields in known.values() for key in fields})
@@ -99,7 +99,7 @@ def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
 
 
 def chosen_by(settings: RunSettings) -> list[Chosen]:
-    """The destinations of --log-to, before anything is generated."""
+    """Return the validated destinations of --log-to, before anything is generated."""
     if settings.log_args and not settings.log_to:
         raise T2IBenchError(
             "--log-args needs --log-to.", "Name a destination: --log-to wandb"

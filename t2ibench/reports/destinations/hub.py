@@ -1,4 +1,4 @@
-"""The Hugging Face hub: results in a dataset repository."""
+"""The destination `hf-dataset`: a data set repository on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DatasetArgs(Arguments):
 
 
 class HubDataset:
-    """See `t2ibench.reports.destinations.Destination`."""
+    """Sends results to a data set repository (see `t2ibench.reports.destinations.Destination`)."""
 
     description = (
         "hf-dataset:OWNER/NAME, a dataset repository of the hub, a folder a run"
@@ -53,7 +53,7 @@ class HubDataset:
     place = "repo"
 
     def check(self, args: DatasetArgs) -> None:
-        """Check the names; nothing is asked of the hub."""
+        """Check the names without a request to the hub."""
         if not _ID.fullmatch(args.repo) or ".." in args.repo or "--" in args.repo:
             raise T2IBenchError(
                 f"hf-dataset: '{shown(args.repo)}' is no repository of the hub.",
@@ -68,7 +68,7 @@ class HubDataset:
             )
 
     def send(self, sent: Payload, args: DatasetArgs) -> str:
-        """Commit the results of a run."""
+        """Commit the results of a run to the repository."""
         from huggingface_hub import CommitOperationAdd, HfApi
 
         api = HfApi(library_name="t2ibench", library_version=__version__)

@@ -1,4 +1,4 @@
-"""What of a run is sent to a destination, and how a failure there becomes one line."""
+"""The data of a run that are sent to a destination, and one-line errors when sending fails."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A run as destinations get it.
+    """The data of a run that a destination receives.
 
     Attributes:
         name: Of the run: its folder's name.
@@ -62,12 +62,12 @@ class Payload:
     folder: Path
 
     def files(self) -> list[Path]:
-        """The files of the run that are there: its page, results.json and results.md."""
+        """Return the run's existing files: its page, results.json and results.md."""
         return [self.folder / name for name in _FILES if (self.folder / name).is_file()]
 
 
 def payload_of(results: Results, folder: Path) -> Payload:
-    """What of a run is sent."""
+    """Return the data of a run that are sent to destinations."""
     columns = ["task", *TASKS]
     rows = task_rows(results)
     return Payload(
@@ -82,7 +82,7 @@ def payload_of(results: Results, folder: Path) -> Payload:
 
 
 def _config(results: Results) -> dict[str, Any]:
-    """The model, its settings and versions."""
+    """Return the model, its settings and the versions of libraries."""
     model = results.model.model_dump(exclude={"other_libraries"}, exclude_none=True)
     settings = [task.settings for task in results.tasks.values()]
     encoders: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _config(results: Results) -> dict[str, Any]:
 
 
 def _common(values: list[Any]) -> Any:
-    """The value that all tasks share, or every one that they have."""
+    """Return the value that all tasks share, or the list of all values."""
     different = list(dict.fromkeys(values))
     return different[0] if len(different) == 1 else different
 
@@ -114,7 +114,7 @@ def _common(values: list[Any]) -> Any:
 def _metrics(
     results: Results, columns: list[str], rows: list[list[Any]]
 ) -> dict[str, float]:
-    """The numbers of tests that decide something, by their task and name."""
+    """Return the numbers of all conclusive tests, by task and name."""
     metrics: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))
@@ -129,7 +129,7 @@ def _metrics(
 
 
 def send(chosen: Chosen, sent: Payload) -> str:
-    """Send a run to one destination; what its library prints is not shown."""
+    """Send a run to one destination; the output of its library is not shown."""
     with failing(f"{chosen.name}: sending the results failed with"), _quiet():
         where = chosen.destination.send(sent, chosen.args)
     return visible(f"{chosen.name}: {where}")
@@ -137,7 +137,7 @@ def send(chosen: Chosen, sent: Payload) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what libraries say from the streams; what goes wrong is raised, and said in a line."""
+    """Suppress the output of libraries; errors are raised and reported in one line."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -153,7 +153,7 @@ def _quiet() -> Iterator[None]:
 def send_all(
     chosen: list[Chosen], results: Results, folder: Path
 ) -> tuple[list[str], list[T2IBenchError]]:
-    """Send a run to several destinations; the failure of one keeps nothing from the others."""
+    """Send a run to several destinations; a failure of one does not stop the others."""
     lines = []
     failures = []
     sent = payload_of(results, folder) if chosen else None

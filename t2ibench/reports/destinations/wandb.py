@@ -1,4 +1,4 @@
-"""Weights & Biases."""
+"""The destination `wandb`: Weights & Biases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WandbArgs(Arguments):
 
 
 class Wandb:
-    """See `t2ibench.reports.destinations.Destination`."""
+    """Logs results to Weights & Biases (see `t2ibench.reports.destinations.Destination`)."""
 
     description = "Weights & Biases (pip install 't2ibench[wandb]')"
     Args = WandbArgs
@@ -36,7 +36,7 @@ class Wandb:
         check_installed("wandb", "wandb")
 
     def send(self, sent: Payload, args: WandbArgs) -> str:
-        """Log a run."""
+        """Log the results of a run."""
         import wandb
 
         settings = wandb.Settings(

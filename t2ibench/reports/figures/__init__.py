@@ -1,1 +1,1 @@
-"""Figures as SVG, made without a browser; the page colours them, files carry their own colours."""
+"""SVG figures made without a browser; pages set their colours, files contain their own."""

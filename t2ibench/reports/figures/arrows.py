@@ -22,7 +22,7 @@ Arrow = tuple[str, float, float, float | None, float | None]
 
 
 def draw(figure: Arrows, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Arrows on one axis, from what leans least to what leans most."""
+    """Draw arrows on one axis, ordered from the smallest lean to the largest."""
     found: list[Arrow] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
@@ -57,7 +57,7 @@ def draw_arrows(
     key: Sequence[tuple[str, str]],
     least: float = 1.0,
 ) -> None:
-    """Arrows with their names, on an axis that reaches so far at least."""
+    """Draw named arrows on an axis that reaches at least the given length."""
     names = [one[0] for one in rows]
     left = left_of(names, 0.38 * canvas.width)
     places, height = row_places(names, left, 16)

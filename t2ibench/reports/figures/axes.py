@@ -15,7 +15,7 @@ _HALVES = 4.0  # leans, as far as which every half or whole one has a tick
 
 @dataclass(frozen=True, slots=True)
 class PixelScale:
-    """Numbers to pixels; `begin`, where `low` is, lies below where numbers go up."""
+    """Linear map of numbers to pixels; `begin` is the pixel of `low`, the bottom of a y axis."""
 
     low: float
     high: float
@@ -23,13 +23,13 @@ class PixelScale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The pixels of a number."""
+        """Return the pixel position of a number."""
         return self.begin + (value - self.low) / (self.high - self.low) * (
             self.end - self.begin
         )
 
     def ticks(self) -> list[float]:
-        """Three to six round numbers."""
+        """Return three to six round numbers for the ticks."""
         rough = (self.high - self.low) / 4
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= rough)
@@ -37,7 +37,7 @@ class PixelScale:
         return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
     def to_ticks(self) -> PixelScale:
-        """The scale as far as ticks that no number lies beyond."""
+        """Return the scale extended to ticks that no number lies beyond."""
         step = self.ticks()[1] - self.ticks()[0]
         low = step * math.floor(self.low / step + 1e-9)
         longer = replace(self, low=low, high=step * math.ceil(self.high / step - 1e-9))
@@ -50,7 +50,7 @@ class PixelScale:
 
 
 def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
-    """A scale that some numbers fit, from a tick to a tick."""
+    """Return a scale that fits some numbers and begins and ends at ticks."""
     low, high = min(values), max(values)
     margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
     return PixelScale(low - margin, high + margin, begin, end).to_ticks()
@@ -59,7 +59,7 @@ def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
 def around_zero(
     values: Sequence[float], begin: float, end: float, least: float = 1.0
 ) -> PixelScale:
-    """A scale that is as long on both sides of 0, so far at least, from a tick to a tick."""
+    """Return a scale symmetric around 0 that reaches at least `least` and ends at ticks."""
     span = max(least, *map(abs, values)) or 1.0
     if not 1 <= span <= _HALVES:
         return PixelScale(-span, span, begin, end).to_ticks()
@@ -68,19 +68,19 @@ def around_zero(
 
 
 def tick(value: float) -> str:
-    """A number beside an axis."""
+    """Format a number as a tick label."""
     return f"{value:g}".replace("-", "−")
 
 
 def rounded(value: float) -> str:
-    """A number with its sign in three digits, for a pointer."""
+    """Format a signed number with three digits for a tooltip."""
     return f"{value:+.3g}".replace("-", "−")
 
 
 def draw_axes(
     canvas: Canvas, across: PixelScale, up: PixelScale, x: str, y: str
 ) -> None:
-    """Two axes with their ticks and names."""
+    """Draw two axes with their ticks and names."""
     canvas.line(across.begin, up.begin, across.begin, up.end)
     draw_ticks(canvas, across, up.begin)
     for value in up.ticks():
@@ -91,7 +91,7 @@ def draw_axes(
 
 
 def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> None:
-    """What both sides of zero mean."""
+    """Write the meanings of both sides of zero."""
     low, high = across(0) - 8, across(0) + 8
     names = [people(name, GROUP) for name in (axis.low, axis.high)]
     canvas.label(low, top - 4, f"◂ {names[0]}", low, "end", "low")
@@ -99,7 +99,7 @@ def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> No
 
 
 def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
-    """Zero, and an axis at the bottom with a tick at every half or whole lean that it reaches."""
+    """Draw a zero line, and an axis below with a tick at every half or whole lean in range."""
     foot = canvas.height - 22
     canvas.line(across(0), top, across(0), foot, "zero")
     if not 1 <= across.high <= _HALVES:
@@ -117,7 +117,7 @@ def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
 def draw_ticks(
     canvas: Canvas, across: PixelScale, y: float, per_cent: bool = False
 ) -> None:
-    """An axis with its ticks and their numbers below it."""
+    """Draw an axis with its ticks and their numbers below."""
     canvas.line(across.begin, y, across.end, y)
     for value in across.ticks():
         canvas.line(across(value), y, across(value), y + 4)

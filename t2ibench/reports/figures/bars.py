@@ -1,4 +1,4 @@
-"""Numbers of the rows that lean most, as bars."""
+"""Bar charts of the rows with the largest leans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Group = tuple[str, Sequence[tuple[str, float]], str]
 
 
 def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """The rows that lean most, a bar a score."""
+    """Draw the rows with the largest leans, with a bar for each score."""
     found = []
     for row in task.result.by:
         order = row.scores.get(figure.row)
@@ -47,7 +47,7 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 
 def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
-    """Bars below their headings, on one axis from 0 to 1 at least."""
+    """Draw bars below their headings, on one axis from 0 to at least 1."""
     width, y = canvas.width, 4.0
     left = left_of([label for _, bars, _ in groups for label, _ in bars], 0.38 * width)
     most = max(1.0, *(value for _, bars, _ in groups for _, value in bars))

@@ -1,4 +1,4 @@
-"""A small canvas: marks in CSS pixels, drawn as SVG.
+"""A canvas for simple shapes in CSS pixels that is rendered as SVG.
 
 Colours go by class: on a page they are those of static/tokens.css, in files static/figure.css.
 """
@@ -22,13 +22,13 @@ _LINES = 5  # of a name; what is longer yet ends in dots
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through at least two points; `name` is its class."""
+    """A line through at least two points; `name` is its CSS class."""
 
     points: tuple[tuple[float, float], ...]
     name: str
 
     def svg(self) -> Markup:
-        """Its element."""
+        """Return the SVG element of the line."""
         if len(self.points) == 2:
             (x1, y1), (x2, y2) = self.points
             return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Disc:
-    """A disc of a class around x from the left and y from the top; a pointer shows the tip."""
+    """A disc centred at `x` from the left and `y` from the top, with a tooltip."""
 
     x: float
     y: float
@@ -49,7 +49,7 @@ class Disc:
     tip: str
 
     def svg(self) -> Markup:
-        """Its element."""
+        """Return the SVG element of the disc."""
         title = Markup("<title>{}</title>").format(self.tip) if self.tip else Markup()
         return Markup('<circle cx="{}" cy="{}" r="{}" class="{}">{}</circle>').format(
             _n(self.x), _n(self.y), _n(self.radius), self.name, title
@@ -58,7 +58,7 @@ class Disc:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle of a class, from its left and its top."""
+    """A rectangle with a CSS class, given by its left and top edges."""
 
     x: float
     y: float
@@ -67,7 +67,7 @@ class Box:
     name: str
 
     def svg(self) -> Markup:
-        """Its element."""
+        """Return the SVG element of the rectangle."""
         return Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"/>').format(
             _n(self.x), _n(self.y), _n(self.width), _n(self.height), self.name
         )
@@ -75,7 +75,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line of text on the base line `y`, which begins, has its middle or ends at `x`."""
+    """A line of text on the base line `y`, which begins, is centred or ends at `x`."""
 
     x: float
     y: float
@@ -84,7 +84,7 @@ class Text:
     name: str
 
     def svg(self) -> Markup:
-        """Its element; the text is escaped."""
+        """Return the SVG element of the text, which is escaped."""
         anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
         name = f' class="{self.name}"' if self.name else ""
         return Markup('<text x="{}" y="{}"{}>{}</text>').format(
@@ -94,7 +94,7 @@ class Text:
 
 @dataclass(slots=True)
 class Canvas:
-    """Marks of one figure, in CSS pixels; its title is for those who do not see it."""
+    """The shapes of one figure in CSS pixels; its title is read by screen readers."""
 
     width: float
     height: float
@@ -104,29 +104,29 @@ class Canvas:
     def line(
         self, x1: float, y1: float, x2: float, y2: float, name: str = "ax"
     ) -> None:
-        """A straight line."""
+        """Add a straight line."""
         self.marks.append(Line(((x1, y1), (x2, y2)), name))
 
     def path(self, points: Sequence[tuple[float, float]], name: str = "line") -> None:
-        """A line through points."""
+        """Add a line through several points."""
         self.marks.append(Line(tuple(points), name))
 
     def dot(
         self, x: float, y: float, name: str = "pt", radius: float = 3.0, tip: str = ""
     ) -> None:
-        """A disc."""
+        """Add a disc."""
         self.marks.append(Disc(x, y, radius, name, tip))
 
     def box(
         self, x: float, y: float, width: float, height: float, name: str = "bar"
     ) -> None:
-        """A rectangle."""
+        """Add a rectangle."""
         self.marks.append(Box(x, y, width, height, name))
 
     def text(
         self, x: float, y: float, text: str, anchor: str = "start", name: str = ""
     ) -> None:
-        """A line of text."""
+        """Add a line of text."""
         self.marks.append(Text(x, y, text, anchor, name))
 
     def label(
@@ -138,7 +138,7 @@ class Canvas:
         anchor: str = "end",
         name: str = "",
     ) -> None:
-        """A name in as many lines as it needs, with its middle at `y`."""
+        """Add a name wrapped over as many lines as necessary, centred vertically at `y`."""
         lines = wrapped(text, width)
         for number, line in enumerate(lines):
             up = (number - (len(lines) - 1) / 2) * LINE
@@ -147,7 +147,7 @@ class Canvas:
     def key(
         self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0
     ) -> float:
-        """What marks mean, from class to words, in as many lines as it takes; where they end."""
+        """Add a legend from CSS classes to words, and return the height at which it ends."""
         x = left
         for name, text in entries:
             wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
@@ -164,13 +164,13 @@ class Canvas:
         return y + 12
 
     def svg(self) -> Markup:
-        """The figure as a part of a page."""
+        """Return the figure as SVG for embedding in a page."""
         return self._framed(
             self.width, self.height, Markup("").join(_elements(self.marks))
         )
 
     def file_svg(self, title: str) -> Markup:
-        """The figure as a file of its own: with its colours, a margin, and a title above it."""
+        """Return the figure as a standalone SVG file with colours, a margin and a title."""
         head = MARGIN + 2 * SIZE
         rules = "".join(sheet().splitlines())
         parts = [
@@ -195,12 +195,12 @@ _BOXES = {"bar", "soft", "band"}
 
 
 def sheet() -> str:
-    """The colours of files."""
+    """Return the style sheet with the colours of figure files."""
     return (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
 
 
 def wrapped(text: str, width: float) -> list[str]:
-    """A text in lines of a width.
+    """Return a text wrapped into lines of a width.
 
     Examples:
         >>> wrapped("elementary school teacher", 110)
@@ -211,14 +211,14 @@ def wrapped(text: str, width: float) -> list[str]:
 
 
 def left_of(names: Sequence[str], most: float) -> float:
-    """How wide a column of names is: as the longest one, or as there is room for."""
+    """Return the width of a column of names: that of the longest, up to a limit."""
     return min(LETTER * max(map(len, names), default=0) + 6, most)
 
 
 def row_places(
     names: Sequence[str], width: float, step: float
 ) -> tuple[list[float], float]:
-    """The middles of rows that are as high as their names need, from 0 on, and where they end."""
+    """Return the vertical centres of rows as high as their names, and the end of the last."""
     places, y = [], 0.0
     for name in names:
         high = max(step, LINE * len(wrapped(name, width)) + 4)
@@ -228,7 +228,7 @@ def row_places(
 
 
 def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
-    """The elements of marks; discs of one kind without a tip are one path of round points."""
+    """Return the SVG elements of shapes; discs of one class without tooltip share one path."""
 
     def kind(mark: Line | Disc | Box | Text) -> tuple[str, float] | None:
         return (
@@ -260,5 +260,5 @@ def _n(number: float) -> str:
 
 
 def shortened(text: str, most: int = 22) -> str:
-    """A text that fits beside a mark."""
+    """Shorten a text so that it fits beside a mark."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

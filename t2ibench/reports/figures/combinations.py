@@ -1,4 +1,4 @@
-"""Combinations of attributes: how frequent each is, and how frequent its parts would make it."""
+"""Figure of combined attributes: observed frequencies, and those expected from their parts."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class _Cell:
 
     @property
     def look(self) -> str:
-        """Its colour: that of its side where it is clear."""
+        """Return the CSS class of a combination: that of its side if it is clear."""
         if row_state(self.excess) != "clear":
             return ""
         return "low" if self.difference < 0 else "high"
 
 
 def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """The combinations of one crossing, those above their parts first."""
+    """Draw the combinations of one crossing, those above expectation first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
     rows = [

@@ -1,4 +1,4 @@
-"""The number of every image, one dot each, group by group."""
+"""Figure of one number for every image as a dot, group by group."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEY = (
 
 
 def draw(figure: Distribution, task: TaskView, samples: Samples) -> DrawnFigure | None:
-    """A dot an image, and the mean of each group with its interval."""
+    """Draw a dot for every image, and the mean of each group with its interval."""
     groups: dict[str, list[float]] = {}
     for row in samples:
         if isinstance(row.get(figure.value), float) and math.isfinite(
@@ -58,7 +58,7 @@ def draw_groups(
     means: Mapping[str, Score],
     least: float = 1.0,
 ) -> None:
-    """Dots, their middle half and their mean, group by group on one axis."""
+    """Draw the dots, middle half and mean of each group on one axis."""
     every = [value for values in groups.values() for value in values]
     across = around_zero(every, _SIDE, canvas.width - _SIDE, least)
     first, band = canvas.key(8, key) + 14, _BAND if len(groups) <= _FEW else _NARROW
@@ -95,7 +95,7 @@ def draw_groups(
 def swarm(
     places: Sequence[float], most: float, size: float = 4.4
 ) -> list[tuple[float, float]]:
-    """Dots beside each other where they would overlap, closer where there is no room."""
+    """Return positions of dots that avoid overlap, closer together if there is no room."""
     keys, taken = [round(place / size) for place in places], Counter[int]()
     step = min(size, 2 * most / max(Counter(keys).values()))
     found = []

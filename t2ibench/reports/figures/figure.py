@@ -1,4 +1,4 @@
-"""A figure with the numbers behind it, in a sentence, as tables and for files."""
+"""A figure with its data: as a sentence, as a table and for files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Samples = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A figure, how to read it, what it shows in a sentence, and its numbers.
+    """A figure with a reading guide, a one-sentence finding and its data.
 
     On a page the first `most` rows are a table, too.
     """
@@ -33,7 +33,7 @@ class DrawnFigure:
 
     @property
     def table(self) -> list[list[str]]:
-        """The first rows as text."""
+        """Return the first rows of the data as text."""
         return [[_text(cell) for cell in row] for row in self.rows[: self.most]]
 
 
@@ -50,7 +50,7 @@ _DRAWN_BY: Mapping[type[presentation.Figure], str] = {
 
 
 def full_name(kind: type[presentation.Figure]) -> str:
-    """The name that a figure is registered under; two packages cannot have the same.
+    """Return the name under which a figure is registered; two packages cannot share one.
 
     Examples:
         >>> full_name(presentation.Bars)
@@ -71,12 +71,12 @@ FIGURES: Registry[Callable[[Any, TaskView, Samples], DrawnFigure | None]] = Regi
 def draw(
     spec: presentation.Figure, task: TaskView, samples: Samples
 ) -> DrawnFigure | None:
-    """One figure of a task; None where it has no numbers."""
+    """Draw one figure of a task; return None if it has no data."""
     return FIGURES.get(full_name(type(spec)))(spec, task, samples)
 
 
 def canvas_of(spec: presentation.Figure) -> Canvas:
-    """An empty canvas, with what those hear who do not see the figure."""
+    """Return an empty canvas with a title for screen readers."""
     return Canvas(WIDTH, 0.0, f"{spec.title}. {spec.caption}")
 
 
@@ -89,7 +89,7 @@ def finished(
     says: str = "",
     most: int = 0,
 ) -> DrawnFigure:
-    """A figure under its own caption, with what it follows and what else is to be said."""
+    """Return a finished figure with its caption, reading guide, finding and data."""
     source = f" Follows {spec.source}." if spec.source else ""
     caption = f"{spec.caption}{source}{more}"
     return DrawnFigure(canvas, spec.title, caption, head, list(rows), says, most)
@@ -100,6 +100,6 @@ def _text(cell: object) -> str:
 
 
 def score_cells(score: Score) -> tuple[object, ...]:
-    """A score, its interval and p-values as the CSV has them; empty where there is none."""
+    """Return a score, its interval and p-values as CSV cells; missing ones are empty."""
     numbers = (score.value, score.ci_low, score.ci_high, score.p, score.p_holm)
     return tuple("" if number is None else number for number in numbers)

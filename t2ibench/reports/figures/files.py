@@ -1,4 +1,4 @@
-"""A figure as files: SVG, PNG, PDF and its numbers."""
+"""Writer of figure files: SVG, PNG, PDF and the data as CSV."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def write_figure(
 
 
 def _shown(text: str) -> str:
-    """Text without what a terminal would obey, which is no XML either, nor are two characters."""
+    """Return text without control characters and the few others that XML forbids."""
     return visible_lines(text).translate(_NO_XML)
 
 
 @contextmanager
 def _fonts() -> Iterator[tuple[str, str]]:
-    """The package's font, regular and bold, as files."""
+    """Return the paths of the package's font files, regular and bold."""
     folder = files("t2ibench.reports") / "static" / "fonts"
     with (
         as_file(folder / "figure-sans-regular.ttf") as regular,
@@ -80,7 +80,7 @@ def _fonts() -> Iterator[tuple[str, str]]:
 
 
 def png(svg: str) -> bytes:
-    """A figure as PNG, for what takes no SVG; with the package's font, the same everywhere."""
+    """Return a figure as PNG, drawn with the package's font and so identical on all machines."""
     import resvg_py
 
     with _fonts() as fonts:
@@ -102,7 +102,7 @@ def png(svg: str) -> bytes:
 
 
 def pdf(canvas: Canvas, title: str) -> bytes:
-    """A figure as PDF, with its title above it and the package's font within."""
+    """Return a figure as PDF, with its title above and the package's font embedded."""
     from fpdf import FPDF
 
     # a letter that the font lacks is no news
@@ -125,7 +125,7 @@ def pdf(canvas: Canvas, title: str) -> bytes:
 
 
 def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -> None:
-    """Draw a mark as the style sheet says; `left` and `top` are where the figure begins."""
+    """Draw a shape in the style sheet's style; `left` and `top` are the figure's corner."""
     from fpdf.enums import RenderStyle
 
     look, unit = _style(mark), _POINT
@@ -157,7 +157,7 @@ def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -
 
 @functools.cache
 def _styles() -> dict[str, dict[str, str]]:
-    """Selector to what the style sheet of files says of it."""
+    """Return the style properties of each selector in the style sheet of files."""
     rules = re.findall(r"^([\w.]+)\{([^}]*)\}", sheet(), re.MULTILINE)
     return {
         name: dict(one.split(":", 1) for one in body.split(";") if one)

@@ -35,7 +35,7 @@ _KEY = (
 
 
 def forest(run: RunView) -> DrawnFigure | None:
-    """Every test on images, by family, as on the page."""
+    """Draw the forest plot of a run: every test on images, by family, as on the page."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
     title = "Which way each test leans"
@@ -129,7 +129,7 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> N
 
 
 def _interval_class(mark: IntervalMark, side: str) -> str:
-    """The class of the line of an interval, with the side that a clear lean goes to."""
+    """Return the CSS class of an interval's line, with the side of a clear lean."""
     if mark.state == "clear":
         return f"line {side}".strip()
     return "line unsure" if mark.state == "cannot_tell" else "line null"

@@ -1,4 +1,4 @@
-"""How far apart the images of two groups are: in all, and row by row."""
+"""Figure of the distance between the images of two groups: overall, and row by row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEY = (
 
 
 def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """The distance over all rows with its interval, that of two halves, and the rows."""
+    """Draw the overall distance with its interval, that of random halves, and each row."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
         return None

@@ -1,4 +1,4 @@
-"""Where the names of points stand, so that none covers a point or another name."""
+"""Placement of point names so that none covers a point or another name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DOT = 3.5
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A name beside the point of a number, which begins or ends at `x` on the base line `y`."""
+    """A placed name of a point, which begins or ends at `x` on the base line `y`."""
 
     number: int
     x: float
@@ -21,7 +21,7 @@ class Label:
     anchor: Literal["start", "end"]
 
     def box(self, text: str) -> tuple[float, float, float, float]:
-        """What the name covers."""
+        """Return the rectangle that the name covers."""
         wide = _LETTER * len(text)
         left = self.x if self.anchor == "start" else self.x - wide
         return left, self.y - _UP, left + wide, self.y + _DOWN
@@ -34,7 +34,7 @@ def labels(
     ends: tuple[float, float],
     most: int,
 ) -> list[Label]:
-    """Names for some points, the first in the order before the others."""
+    """Place names for some points; earlier points in the order take precedence."""
     found: list[Label] = []
     taken: list[tuple[float, float, float, float]] = []
     for number in order:

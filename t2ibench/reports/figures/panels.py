@@ -1,4 +1,4 @@
-"""Items by columns, panel by panel, as small bars with their numbers."""
+"""Figure of small bars with their numbers, arranged by items and columns in panels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TABLE = 200  # lines of the table
 
 
 def draw(figure: Panels, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Panels, those with the largest score first."""
+    """Draw the panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None

@@ -1,4 +1,4 @@
-"""Rows as points of a plane: two numbers of each, with a line where they are equal."""
+"""Scatter plot of two numbers of each row, with the line on which they are equal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Point:
 
 
 def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Points, the farthest out with their names."""
+    """Draw a point for each row, with names for the outermost points."""
     points = [
         point for row in task.result.by if (point := _point(figure, row)) is not None
     ]
@@ -138,7 +138,7 @@ def _says(points: Sequence[_Point]) -> str:
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
-    """The numbers of points, those farthest out first; off the diagonal counts twice."""
+    """Return point indices by decreasing distance; distance from the diagonal counts twice."""
     middle_x = math.fsum(x for x, _ in places) / len(places)
     middle_y = math.fsum(y for _, y in places) / len(places)
 

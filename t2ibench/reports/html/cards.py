@@ -1,4 +1,4 @@
-"""A test as a card of a page: everything that the card shows, before it is HTML."""
+"""Views of tests as cards of a page, prepared for the HTML templates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TilesByRow = Mapping[tuple[str, str], Sequence[Tile]]
 
 @dataclass(frozen=True, slots=True)
 class CardParts:
-    """What a card shows that is drawn from files of the run.
+    """The parts of a card that are drawn from files of the run, such as figures and images.
 
     Attributes:
         figures: Its figures, as HTML.
@@ -63,7 +63,7 @@ class CardParts:
 
 @dataclass(frozen=True, slots=True)
 class StackPart:
-    """A part of the bar of a prompt's answers: its class in the style sheet, and its size."""
+    """A segment of the bar of a prompt's answers: its class in the style sheet, and its size."""
 
     classes: str
     size: float
@@ -71,7 +71,7 @@ class StackPart:
 
 @dataclass(frozen=True, slots=True)
 class AnswersView:
-    """Who is shown in the images of one prompt.
+    """The distribution of answers about the images of one prompt.
 
     Attributes:
         name: The prompt.
@@ -94,7 +94,7 @@ class AnswersView:
 
 @dataclass(frozen=True, slots=True)
 class ClassKey:
-    """The colour of a class, and what it is called."""
+    """The name and the colour of a class."""
 
     classes: str
     name: str
@@ -102,7 +102,7 @@ class ClassKey:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """One question that a judge answered, prompt by prompt."""
+    """The answers to one question, prompt by prompt."""
 
     attribute: str
     key: tuple[ClassKey, ...]
@@ -124,7 +124,7 @@ class SeriesRowView:
 
 @dataclass(frozen=True, slots=True)
 class CardSeriesView:
-    """The rows of a card on one axis.
+    """The rows of a card that share one axis.
 
     Attributes:
         noun: What a row is.
@@ -143,7 +143,7 @@ class CardSeriesView:
 
 @dataclass(frozen=True, slots=True)
 class PublishedValue:
-    """A published value of another model beside this run's."""
+    """A published value of another model beside the value of this run."""
 
     model: str
     score: str
@@ -154,7 +154,7 @@ class PublishedValue:
 
 @dataclass(frozen=True, slots=True)
 class ControlLine:
-    """What a control of a test says, and of which reader."""
+    """The result of a test's control, for one encoder or judge."""
 
     reader: str
     text: str
@@ -163,7 +163,7 @@ class ControlLine:
 
 @dataclass(frozen=True, slots=True)
 class MethodView:
-    """How a test was measured, and its limits."""
+    """The method of a test, and its limitations."""
 
     formula: str
     source: str
@@ -177,7 +177,7 @@ class MethodView:
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """A test with everything that its card shows.
+    """Everything that a test's card shows.
 
     Attributes:
         id: The test's id, which is its place on the page.
@@ -232,7 +232,7 @@ def card_view(
     is_open: bool = False,
     says_lost: bool = True,
 ) -> CardView:
-    """A test as a card of a page."""
+    """Return the view of a test as a card."""
     parts = parts or CardParts()
     left = _left_figures(task, parts)
     return CardView(
@@ -260,14 +260,14 @@ def card_view(
 
 
 def is_short(task: TaskView) -> bool:
-    """Whether a card has so few rows that it may be open from the start."""
+    """Return whether a card has so few rows that the page may show it open."""
     answers = sum(len(shown.rows) for shown in task.prompts)
     rows = sum(len(series.rows) for series in task.combined)
     return answers + rows <= _OPEN_ROWS
 
 
 def _lost(task: TaskView) -> str:
-    """What a test lost of its images; nothing where that is little."""
+    """Return how many images a test lost and why; "" if there are few."""
     total, by_reason = excluded_of(task.result)
     lost = sum(by_reason.values())
     if lost <= _MUCH_LOST * total:
@@ -276,14 +276,14 @@ def _lost(task: TaskView) -> str:
 
 
 def _judges(task: TaskView) -> str:
-    """Who answered about the images of a test."""
+    """Return which judges answered about the images of a test."""
     if task.result.settings.judges or task.prompts:
         return judges_said(task.result)
     return ""
 
 
 def _left_figures(task: TaskView, parts: CardParts) -> tuple[Markup, ...]:
-    """The figures below the rows: as many as keep both columns about equally long."""
+    """Return the figures below the rows: as many as balance the two columns."""
     rows = sum(len(series.rows) for series in task.combined)
     if rows > _MANY_ROWS:
         return parts.figures[1:]
@@ -316,7 +316,7 @@ def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
 
 
 def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
-    """The answers about a prompt as parts of one bar; those that are missing come last."""
+    """Return the answers about a prompt as segments of one bar, missing answers last."""
     parts = [
         StackPart(f"k{colour % _COLOURS}", row.counted.counts[name])
         for name, colour in class_colours(classes).items()
@@ -328,7 +328,7 @@ def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
 
 
 def _remarks(row: ShownRow, shown: ShownAttribute) -> Iterator[str]:
-    """Interval, human labels and reference values of a prompt."""
+    """Return the interval, human labels and reference values of a prompt in words."""
     if row.interval:
         low, high = (round(100 * end) for end in row.interval)
         not_clear = "" if row.clear else ", not clear"
@@ -393,12 +393,12 @@ def _method(task: TaskView) -> MethodView:
 
 
 def estimand(task: TaskView) -> str:
-    """What the headline of a test estimates."""
+    """Return a description of the quantity that a test's headline estimates."""
     return method_named(task.result.method).estimand
 
 
 def named_prompts(task: TaskView) -> str:
-    """Some of a test's prompts, and how many more there are."""
+    """Return some of a test's prompts as text, and the number of others."""
     assert task.spec is not None
     needed = needs(task.spec, Settings.of(task.result.settings))
     texts = [need.prompt for need in needed.prompts] or list(needed.texts)
@@ -408,7 +408,7 @@ def named_prompts(task: TaskView) -> str:
 
 
 def published(task: TaskView) -> Iterator[PublishedValue]:
-    """Published values beside this run's."""
+    """Return published values beside those of this run."""
     for entry in task.result.published:
         for name, value in entry["scores"].items():
             score = task.result.scores.get(name)

@@ -1,4 +1,4 @@
-"""Sections about the tests themselves: wordings, comparisons within a test, and their power."""
+"""Sections on the tests themselves: wordings, comparisons within a test, and power."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WordingRow:
 
 @dataclass(frozen=True, slots=True)
 class WordingsView:
-    """What the wordings of a test do to its headline.
+    """How the headline of a test depends on wording.
 
     Attributes:
         id: The test's id.
@@ -64,7 +64,7 @@ class WordingsView:
 
 
 def wordings_section(run: RunView) -> Markup | None:
-    """What the wordings of each test do to its score."""
+    """Return a section on how the score of each test depends on wording."""
     tests = [
         _wordings(task, report)
         for task in run.tasks
@@ -74,7 +74,7 @@ def wordings_section(run: RunView) -> Markup | None:
 
 
 def _wording_reports(task: TaskView) -> list[WordingReport]:
-    """The reports of a test; none where a method of others keeps something else there."""
+    """Return the wording reports of a test; none if its method stores other data there."""
     try:
         return _REPORTS.validate_python(task.result.details.get("wording", []))
     except ValidationError:
@@ -114,7 +114,7 @@ def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """A table of what a test compares within itself."""
+    """A table of comparisons within a test."""
 
     id: str
     test: str
@@ -122,7 +122,7 @@ class ComparisonView:
 
 
 def score_tables_section(run: RunView) -> Markup | None:
-    """What tests compare within themselves, such as the grammatical forms of their stimuli."""
+    """Return a section of comparisons within tests, such as of the stimuli's grammatical forms."""
     comparisons = [
         ComparisonView(task.id, task.name, table)
         for task in run.tasks
@@ -135,7 +135,7 @@ def score_tables_section(run: RunView) -> Markup | None:
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """The smallest lean that a test could see at its size.
+    """The smallest lean that a test can detect with its number of images.
 
     Attributes:
         id: The test's id.
@@ -161,7 +161,7 @@ class PowerRow:
 
 
 def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """The smallest lean that each test could see, and what would halve its interval."""
+    """Return a section on the smallest detectable leans, and what would halve the intervals."""
     rows = [
         _power_row(task, paired.get(task.id))
         for task in run.tasks
@@ -194,7 +194,7 @@ def _power_row(task: TaskView, paired: PairedTask | None) -> PowerRow:
 def _reach(
     task: TaskView, paired: PairedTask | None
 ) -> tuple[Reach | None, int | None]:
-    """What a test sees at its size, and its images a prompt; None where nothing says."""
+    """Return the smallest detectable lean and the images per prompt of a test, if known."""
     assert task.spec is not None
     parts = paired.headline if paired is not None else ()
     try:

@@ -1,4 +1,4 @@
-"""The images behind a task's number: the ends, and always some at random beside them.
+"""The images behind a task's number: the extremes, and always a random sample beside them.
 
 None is picked by hand: they follow from the samples and the task's id.
 """
@@ -42,7 +42,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One image of a strip as a data URI; None where it is gone or has changed.
+    """An image of a strip as a data URI; None if its file is missing or has changed.
 
     Its text is its prompt and number, never a guess about who is shown.
     """
@@ -56,7 +56,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A row of images, and how they were picked; `side` is that of an end of an axis."""
+    """A strip of images, and how they were selected; `side` is the end of an axis they show."""
 
     title: str
     rule: str
@@ -66,7 +66,7 @@ class Strip:
 
 @dataclass(slots=True)
 class Thumbnails:
-    """Small WebP images of a run folder for a page, each made once.
+    """Small WebP versions of a run's images for a page, each created once.
 
     From the first that would make all data URIs larger than the budget on, none is shown.
     """
@@ -79,7 +79,7 @@ class Thumbnails:
     full: bool = False
 
     def of(self, row: Mapping[str, Any]) -> str | None:
-        """The image of a row of samples."""
+        """Return the thumbnail of a row of samples as a data URI, or None."""
         file, sha256 = row.get("file"), row.get("sha256")
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):
             return None
@@ -101,14 +101,14 @@ class Thumbnails:
         return found
 
     def link(self, row: Mapping[str, Any]) -> str:
-        """The image of a row as it was generated, as a link from the page."""
+        """Return a link from the page to the original image of a row."""
         return quote(
             Path(os.path.relpath(self.folder / row["file"], self.page)).as_posix()
         )
 
 
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
-    """The images behind a task's number."""
+    """Return the section with the images behind a task's number, or None."""
     rows = [row for row in samples if isinstance(row.get("file"), str)]
     series, strips, title = task.shown.images, [], ""
     if isinstance(series, ImageSeries):
@@ -130,7 +130,7 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
 def of_prompts(
     task: TaskView, samples: Rows, thumbnails: Thumbnails
 ) -> dict[tuple[str, str], tuple[Tile, ...]]:
-    """Some images of each prompt that a judge was asked about, with its answers."""
+    """Return some images of each prompt with the judge's answers."""
     shown = task.shown.images
     if not task.prompts or not isinstance(shown, ImageGroups):
         return {}
@@ -241,6 +241,6 @@ def _tile(
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:
-    """What follows a prompt that was rewritten."""
+    """Return the rewritten version of a prompt as text that follows the prompt, or ""."""
     used = row.get("revised_prompt")
     return f" → “{used}”" if isinstance(used, str) else ""

@@ -1,4 +1,4 @@
-"""The section about what was left out of a run."""
+"""The report section on images that were excluded from a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GROUPS = 12  # of a test's exclusions, shown at most
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRow:
-    """How many of a test's images were left out; `share` is what was not, in per cent."""
+    """The number of a test's excluded images; `share` is the percentage that remained."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class LeftOutRow:
 
 @dataclass(frozen=True, slots=True)
 class LostGroupView:
-    """How many images of a group of prompts the model did not make."""
+    """The number of images that the model did not make for a group of prompts."""
 
     name: str
     verdict: str
@@ -50,7 +50,7 @@ class LostGroupView:
 
 @dataclass(frozen=True, slots=True)
 class LostTestView:
-    """What the model did not make of one test, by group of prompts.
+    """Images that the model did not make for one test, by group of prompts.
 
     Attributes:
         id: The test's id.
@@ -70,7 +70,7 @@ class LostTestView:
 
 
 def exclusions_section(run: RunView) -> Markup:
-    """What was left out, by test, and what the model did not make, by group of prompts."""
+    """Return the section on exclusions: by test, and refusals by group of prompts."""
     rows = []
     reasons: Counter[str] = Counter()
     for family in run.families:

@@ -1,4 +1,4 @@
-"""What templates may do to numbers and texts: write them, and nothing else."""
+"""Template filters that format numbers and texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from t2ibench.reports.html.numbers import at, plain, signed
 
 
 def coded(text: str) -> Markup:
-    """A text in which `backticks` set code."""
+    """Return a text with its `backtick` parts as code elements."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -24,12 +24,12 @@ def coded(text: str) -> Markup:
 
 
 def css(text: str) -> str:
-    """A text within quotes of a style sheet."""
+    """Return a text as a quoted string for a style sheet."""
     return re.sub(r"[^\w .,:·+-]", "", text)
 
 
 def thousands(number: int) -> str:
-    """A count with its thousands apart."""
+    """Format a count with thousands separators."""
     return f"{number:,}"
 
 

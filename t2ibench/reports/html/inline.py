@@ -1,4 +1,4 @@
-"""A run as a part of another page: what a notebook shows of `Results`."""
+"""A summary of a run for embedding in another page, such as a notebook."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROOT = re.compile(r"(?<![\w.#-])(?::root|html)\{")
 
 
 def run_html(results: Results) -> str:
-    """The verdict of a run, and every test as a mark on one axis."""
+    """Return a run's verdict and forest plot as HTML."""
     run = run_view(results, task_files(results, results.folder))
     return fragment("inline.html", forest=forest_view(run), style=inline_style())
 
 
 @functools.cache
 def inline_style() -> Markup:
-    """The style of the report for a page that is not ours: as wide as its cell, in pixels."""
+    """Return the report's style sheet for embedding, with the container's width, in pixels."""
     sheets = ("tokens.css", "report.css", "inline.css")
     text = "\n".join(static(name) for name in sheets)
     text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")

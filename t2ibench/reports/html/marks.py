@@ -1,4 +1,4 @@
-"""Marks of values as a page draws them: their classes, and a test as a row of the forest."""
+"""Views of marks on a page: their CSS classes, and tests as rows of the forest plot."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _TONES = {"low": "t-left", "high": "t-right", None: ""}
 
 
 def rail_class(mark: IntervalMark) -> str:
-    """The classes of a mark's rail: its state and, of a clear one, its side."""
+    """Return the CSS classes of a mark: its state and, if it is clear, its side."""
     return _RAILS[mark.side] if mark.state == "clear" else STATES[mark.state].classes
 
 
 def tone(mark: IntervalMark) -> str:
-    """The class of a number that stands beside its mark."""
+    """Return the CSS class of a number that stands beside its mark."""
     return _TONES[mark.side] if mark.state == "clear" else "faint"
 
 
 def value_text(mark: IntervalMark) -> str:
-    """A headline's number as a page writes it."""
+    """Format a headline's number for a page."""
     number = plain(mark.value) if mark.sized else signed(mark.value)
     return number if mark.value is None else f"{number}{mark.scale.unit}"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRowView:
-    """A test as a row: its poles, its mark, its number and its result in a few words.
+    """A test as a row: its poles, mark, number and short result.
 
     Attributes:
         id: The test's id, which is its place on the page.
@@ -78,7 +78,7 @@ class TaskRowView:
 
 
 def task_row_view(task: TaskView) -> TaskRowView:
-    """A test as a row of a page."""
+    """Return the view of a test as a row of a page."""
     axis, mark = poles(task), task.mark
     leans_low = mark.state == "clear" and mark.side == "low"
     leans_high = mark.state == "clear" and mark.side != "low"
@@ -103,7 +103,7 @@ def task_row_view(task: TaskView) -> TaskRowView:
 
 
 def _ticks(task: TaskView) -> tuple[float, ...]:
-    """The rows behind a headline, with the sign that they have in it."""
+    """Return the values of the rows behind a headline, with the signs used in it."""
     if not task.series:
         return ()
     return tuple(
@@ -114,7 +114,7 @@ def _ticks(task: TaskView) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FamilyRowsView:
-    """The tests of one family, and how to read their numbers."""
+    """The tests of one family, and a note on how to read their numbers."""
 
     title: str
     note: str
@@ -123,7 +123,7 @@ class FamilyRowsView:
 
 @dataclass(frozen=True, slots=True)
 class ForestView:
-    """Every test of a run on one axis.
+    """All tests of a run on one axis.
 
     Attributes:
         name: The run.
@@ -149,7 +149,7 @@ class ForestView:
 
 
 def forest_view(run: RunView) -> ForestView:
-    """A run as rows on one axis."""
+    """Return the view of a run as rows on one axis."""
     families = [
         FamilyRowsView(
             title=family.title,
@@ -172,6 +172,6 @@ def forest_view(run: RunView) -> ForestView:
 
 
 def texts_title(count: int) -> str:
-    """What the tests on words alone are called together."""
+    """Return the title of the group of tests that use no images."""
     plural = "" if count == 1 else "s"
     return f"Words alone: {count} test{plural} of the text encoder"

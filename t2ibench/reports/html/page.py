@@ -1,4 +1,4 @@
-"""report.html: one file, without network and without need of JavaScript."""
+"""Renders report.html as one file that needs no network access and no JavaScript."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def report_html(
     sections: Sequence[SectionView] = (),
     origin: str = "",
 ) -> str:
-    """The whole page; `parts` are what cards show from files of the run, by the test's id."""
+    """Return the page; `parts` are the drawn parts of each card, by the id of the test."""
     script = static("report.js")
     script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return fragment(
@@ -47,7 +47,7 @@ def report_html(
 
 
 def _cards(run: RunView, parts: Mapping[str, CardParts]) -> list[Markup]:
-    """The card of every test on images; short ones that the summary names are open."""
+    """Return the card of every test on images; short ones named in the summary are open."""
     leading = named(run)
     return [
         _card(
@@ -72,7 +72,7 @@ def _card(
 
 
 def _again_section(run: RunView) -> SectionView:
-    """How to repeat the run, and what it was made with."""
+    """Return the section on how to repeat the run, and on its software and settings."""
     html = fragment(
         "again.html",
         results=run.results,
@@ -83,7 +83,7 @@ def _again_section(run: RunView) -> SectionView:
 
 
 def _facts(run: RunView) -> Iterator[tuple[str, str]]:
-    """What the run was made with; a text is empty where that is not known."""
+    """Return names and values of the run's settings; a text is empty if it is not known."""
     results, model = run.results, run.results.model
     name = model.name or run.name
     yield "Model", f"{name} @ {model.revision}" if model.revision else name
@@ -106,7 +106,7 @@ def _facts(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def _listed(values: Mapping[str, object]) -> str:
-    """Names and values in one line, by name."""
+    """Return names and values as one line, sorted by name."""
     return ", ".join(
         f"{name} {value}".strip() for name, value in sorted(values.items())
     )

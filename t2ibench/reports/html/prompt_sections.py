@@ -1,4 +1,4 @@
-"""Sections about prompts: whether images show what was asked for, and how far they differ."""
+"""Sections on prompts: agreement of images with them, and diversity of their images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALL = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """How well images of a group of prompts agree with them, and how far from the other groups."""
+    """Agreement of a group's images with their prompts, and the difference from other groups."""
 
     group: str
     prompts: int
@@ -37,7 +37,7 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTest:
-    """The prompts of one test, all together and by group."""
+    """The agreement of images and prompts in one test, overall and by group."""
 
     name: str
     value: str
@@ -48,7 +48,7 @@ class AlignmentTest:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentReader:
-    """What one encoder says of all tests; `overall` is empty where the prompts are not at hand."""
+    """The agreement of images and prompts by one encoder; `overall` may be empty."""
 
     name: str
     overall: str
@@ -59,7 +59,7 @@ class AlignmentReader:
 
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Agreement of images with their prompts, encoder by encoder: overall and by group."""
+    """Return the section on agreement of images with prompts, for each encoder."""
     names = dict.fromkeys(
         name for task in run.tasks for name in task.result.text_image_alignment
     )
@@ -101,7 +101,7 @@ def _alignment(task: TaskView, groups: Sequence[TextImageAlignment]) -> Alignmen
 
 
 def _finding(groups: Sequence[TextImageAlignment]) -> str:
-    """Whether groups of prompts differ, in a few words."""
+    """Return in a few words whether groups of prompts differ."""
     p_values = [
         group.difference.p_holm for group in groups if group.difference is not None
     ]
@@ -137,13 +137,13 @@ def _alignment_row(group: TextImageAlignment) -> AlignmentRow:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    """Both ends of an interval; nothing where it is not known."""
+    """Format both ends of an interval; "" if they are missing."""
     return "" if low is None else f"{signed(low)} to {signed(high)}"
 
 
 @dataclass(frozen=True, slots=True)
 class DiversityRow:
-    """How much images of one prompt differ, on average over a group of prompts."""
+    """The mean diversity of images with the same prompt, over a group of prompts."""
 
     group: str
     prompts: int
@@ -154,7 +154,7 @@ class DiversityRow:
 
 @dataclass(frozen=True, slots=True)
 class DiversityTest:
-    """What one encoder says of one test; `least` is the prompt whose images differ least."""
+    """The diversity of a test by one encoder; `least` is the prompt with the least diversity."""
 
     name: str
     reader: str
@@ -165,7 +165,7 @@ class DiversityTest:
 
 
 def diversity_section(run: RunView) -> Markup | None:
-    """How much the images of one prompt differ, and the prompts whose images repeat one another."""
+    """Return the section on diversity, and on prompts whose images repeat one another."""
     tests = [
         _diversity(task, reader, groups)
         for task in run.tasks

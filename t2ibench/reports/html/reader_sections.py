@@ -1,4 +1,4 @@
-"""Sections about who reads the images: whether methods, encoders, judges and people agree."""
+"""Sections on measurement agreement: between methods, encoders, judges and people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DISPUTED = 50  # images that people dispute, shown at most
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """Whether two methods see the same in the same items.
+    """The agreement of two methods that measure the same attribute of the same items.
 
     Attributes:
         title: The attribute, and the correlation without noise.
@@ -53,7 +53,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class EncodersView:
-    """One test's headline by each encoder or judge, and whether its sign differs."""
+    """A test's headline by each encoder or judge, and whether the signs differ."""
 
     id: str
     test: str
@@ -64,7 +64,7 @@ class EncodersView:
 
 @dataclass(frozen=True, slots=True)
 class JudgesView:
-    """How far two judges agree about one question.
+    """The agreement of two judges on one question.
 
     Attributes:
         id: The test's id.
@@ -85,7 +85,7 @@ class JudgesView:
 
 @dataclass(frozen=True, slots=True)
 class PeopleView:
-    """How far people agree about one question, and the images that they dispute."""
+    """The agreement of people on one question, and the images with different answers."""
 
     id: str
     title: str
@@ -96,7 +96,7 @@ class PeopleView:
 def agreement_section(
     run: RunView, pairs: Sequence[MeasuredPair] = ()
 ) -> Markup | None:
-    """Where methods, encoders and judges agree and where they do not."""
+    """Return the section on agreement of methods, encoders and judges."""
     encoders = [
         _encoders(task) for task in run.tasks if len(task.result.by_encoder) > 1
     ]
@@ -151,7 +151,7 @@ def _encoders(task: TaskView) -> EncodersView:
 
 
 def judges_views(task: TaskView) -> list[JudgesView]:
-    """How far each two judges agree, question by question; it is never pooled over questions."""
+    """Return the agreement of every two judges for each question, never pooled over questions."""
     names = list(task.result.by_encoder) or list(task.result.settings.judges)
     return [
         _judges(task, agreement, names)
@@ -175,7 +175,7 @@ def _judges(
 
 
 def people_section(run: RunView) -> Markup | None:
-    """How far people agree who answered the same questions, and the images that they dispute."""
+    """Return the section on people's agreement, and on images with different answers."""
     questions = [
         PeopleView(
             id=task.id,

@@ -1,4 +1,4 @@
-"""The page of a run with what is drawn for it: figures, images and sections."""
+"""Assembles the page of a run with its figures, images and sections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from t2ibench.results.samples import read_samples
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A figure, the name of its files, and what it is about."""
+    """A figure with the name of its files and the subject that it shows."""
 
     name: str
     about: str
@@ -32,7 +32,7 @@ class PageFigure:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """The HTML of a run's page, and every figure on it."""
+    """The HTML of a run's page, and every figure that it contains."""
 
     html: str
     figures: tuple[PageFigure, ...]
@@ -69,7 +69,7 @@ def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
 
 
 def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[PageFigure]:
-    """The figures of a test that there is something to draw of."""
+    """Return the figures of a test that have data."""
     drawn = []
     for number, spec in enumerate(task.shown.figures, start=1):
         figure = draw(spec, task, samples)
@@ -94,7 +94,7 @@ def _card_parts(
 
 
 def _paired(folder: Path) -> Mapping[str, PairedTask]:
-    """What compares runs image by image; nothing of results of an older version."""
+    """Return influences for paired comparisons of a run; empty for results of an older version."""
     with contextlib.suppress(T2IBenchError):
         return read_paired(folder)
     return {}

@@ -1,4 +1,4 @@
-"""The templates of pages: how they are laid out, rendered and styled."""
+"""Loading, rendering and styling of page templates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINE_BREAK = re.compile(r"[ \t]*\n\s*")
 
 
 class FreeLayout(Extension):
-    """Lets templates be indented and broken into lines without a trace in the page.
+    """Jinja extension that removes indentation and line breaks of templates from the output.
 
     The rule is that of JSX: a line break beside a tag or a block is layout and vanishes, one
     within text is a space, and a space that a break would swallow is written `{{ " " }}`.
@@ -34,7 +34,7 @@ class FreeLayout(Extension):
     def preprocess(
         self, source: str, name: str | None, filename: str | None = None
     ) -> str:
-        """The source of a template without its layout."""
+        """Return the source of a template without its layout white space."""
         # Text at even places, what Jinja reads at odd ones.
         parts = _NOT_TEXT.split(source)
         texts = [
@@ -48,7 +48,7 @@ class FreeLayout(Extension):
 
 
 def _without_layout(text: str, before: str, after: str) -> str:
-    """A text between two parts that Jinja reads, without line breaks that are layout."""
+    """Return the text between two template tags without line breaks that are only layout."""
 
     def replacement(found: re.Match[str]) -> str:
         left = text[: found.start()].rstrip()[-1:] or before[:2]
@@ -63,7 +63,7 @@ def _without_layout(text: str, before: str, after: str) -> str:
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """The templates; everything that is not `Markup` is escaped."""
+    """Return the template environment, which escapes everything that is not `Markup`."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
         autoescape=True,
@@ -76,18 +76,18 @@ def environment() -> jinja2.Environment:
 
 
 def fragment(template: str, **values: object) -> Markup:
-    """One part of a page."""
+    """Return one part of a page as HTML."""
     return Markup(environment().get_template(template).render(**values))
 
 
 def static(name: str) -> str:
-    """The text of a file of reports/static."""
+    """Return the content of a file in reports/static."""
     return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
 
 
 @functools.cache
 def style() -> Markup:
-    """The style of a page, fonts within."""
+    """Return the style sheet of a page with embedded fonts."""
     faces = []
     for family, name in _FONTS:
         font = files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"

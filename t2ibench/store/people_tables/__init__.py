@@ -1,1 +1,1 @@
-"""Tables that people made: CSV, XLSX and JSON, read by one reader (see `reader`)."""
+"""Reading of tables made by people: CSV, XLSX and JSON (see `reader`)."""

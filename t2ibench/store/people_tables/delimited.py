@@ -1,4 +1,4 @@
-"""Records of a text whose cells are separated by commas, semicolons, tabs or bars."""
+"""Parsing of text tables separated by commas, semicolons, tabs or vertical bars."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST_CELL = 16 * 2**20  # characters
 
 
 def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
-    """The records of a text that are not empty, and the delimiter of their cells.
+    """Return the non-empty records of a text and its delimiter.
 
     A quoted cell may contain line breaks. Excel's first line 'sep=;' is followed, and a space
     between a delimiter and a quote is allowed.
@@ -72,7 +72,7 @@ def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[R
 
 
 def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchError:
-    """The error of the `csv` module in words of a person who has a spreadsheet."""
+    """Return an error of the `csv` module in the words of a spreadsheet user."""
     where = f"{shown(path, 400)}:{line}"
     words = str(error)
     if "unexpected end of data" in words:
@@ -94,7 +94,7 @@ def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchEr
 
 
 def choose_delimiter(text: str) -> str:
-    r"""The delimiter by which the heading and most rows of a text have the same cells.
+    r"""Return the delimiter by which heading and most rows have equally many cells.
 
     Examples:
         >>> choose_delimiter("file;gender, as seen\na.png;female\n")
@@ -121,7 +121,7 @@ def choose_delimiter(text: str) -> str:
 
 
 def _sample(text: str, delimiter: str) -> list[list[str]]:
-    """The heading and the first rows with text, as far as they can be read this way."""
+    """Return heading and first rows of a text, as far as a delimiter can parse them."""
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True
     )
@@ -136,14 +136,14 @@ def _sample(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _width(cells: Sequence[str]) -> int:
-    """How many cells there are up to the last one with text."""
+    """Return the number of cells up to the last non-empty one."""
     return max(
         (number for number, cell in enumerate(cells, 1) if cell.strip()), default=0
     )
 
 
 def _share_alike(records: Sequence[Sequence[str]], heading: int) -> float:
-    """The share of rows that have the cells of the heading, in tenths; empty ones may be cut."""
+    """Return the share of rows as wide as the heading, in tenths; trailing cells may be missing."""
     rows = records[1:]
     if not rows:
         return 1.0

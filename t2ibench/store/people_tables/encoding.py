@@ -1,4 +1,4 @@
-"""The text of a file that a person saved, whatever their program writes."""
+"""Decoding of text files saved by any common program."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NO_TEXT = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a\x1b")
 
 
 class DecodedText(NamedTuple):
-    """A text, and a line about how it was read where that was a guess."""
+    """A decoded text, and a note if the encoding was guessed."""
 
     text: str
     note: str | None = None
 
 
 def decode_text(data: bytes, path: Path) -> DecodedText:
-    """The text of a file: UTF-8, UTF-16 or UTF-32 with a mark, else Windows-1252.
+    """Decode a file: UTF-8, UTF-16 or UTF-32 with a byte order mark, else Windows-1252.
 
     Windows-1252 is what spreadsheets write under Windows where they are not asked for UTF-8. It is
     the last resort, and the note names it, because other encodings of one byte look the same.
@@ -58,7 +58,7 @@ def _decoded(data: bytes, encoding: str, path: Path) -> str:
 
 
 def _without_mark(data: bytes) -> str | None:
-    """UTF-16 without its mark: every other byte of most Western text is zero."""
+    """Decode UTF-16 without a byte order mark, recognised by zero bytes; None otherwise."""
     sample = data[:4096]
     if len(sample) < 8 or b"\0" not in sample:
         return None

@@ -1,4 +1,4 @@
-"""What the columns of people's tables are called, in the languages of common programs."""
+"""Recognised column headings of user tables, in the languages of common programs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _JOINING = re.compile(r"[\s_\-.]+")
 
 
 def cleaned_heading(text: str) -> str:
-    r"""A heading as a person reads it: one line, composed letters, no quotes around it.
+    r"""Normalise a heading for display: one line, composed letters, without quotes.
 
     Examples:
         >>> cleaned_heading('\ufeff"What is\r\n the  gender?" ')
@@ -55,7 +55,7 @@ def cleaned_heading(text: str) -> str:
 
 
 def heading_key(text: str) -> str:
-    """What is equal for two headings that are spelt differently.
+    """Return a key that is equal for differently spelt forms of one heading.
 
     Examples:
         >>> heading_key("File_Name") == heading_key("filename") == heading_key("FILE NAME")
@@ -68,7 +68,7 @@ _KEYS = {role: tuple(map(heading_key, names)) for role, names in KNOWN_HEADINGS.
 
 
 def known_column(role: str, columns: Iterable[str]) -> str | None:
-    """The column that holds a role, such as 'image': the first known heading that is there."""
+    """Return the column with a role such as 'image', by the first recognised heading."""
     by_key: dict[str, str] = {}
     for column in columns:
         by_key.setdefault(heading_key(column), column)
@@ -77,6 +77,6 @@ def known_column(role: str, columns: Iterable[str]) -> str | None:
 
 
 def role_of(heading: str) -> str | None:
-    """The role that a heading is known for, if it is known."""
+    """Return the role of a recognised heading, or None."""
     key = heading_key(heading)
     return next((role for role, keys in _KEYS.items() if key in keys), None)

@@ -1,4 +1,4 @@
-"""Records of a JSON text: objects line by line, a list of them, or columns of pandas."""
+"""Parsing of JSON tables: JSON Lines, a list of objects, or columns as pandas writes them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]
 def _items_of_list(
     text: str, at: int, path: Path, expected: str
 ) -> Iterator[JsonRecord]:
-    """The objects of a list with the lines on which they begin."""
+    """Return the objects of a list with the line numbers on which they begin."""
     line = text.count("\n", 0, at) + 1
     counted = at
     while True:
@@ -78,7 +78,7 @@ def _items_of_list(
 
 
 def _whole_object(text: str, start: int) -> dict[str, Any] | None:
-    """The one object that a text is; None where something follows it, as in JSON Lines."""
+    """Return the object that makes up a whole text; None if more text follows."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -89,7 +89,7 @@ def _whole_object(text: str, start: int) -> dict[str, Any] | None:
 
 
 def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
-    """Records of an object as programs write tables: pandas in each form, a list with a name."""
+    """Return records of an object in any of the table layouts of pandas, or of a named list."""
     records = _records_of_pandas(whole) or _records_by_file(whole)
     if records is not None:
         yield from enumerate(records, start=1)
@@ -150,7 +150,7 @@ def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
-    """Records as they are; a task of Label Studio as one record for each of its annotations."""
+    """Return records unchanged; Label Studio tasks become one record for each annotation."""
     for line, record in records:
         annotations = record.get("annotations")
         data = record.get("data")
@@ -163,7 +163,7 @@ def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
 
 
 def _choices(annotation: Mapping[str, Any]) -> dict[str, Any]:
-    """What an annotation of Label Studio answers, by the name of the control."""
+    """Return the answers of a Label Studio annotation, by the name of the control."""
     answers: dict[str, Any] = {}
     if annotation.get("completed_by") is not None:
         answers["completed_by"] = annotation["completed_by"]
@@ -176,7 +176,7 @@ def _choices(annotation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str | None:
-    """A value of a cell as text; None for what is no text, such as a list of several.
+    """Return a cell's value as text; None for values such as lists with several entries.
 
     Examples:
         >>> text_of(1.0), text_of(None), text_of({"choices": ["male"]}), text_of(["a", "b"])

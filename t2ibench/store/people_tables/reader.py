@@ -1,4 +1,4 @@
-"""The one reader of tables that people made: CSV, XLSX, JSON Lines and JSON lists."""
+"""Reader of user tables in CSV, XLSX, JSON Lines and JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _INDEX_COLUMN = "Unnamed: 0"  # as pandas calls a first column without a heading
 
 @dataclass(slots=True)
 class Table:
-    """A table: rows of text (of any value where the file is JSON), each with its line.
+    """A table of rows with line numbers; cells are text, or any JSON value.
 
     Attributes:
         path: The file.
@@ -65,7 +65,7 @@ class Table:
     not_there: dict[str, str] = field(default_factory=dict)
 
     def find(self, role: str) -> str | None:
-        """The heading of the column that holds a role, such as 'image'; None without one."""
+        """Return the heading of the column with a role such as 'image', or None."""
         column = self.mapped.get(heading_key(role)) or known_column(role, self.columns)
         if column is None:
             return None
@@ -79,14 +79,14 @@ class Table:
         return column
 
     def need(self, role: str, purpose: str) -> str:
-        """The same; an error that lists the columns where there is none."""
+        """Return the heading of the column with a role; raise an error if there is none."""
         column = self.find(role)
         if column is None:
             raise self.lacks(role, purpose)
         return column
 
     def lacks(self, role: str, purpose: str) -> T2IBenchError:
-        """The error for a column that is not there."""
+        """Return the error for a missing column."""
         names = KNOWN_HEADINGS.get(role, (role,))
         wanted = self.not_there.get(heading_key(role))
         what = f"no column '{names[0]}'"
@@ -102,14 +102,14 @@ class Table:
         )
 
     def check_used(self, column: str) -> None:
-        """Refuse a column whose heading is there twice, with different cells."""
+        """Raise an error for a duplicate heading whose columns differ."""
         if column in self.doubled:
             raise T2IBenchError(
                 self.doubled[column], "Keep one of the columns, or rename one."
             )
 
     def rows_by_labeller(self) -> dict[str, list[tuple[int, dict[str, Any]]]]:
-        """The rows of each person whom a column of labellers names; empty without such a column."""
+        """Return each person's rows by the labeller column; empty without such a column."""
         by_labeller: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         if (
             self.mapped.get("labeller", known_column("labeller", self.columns))
@@ -128,7 +128,7 @@ class Table:
         return by_labeller
 
     def listed(self) -> str:
-        """A sentence with the columns that the table has."""
+        """Return a sentence that lists the table's columns."""
         if not self.columns:
             return "It has no columns."
         names = ", ".join(f"'{shown(name, 60)}'" for name in self.columns[:_SHOWN])
@@ -140,11 +140,11 @@ class Table:
         return f"Its columns are {names}{more}."
 
     def where(self, line: int | None = None) -> str:
-        """The file and a line of it, that of the headings unless another is given."""
+        """Return the file and a line number; the default is the line of the headings."""
         return f"{shown(self.path, 400)}:{self.heading_line if line is None else line}"
 
     def text(self, line: int, row: Mapping[str, Any], column: str | None) -> str:
-        """A cell as text; an error where it is JSON of another kind."""
+        """Return a cell as text; raise an error for a JSON value that is no text."""
         text = text_of(row.get(column)) if column is not None else ""
         if text is None:
             raise T2IBenchError(
@@ -161,7 +161,7 @@ def read_table(
     sheet: str | None = None,
     expected: str = _EXAMPLE,
 ) -> Table:
-    """Read a table that a person made.
+    """Read a table that a user made.
 
     Args:
         path: The file; its content, not its ending, says what it is.
@@ -193,7 +193,7 @@ def read_table(
 
 
 def _is_json(path: Path, text: str) -> bool:
-    """Whether a text is JSON: by its ending, or by what it begins with."""
+    """Return whether a text is JSON, judging by the file's ending or its first character."""
     if path.suffix.lower() in _JSON_SUFFIXES:
         return True
     return text.lstrip().startswith(('{"', '[{"'))
@@ -243,7 +243,7 @@ def _from_records(
 
 
 def _without_title(path: Path, rows: list[Record]) -> list[str]:
-    """Take out what stands above the headings: lines of one cell, before lines of several."""
+    """Remove title lines above the headings, and return notes on them."""
     first_wide = next(
         (number for number, (_, cells) in enumerate(rows) if _filled(cells) > 1), 0
     )
@@ -266,7 +266,7 @@ def _filled(cells: Sequence[str]) -> int:
 
 
 def _without_second_headings(path: Path, rows: list[Record]) -> list[str]:
-    """Take out the two further rows of headings that Qualtrics exports."""
+    """Remove the two additional heading rows of Qualtrics exports, and return notes on them."""
     for number, (_, cells) in enumerate(rows[:2]):
         if any(_QUALTRICS.match(cell) for cell in cells):
             lines = " and ".join(str(before) for before, _ in rows[: number + 1])
@@ -280,7 +280,7 @@ def _without_second_headings(path: Path, rows: list[Record]) -> list[str]:
 def _check_beyond(
     table: Table, line: int, cells: Sequence[str], last: int, delimiter: str
 ) -> None:
-    """Refuse text to the right of the last heading: it is most often a comma without quotes."""
+    """Raise an error for text beyond the last heading, usually caused by an unquoted comma."""
     beyond = next((cell for cell in cells[last:] if cell.strip()), None)
     if beyond is not None:
         width = max(_filled(cells), last + 1)
@@ -295,7 +295,7 @@ def _check_beyond(
 def _places(
     table: Table, headings: Sequence[str], rows: Sequence[Record]
 ) -> dict[str, int]:
-    """Where the column of each heading is; of a heading that is there twice, the first."""
+    """Return the column index of each heading; the first one of duplicates."""
     places: dict[str, int] = {}
     by_key: dict[str, str] = {}
     for place, heading in enumerate(headings):
@@ -340,7 +340,7 @@ def _first_difference(
 
 
 def _apply(table: Table, columns: Mapping[str, str]) -> None:
-    """Let a user's names of columns come before the known headings."""
+    """Give the user's column names precedence over recognised headings."""
     by_key = {heading_key(column): column for column in table.columns}
     for role, heading in columns.items():
         column = by_key.get(heading_key(heading))

@@ -1,4 +1,4 @@
-"""Records of an XLSX workbook: what its cells show, read without following anything it links to."""
+"""Reading of XLSX workbooks by displayed values, without following links."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ZEROS = re.compile("0{2,}")  # the number format of '00012'
 
 
 def is_workbook(data: bytes, path: Path) -> bool:
-    """Whether a file is an XLSX workbook, by its content; a line for what only looks like one."""
+    """Return whether a file is an XLSX workbook by content; other spreadsheets raise an error."""
     where = shown(path, _WIDTH)
     if data.startswith(_OLE):
         raise T2IBenchError(
@@ -51,14 +51,14 @@ def is_workbook(data: bytes, path: Path) -> bool:
 
 @dataclass(slots=True)
 class SheetRecords:
-    """The records of one sheet that are not empty, and lines about how it was read."""
+    """The non-empty records of one sheet, and notes on reading it."""
 
     records: list[Record]
     notes: list[str] = field(default_factory=list)
 
 
 def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
-    """The records of a sheet: the one that is named, else the first that is not hidden."""
+    """Return the records of a named sheet, or of the first one that is not hidden."""
     where = shown(path, _WIDTH)
     _check_parts(path)
     from openpyxl import load_workbook
@@ -80,7 +80,7 @@ def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
 
 
 def _check_parts(path: Path) -> None:
-    """Refuse what unpacks to more than memory should hold, and other kinds of zip file."""
+    """Raise an error for other zip files, and for content that would exceed memory."""
     where = shown(path, _WIDTH)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -173,7 +173,7 @@ def _part(worksheet: ReadOnlyWorksheet) -> str:
 
 
 def _texts(worksheet: ReadOnlyWorksheet, where: str) -> Iterator[list[str]]:
-    """Rows as texts; the range that a sheet says it has is often wrong and is not used."""
+    """Return rows as texts, ignoring the sheet's stated range, which is often wrong."""
     worksheet.reset_dimensions()
     try:
         for row in worksheet.iter_rows():
@@ -189,7 +189,7 @@ def _texts(worksheet: ReadOnlyWorksheet, where: str) -> Iterator[list[str]]:
 
 
 def _shown_value(cell: Any) -> str:
-    """What a cell shows, or the plainest text that gives its value back."""
+    """Return the displayed text of a cell, or the plainest text for its value."""
     value = cell.value
     if value is None:
         return ""
@@ -210,7 +210,7 @@ def _shown_value(cell: Any) -> str:
 
 
 def _shown_number(value: float, number_format: str) -> str:
-    """A number without the digits that only its binary form has: 1 for 1.0, 0.1, 00012, 50%."""
+    """Format a number without binary rounding digits: 1 for 1.0, 0.1, 00012, 50%."""
     if _ZEROS.fullmatch(number_format) and float(value).is_integer():
         return f"{int(value):0{len(number_format)}d}"
     if number_format.rstrip('"').endswith("%"):
@@ -223,7 +223,7 @@ def _shown_number(value: float, number_format: str) -> str:
 
 
 def _merged_cells(xml: bytes) -> dict[int, list[tuple[int, int, int, int]]]:
-    """Merged ranges (first row, first column, last row, last column) by each of their rows."""
+    """Return merged ranges (first row, first column, last row, last column) by row."""
     from openpyxl.utils.cell import column_index_from_string as number_of
     from openpyxl.utils.cell import coordinate_from_string
 
@@ -242,7 +242,7 @@ def _merged_cells(xml: bytes) -> dict[int, list[tuple[int, int, int, int]]]:
 def _fill_merged(
     records: list[Record], merged: dict[int, list[tuple[int, int, int, int]]]
 ) -> None:
-    """Give every cell of a merged range what its first cell shows."""
+    """Fill every cell of a merged range with the value of its first cell."""
     by_line = dict(records)
     for line, cells in records:
         for first_row, first_column, _, last_column in merged.get(line, ()):

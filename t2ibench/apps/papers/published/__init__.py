@@ -1,1 +1,1 @@
-"""One data file and one module a paper; see `t2ibench/apps/papers/__init__.py`."""
+"""Published papers, each as one data file and one module."""

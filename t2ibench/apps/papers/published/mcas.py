@@ -15,7 +15,7 @@ _ABOVE = 1.25  # times the greatest published α, where the figure ends
 
 
 def table_4(draft: Exhibit) -> None:
-    """δ and α by stereotype and over all targets, as published and robust."""
+    """Build Table 4: δ and α by stereotype and over all targets, as published and robust."""
     task = draft.results.get(_TASK)
     if task is None:
         return
@@ -41,7 +41,7 @@ def table_4(draft: Exhibit) -> None:
 
 
 def figure_2(draft: Exhibit) -> None:
-    """Target by target, α over δ: ours, and the points of Table 3."""
+    """Build Figure 2: α over δ for each target, ours beside the points of Table 3."""
     series = []
     for model in draft.file.models:
         table = draft.paper.exhibits["table-3"].published[model]

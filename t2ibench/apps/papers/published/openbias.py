@@ -17,12 +17,12 @@ _ALL_PROFESSIONS = "all professions"
 
 
 def spelt(name: object) -> str:
-    """The name of a bias, in the paper's spelling: 'train color'."""
+    """Return the name of a bias in the paper's spelling, such as 'train color'."""
     return str(name).lower().replace("colour", "color")
 
 
 class FoundBias(NamedTuple):
-    """A bias that was measured: its row, what the details say of it, and its severity."""
+    """A measured bias: its row, its entry in the details, and its severity."""
 
     name: str
     row: Row
@@ -31,7 +31,7 @@ class FoundBias(NamedTuple):
 
 
 def _biases(draft: Exhibit) -> list[FoundBias]:
-    """The biases of the printed captions, the most severe first; those without a severity last."""
+    """Return the biases of the printed captions by decreasing severity, those without one last."""
     task = draft.results.get(_EXAMPLES)
     if task is None:
         return []
@@ -53,7 +53,7 @@ def _biases(draft: Exhibit) -> list[FoundBias]:
 
 
 def table_5(draft: Exhibit) -> None:
-    """How far from even the genders of 36 professions are."""
+    """Build Table 5: how far the genders of 36 professions are from parity."""
     task = draft.results.get(_PROFESSIONS)
     if task is None:
         return
@@ -87,7 +87,7 @@ def table_5(draft: Exhibit) -> None:
 
 
 def figure_3(draft: Exhibit) -> None:
-    """Biases from the most to the least severe."""
+    """Build Figure 3: biases by decreasing severity."""
     biases, groups = _biases(draft), []
     ranked = sum(bias.severity is not None for bias in biases)
     for place, (name, row, detail, severity) in enumerate(biases, start=1):
@@ -105,7 +105,7 @@ def figure_3(draft: Exhibit) -> None:
 
 
 def figure_9(draft: Exhibit) -> None:
-    """Severities within captions, and over all captions."""
+    """Build Figure 9: severities within captions, and over all captions."""
     biases, points = _biases(draft), []
     for name, row, _, aware in biases:
         if aware is None:

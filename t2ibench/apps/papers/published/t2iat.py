@@ -16,7 +16,7 @@ _ALL = "all concepts"
 
 
 def table_1(draft: Exhibit) -> None:
-    """Eight association tests: S, p and d, with the project's own headline below."""
+    """Build Table 1: S, p and d of eight association tests, with our headline below."""
     for name in draft.file.tasks:
         task = draft.results.get(name)
         if task is None:
@@ -41,7 +41,7 @@ def table_1(draft: Exhibit) -> None:
 
 
 def table_2(draft: Exhibit) -> None:
-    """People's ratings of eight concepts, and their rank correlation with association scores."""
+    """Build Table 2: human ratings of eight concepts, and their rank correlation with scores."""
     concepts = {
         concept.name: value_of(draft.results.get(name), f"association_of_{side}")
         for name, spec in draft.specs.items()

@@ -13,12 +13,12 @@ _OCCUPATIONS, _ALL = "tibet_occupations", "all occupations"
 
 
 def occupation(row: str) -> str:
-    """The occupation of a row of results such as 'A photo of an architect | gender'."""
+    """Return the occupation in a row name such as 'A photo of an architect | gender'."""
     return row.partition(" | ")[0].partition(" of ")[2].partition(" ")[2]
 
 
 def figure_4(draft: Exhibit) -> None:
-    """CAS of male less that of female, occupation by occupation."""
+    """Build Figure 4: the CAS of male minus that of female, for each occupation."""
     task = draft.results.get(_OCCUPATIONS)
     if task is None:
         return

@@ -18,21 +18,21 @@ _FIGURES = "vibex_figures_gender"
 
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
-    """Prompt to name, of the anchors of a task."""
+    """Return names by prompt for the anchors of a task."""
     spec = draft.specs.get(task)
     anchors = spec.anchors if isinstance(spec, VibexTask) else ()
     return {anchor.prompt: anchor.name for anchor in anchors}
 
 
 def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
-    """The anchor that a forward query calls the likelier, as published."""
+    """Return the more likely anchor of a forward query, as published, or None."""
     if row is None:
         return None
     return max(anchors, key=lambda name: value_of(row, f"probability:{name}") or 0.0)
 
 
 def table_2(draft: Exhibit) -> None:
-    """The tendency of every concept that experts found, and whether it leans here."""
+    """Build Table 2: the tendency of each concept that experts found, and if it leans here."""
     for name, known in draft.known.items():
         task = draft.results.get(f"vibex_{known['scenario']}")
         if task is None:
@@ -77,14 +77,14 @@ def table_2(draft: Exhibit) -> None:
 
 
 def _entry(details: Mapping[str, Any], kind: str, concept: str) -> Mapping[str, Any]:
-    """What the details say of a concept; empty where they say nothing."""
+    """Return the details of a concept; empty if it has none."""
     return next(
         (row for row in details.get(kind) or [] if row["concept"] == concept), {}
     )
 
 
 def figure_3(draft: Exhibit) -> None:
-    """Concepts between two anchors."""
+    """Build Figure 3: concepts between two anchors."""
     anchors = [*_anchors(draft, RACE).values()]
     drawn: list[Point] = []
     for name in draft.known:
@@ -107,7 +107,7 @@ def figure_3(draft: Exhibit) -> None:
 
 
 def figure_4(draft: Exhibit) -> None:
-    """The similarity of every anchor image to concepts."""
+    """Build Figure 4: the similarity of every anchor image to each concept."""
     anchors = _anchors(draft, _FIGURES)
     samples = draft.samples(_FIGURES)
     groups = {}
