@@ -178,7 +178,7 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
         f"{low:+.0f} to {high:+.0f}",
         format_p(prompt.p_holm),
         _distances(prompt, 1 / len(attribute.classes)),
-        "–" if prompt.known is None else _distances(prompt, prompt.known),
+        "–" if prompt.known_share is None else _distances(prompt, prompt.known_share),
         _in_words(attribute, prompt),
     ]
 

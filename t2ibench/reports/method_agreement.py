@@ -21,14 +21,16 @@ NOTE = (
 _FULL = 0.995  # from which on it is shown as 1.00
 
 
-def correlation(found: Correlation) -> str:
+def correlation(estimate: Correlation) -> str:
     """A correlation with its interval, for a table."""
-    if not math.isfinite(found.value):
+    if not math.isfinite(estimate.value):
         return "–"
     interval = (
-        f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""
+        f" [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+        if math.isfinite(estimate.low)
+        else ""
     )
-    return f"{signed(found.value, 2)}{interval}"
+    return f"{signed(estimate.value, 2)}{interval}"
 
 
 def attribute(pair: MeasuredPair) -> str:
@@ -38,22 +40,25 @@ def attribute(pair: MeasuredPair) -> str:
 
 def in_words(pair: MeasuredPair) -> str:
     """Whether two methods agree, as a sentence or two."""
-    true = pair.found.true
-    if pair.found.reason is not None:
-        said = f"Cannot tell: {pair.found.reason}."
+    true = pair.agreement.true
+    if pair.agreement.reason is not None:
+        sentence = f"Cannot tell: {pair.agreement.reason}."
     elif true.high < 0:
-        said = "They see opposite leans."
+        sentence = "They see opposite leans."
     elif true.low <= 0:
-        said = "Cannot tell whether they agree: the interval holds 0."
+        sentence = "Cannot tell whether they agree: the interval holds 0."
     elif true.high < _FULL:
-        said = f"They agree, but not fully: at most {true.high:.2f}."
+        sentence = f"They agree, but not fully: at most {true.high:.2f}."
     else:
-        said = "They agree; no difference beyond noise is shown."
+        sentence = "They agree; no difference beyond noise is shown."
     other = pair.nearest_other
-    if other is not None and abs(other.found.linear.value) >= pair.found.linear.value:
+    if (
+        other is not None
+        and abs(other.agreement.linear.value) >= pair.agreement.linear.value
+    ):
         poles = " / ".join(other.second.attribute)
-        said += f" Another attribute ({poles}) goes along as much."
-    return said
+        sentence += f" Another attribute ({poles}) goes along as much."
+    return sentence
 
 
 def disagreements_text(pair: MeasuredPair) -> str:
@@ -71,16 +76,18 @@ def attribute_of(other: MeasuredPair) -> str:
 
 def reliability(pair: MeasuredPair) -> str:
     """That of either method, or a dash."""
-    return " and ".join(signed(one, 2) for one in pair.found.reliability or ()) or "–"
+    return (
+        " and ".join(signed(one, 2) for one in pair.agreement.reliability or ()) or "–"
+    )
 
 
 def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
     """The convergent pairs as a table; for programs the discriminant ones, too."""
     rows = []
     for pair in pairs:
-        found, other, most = pair.found, pair.nearest_other, "–"
+        found, other, most = pair.agreement, pair.nearest_other, "–"
         if other is not None:
-            most = f"{correlation(other.found.linear)} {attribute_of(other)}"
+            most = f"{correlation(other.agreement.linear)} {attribute_of(other)}"
         rows.append(
             [
                 attribute(pair),
@@ -117,7 +124,7 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
 
 
 def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
-    found = pair.found
+    found = pair.agreement
     first, second = found.reliability or (None, None)
     return {
         "kind": kind,
