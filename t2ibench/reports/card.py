@@ -61,7 +61,9 @@ class CardWriter(MarkdownTables):
     def results(self, results: Results) -> str:
         """The section of a run."""
         run = run_view(results, task_files(results, None))
-        told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
+        limit_lines = [
+            f"- {escape(title)} {escape(text)}" for title, text in limits(run)
+        ]
         parts = [
             "## Social bias",
             escape(sentences.sentence(run)),
@@ -69,7 +71,7 @@ class CardWriter(MarkdownTables):
             _tests(run),
             _METHOD,
             "### Limits of these measurements",
-            "\n".join(told),
+            "\n".join(limit_lines),
         ]
         if results.command:
             parts.append(f"Repeat: `{escape(shlex.join(results.command))}`")

@@ -64,8 +64,8 @@ def in_words(pair: MeasuredPair) -> str:
 def disagreements_text(pair: MeasuredPair) -> str:
     """The items that both see most differently, with either lean."""
     return ", ".join(
-        f"{one.name} ({signed(one.value, 2)} and {signed(other.value, 2)})"
-        for one, other in pair.disagreements
+        f"{lean.name} ({signed(lean.value, 2)} and {signed(other.value, 2)})"
+        for lean, other in pair.disagreements
     )
 
 
@@ -77,7 +77,8 @@ def attribute_of(other: MeasuredPair) -> str:
 def reliability(pair: MeasuredPair) -> str:
     """That of either method, or a dash."""
     return (
-        " and ".join(signed(one, 2) for one in pair.agreement.reliability or ()) or "–"
+        " and ".join(signed(value, 2) for value in pair.agreement.reliability or ())
+        or "–"
     )
 
 
@@ -85,7 +86,9 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
     """The convergent pairs as a table; for programs the discriminant ones, too."""
     rows = []
     for pair in pairs:
-        found, other, most = pair.agreement, pair.nearest_other, "–"
+        agreement = pair.agreement
+        other = pair.nearest_other
+        most = "–"
         if other is not None:
             most = f"{correlation(other.agreement.linear)} {attribute_of(other)}"
         rows.append(
@@ -93,10 +96,10 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
                 attribute(pair),
                 pair.first.label,
                 pair.second.label,
-                str(found.n),
-                correlation(found.rank),
-                correlation(found.linear),
-                correlation(found.true),
+                str(agreement.n),
+                correlation(agreement.rank),
+                correlation(agreement.linear),
+                correlation(agreement.true),
                 reliability(pair),
                 most,
                 disagreements_text(pair),
@@ -115,17 +118,17 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
         ),
     ]
     records = [
-        _record(one, kind)
+        _record(listed_pair, kind)
         for pair in pairs
         for kind, some in (("convergent", [pair]), ("discriminant", pair.others))
-        for one in some
+        for listed_pair in some
     ]
     return Table(heads, rows, [NOTE], records)
 
 
 def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
-    found = pair.agreement
-    first, second = found.reliability or (None, None)
+    agreement = pair.agreement
+    first, second = agreement.reliability or (None, None)
     return {
         "kind": kind,
         "task": pair.first.task,
@@ -134,18 +137,22 @@ def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
         "other_task": pair.second.task,
         "other_reader": pair.second.reader,
         "other_attribute": " / ".join(pair.second.attribute),
-        "items": found.n,
-        **_ends("rank", found.rank),
-        **_ends("linear", found.linear),
-        **_ends("without_noise", found.true),
+        "items": agreement.n,
+        **_ends("rank", agreement.rank),
+        **_ends("linear", agreement.linear),
+        **_ends("without_noise", agreement.true),
         "reliability": first,
         "other_reliability": second,
-        "reason": found.reason,
+        "reason": agreement.reason,
     }
 
 
-def _ends(name: str, found: Correlation) -> dict[str, float | None]:
-    numbers = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+def _ends(name: str, estimate: Correlation) -> dict[str, float | None]:
+    numbers = {
+        name: estimate.value,
+        f"{name}_low": estimate.low,
+        f"{name}_high": estimate.high,
+    }
     return {
         key: value if math.isfinite(value) else None for key, value in numbers.items()
     }

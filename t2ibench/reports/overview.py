@@ -105,17 +105,17 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
     """Who is shown as what: a row a prompt of judged tasks, as many as there is room for."""
     lines: list[Line] = []
     for task in run.tasks:
-        for one in task.prompts:
-            rows = sorted_rows(one)
+        for attribute in task.prompts:
+            rows = sorted_rows(attribute)
             room = _COUNTED - len(lines) - 2
             if room < min(len(rows), _FEW_ROWS):
                 return lines
-            shades, about = _shades(one), one.counted.attribute
+            shades, about = _shades(attribute), attribute.counted.attribute
             key = ", ".join(
                 f"{sign} {people(name, about)}" for name, sign in shades.items()
             )
             lines.append(
-                (_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None)
+                (_cut(f"{task.id}: {attribute.counted.attribute} ({key})", width), None)
             )
             ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
             drawn = _prompt_lines(rows, shades, width)
@@ -128,8 +128,8 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
     return lines
 
 
-def _shades(one: ShownAttribute) -> dict[str, str]:
-    colours = class_colours(one.counted.classes)
+def _shades(attribute: ShownAttribute) -> dict[str, str]:
+    colours = class_colours(attribute.counted.classes)
     return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 
 

@@ -26,20 +26,20 @@ _NAMED = 3
 
 def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
     """The result in words; a direction that correction takes away says so."""
-    told = task.headline.direction or task.reason or task.headline.reason or ""
+    sentence = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
     if mark.state in {"clear", "no_score"} or task.inconclusive:
-        return told
+        return sentence
     if p is not None and p < ALPHA:
-        told = f"{told} Corrected for all tests of this run, that is not clear."
-    elif told.startswith("Not clear") and mark.state == "cannot_tell":
-        open_, _, rest = told.removeprefix("Not clear").partition(".")
-        told = f"Cannot tell{open_}: the interval is wide.{rest}"
+        sentence = f"{sentence} Corrected for all tests of this run, that is not clear."
+    elif sentence.startswith("Not clear") and mark.state == "cannot_tell":
+        open_, _, remainder = sentence.removeprefix("Not clear").partition(".")
+        sentence = f"Cannot tell{open_}: the interval is wide.{remainder}"
     if mark.state == "cannot_tell":
-        return told
+        return sentence
     if mark.state == "none_above":
-        told = f"{STATES['none_above'].word.capitalize()}."
-    return f"{told} {possible(mark, axis)}."
+        sentence = f"{STATES['none_above'].word.capitalize()}."
+    return f"{sentence} {possible(mark, axis)}."
 
 
 def possible(mark: IntervalMark, axis: Axis | None) -> str:
@@ -81,13 +81,13 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         return [*parts, (f"{run.name}: {what} was scored.", False)]
     plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        told = (
+        sentence = (
             f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
         )
         unsure = counts["cannot_tell"]
         return [
             *parts,
-            (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False),
+            (f"{sentence}; {unsure} cannot tell." if unsure else f"{sentence}.", False),
         ]
     parts.append(
         (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
@@ -104,20 +104,22 @@ def sentence(run: RunView) -> str:
 
 def named(run: RunView) -> list[TaskView]:
     """The clear tests that stand for a run: two, which one reads aloud in twenty seconds."""
-    found: dict[str, TaskView] = {}
+    by_sentence: dict[str, TaskView] = {}
     for task in _turns(run):
         if task.sentence:
-            found.setdefault(task.sentence, task)
-    return list(found.values())[:_SOME]
+            by_sentence.setdefault(task.sentence, task)
+    return list(by_sentence.values())[:_SOME]
 
 
 def _turns(run: RunView) -> list[TaskView]:
     """Clear tests, one of each family, then a second of each: those that count images first."""
 
     def place(task: TaskView) -> tuple[bool, int]:
-        counted = any(not row.estimated for one in task.prompts for row in one.rows)
+        counted = any(
+            not row.estimated for attribute in task.prompts for row in attribute.rows
+        )
         return not counted, -sum(
-            sum(one.clear) for one in task.series if one.series.axis
+            sum(series.clear) for series in task.series if series.series.axis
         )
 
     columns = [
@@ -212,11 +214,11 @@ def judged(run: RunView) -> list[str]:
     """Who answered about the images of which tasks, and whether people checked it."""
     tasks: dict[str, list[str]] = {}
     for task in run.tasks:
-        if said := judges_said(task.result):
-            tasks.setdefault(said, []).append(task.id)
+        if judges_text := judges_said(task.result):
+            tasks.setdefault(judges_text, []).append(task.id)
     return [
-        f"{listed(names, _NAMED)}: {said[:1].lower()}{said[1:]}"
-        for said, names in tasks.items()
+        f"{listed(names, _NAMED)}: {judges_text[:1].lower()}{judges_text[1:]}"
+        for judges_text, names in tasks.items()
     ]
 
 
@@ -317,13 +319,13 @@ def interval_text(task: TaskView) -> str:
         "prompt_population": "of prompts like these, with other images",
         None: "",
     }[head.question]
-    told = f"{level:g} %, {about}." if about else f"{level:g} %."
+    text = f"{level:g} %, {about}." if about else f"{level:g} %."
     if task.mark.fair_low is not None and task.mark.fair_high is not None:
-        told += (
+        text += (
             f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
             f"{signed(task.mark.fair_high)}{task.mark.scale.unit} at this size."
         )
-    return told
+    return text
 
 
 def nothing(task: TaskView) -> str:
@@ -345,15 +347,15 @@ def spoken(task: TaskView) -> str:
 def row_spoken(row: RowView, axis: Axis | None) -> str:
     """A row's mark in words."""
     interval = ends(row.mark, axis is None)
-    told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    text = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
-        told += (
+        text += (
             f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
         )
     return (
-        f"{told}, interval {interval}, {STATES[row.mark.state].word}"
+        f"{text}, interval {interval}, {STATES[row.mark.state].word}"
         if interval
-        else told
+        else text
     )
 
 

@@ -242,9 +242,9 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
         if of is None or len(group_) == 1:
             yield from (mark.svg() for mark in group_)
             continue
-        found = [mark for mark in group_ if isinstance(mark, Disc)]
+        discs = [mark for mark in group_ if isinstance(mark, Disc)]
         points, before = "", (-1.0, 0.0)
-        for mark in found:
+        for mark in discs:
             x, y = round(mark.x, 1), round(mark.y, 1)
             points += (
                 f"m0 {_n(y - before[1])}h0" if x == before[0] else f"M{_n(x)} {_n(y)}h0"

@@ -98,10 +98,10 @@ def swarm(
     """Dots beside each other where they would overlap, closer where there is no room."""
     keys, taken = [round(place / size) for place in places], Counter[int]()
     step = min(size, 2 * most / max(Counter(keys).values()))
-    found = []
+    dots_placed = []
     for key in keys:
         number = taken[key]
         taken[key] += 1
         side = (number + 1) // 2 * (-1 if number % 2 else 1)
-        found.append((key * size, side * step))
-    return sorted(found)
+        dots_placed.append((key * size, side * step))
+    return sorted(dots_placed)

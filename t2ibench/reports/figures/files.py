@@ -160,7 +160,9 @@ def _styles() -> dict[str, dict[str, str]]:
     """Selector to what the style sheet of files says of it."""
     rules = re.findall(r"^([\w.]+)\{([^}]*)\}", sheet(), re.MULTILINE)
     return {
-        name: dict(one.split(":", 1) for one in body.split(";") if one)
+        name: dict(
+            declaration.split(":", 1) for declaration in body.split(";") if declaration
+        )
         for name, body in rules
     }
 

@@ -97,8 +97,8 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> N
     canvas.label(
         _BEGIN - 12, middle, axis.low, _POLE, "end", side if side == "low" else ""
     )
-    told = side if side == "high" else "strong" if clear and not side else ""
-    canvas.label(_END + 12, middle, axis.high, _POLE, "start", told)
+    label_class = side if side == "high" else "strong" if clear and not side else ""
+    canvas.label(_END + 12, middle, axis.high, _POLE, "start", label_class)
     base = middle + 4
     if mark.value is None:
         canvas.text(canvas.width, base, nothing(task), "end")

@@ -68,13 +68,13 @@ def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
         (row.name, row.scores.get(figure.order, Score()).value)
         for row in task.result.by
     ]
-    known = {name: -value for name, value in scored if value is not None}
-    return sorted(panels, key=lambda panel: known.get(panel.row, math.inf))
+    order = {name: -value for name, value in scored if value is not None}
+    return sorted(panels, key=lambda panel: order.get(panel.row, math.inf))
 
 
 def _spread(panel: Panel) -> float:
-    known = [value for value in panel.items[0][1] if value is not None]
-    return max(known) - min(known) if known else 0.0
+    values = [value for value in panel.items[0][1] if value is not None]
+    return max(values) - min(values) if values else 0.0
 
 
 def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -> float:

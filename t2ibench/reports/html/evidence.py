@@ -93,12 +93,12 @@ class Thumbnails:
                     small.save(buffer, format="WEBP", quality=_QUALITY, method=6)
                     data = base64.b64encode(buffer.getvalue()).decode()
                     self.made[sha256] = f"data:image/webp;base64,{data}"
-        found = self.made[sha256]
-        self.full = self.size + len(found or "") > self.budget
+        image = self.made[sha256]
+        self.full = self.size + len(image or "") > self.budget
         if self.full:
             return None
-        self.size += len(found or "")
-        return found
+        self.size += len(image or "")
+        return image
 
     def link(self, row: Mapping[str, Any]) -> str:
         """The image of a row as it was generated, as a link from the page."""
@@ -135,25 +135,25 @@ def of_prompts(
     if not task.prompts or not isinstance(shown, ImageGroups):
         return {}
     wanted = {
-        (one.counted.attribute, row.counted.name)
-        for one in task.prompts
-        for row in sorted_rows(one)[:_PROMPTS]
+        (attribute.counted.attribute, row.counted.name)
+        for attribute in task.prompts
+        for row in sorted_rows(attribute)[:_PROMPTS]
     }
     images: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in samples:
         prompt = str(row.get("prompt"))
         name = shown.stimuli.get(prompt, prompt)
-        for one in task.prompts if isinstance(row.get("file"), str) else ():
-            key = (one.counted.attribute, name)
+        for attribute in task.prompts if isinstance(row.get("file"), str) else ():
+            key = (attribute.counted.attribute, name)
             if key in wanted and shown.of(key[0], row) is not None:
                 images.setdefault(key, []).append(row)
-    found, few = {}, len(images) <= _FEW
+    tiles, few = {}, len(images) <= _FEW
     for key, rows in images.items():
         drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
-        found[key] = tuple(
+        tiles[key] = tuple(
             _tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn
         )
-    return found
+    return tiles
 
 
 def _ends(
@@ -203,8 +203,10 @@ def _groups(
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
             rule = f"most like “{name}”"
         tiles = tuple(_tile(row, thumbnails, value(name, row)) for row in chosen)
-        said = series.said.format(group=group)
-        strips.append(Strip(said, f"{len(tiles)} of {len(members):,}, {rule}", tiles))
+        caption = series.said.format(group=group)
+        strips.append(
+            Strip(caption, f"{len(tiles)} of {len(members):,}, {rule}", tiles)
+        )
     if series.value is not None and len(strips) < _STRIPS:
         drawn = _random(task, [row for members in groups.values() for row in members])
         tiles = tuple(_tile(row, thumbnails, None) for row in drawn)
