@@ -24,7 +24,8 @@ _METHOD = (
 
 
 def _value(task: TaskView) -> str:
-    value, scale = task.mark.value, task.mark.scale
+    value = task.mark.value
+    scale = task.mark.scale
     if task.mark.sized and value is not None:
         return f"{scale.prefix} {plain(value)}{scale.unit}".lstrip()
     return f"{signed(value)}{scale.unit if value is not None else ''}"

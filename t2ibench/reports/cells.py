@@ -61,7 +61,8 @@ def headline(record: Headline, digits: int = 3) -> str:
 
 def task_cells(task: TaskResult) -> list[str]:
     """What a table says of a task's headline."""
-    head, shown = task.headline, displayed(task.headline)
+    head = task.headline
+    shown = displayed(task.headline)
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
         value = f" ({headline(head)})" if head.value is not None else ""

@@ -126,7 +126,8 @@ def prompt_record(
 def agreement_record(agreement: AgreementChange) -> Mapping[str, Any]:
     """A difference of agreement with the prompts; without a task, of all prompts of both runs."""
     change = agreement.turned
-    encoder, group = agreement.encoder, agreement.group
+    encoder = agreement.encoder
+    group = agreement.group
     record = ComparisonRecord(
         task=agreement.task,
         row=f"{encoder}: {group}" if group else encoder,

@@ -167,7 +167,8 @@ def prompts_table(
 
 def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
     change = prompt.change
-    low, high = 100 * (change.low or 0.0), 100 * (change.high or 0.0)
+    low = 100 * (change.low or 0.0)
+    high = 100 * (change.high or 0.0)
     group = people(prompt.group, prompt.first.about)
     return [
         attribute.task,

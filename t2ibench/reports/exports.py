@@ -47,7 +47,8 @@ def export(
 def _write(
     images: ImageStore, model: str, folder: Path, advance: Advance
 ) -> tuple[int, list[str]]:
-    rows, damaged = [], []
+    rows = []
+    damaged = []
     attempts = (attempt for attempt in images.all_attempts() if attempt.status == "ok")
     for attempt in sorted(
         attempts, key=lambda attempt: (attempt.prompt, attempt.index)

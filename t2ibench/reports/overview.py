@@ -110,7 +110,8 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
             room = _COUNTED - len(lines) - 2
             if room < min(len(rows), _FEW_ROWS):
                 return lines
-            shades, about = _shades(attribute), attribute.counted.attribute
+            shades = _shades(attribute)
+            about = attribute.counted.attribute
             key = ", ".join(
                 f"{sign} {people(name, about)}" for name, sign in shades.items()
             )

@@ -49,7 +49,8 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
         'A lean of up to 0.35 to women is possible'
     """
-    low, high = mark.low or 0.0, mark.high or 0.0
+    low = mark.low or 0.0
+    high = mark.high or 0.0
     pole = (
         ""
         if axis is None
@@ -73,7 +74,8 @@ def brief(task: TaskView) -> str:
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
     """The run in a sentence, the finding first; before it, that a positive control failed."""
-    tests, counts = run.tests, run.counts()
+    tests = run.tests
+    counts = run.counts()
     failed, _ = controls_said(run)
     parts = [(f"{failed} ", True)] if failed else []
     if not tests:
@@ -144,7 +146,8 @@ def controls_said(run: RunView) -> tuple[str, str]:
     readers = dict.fromkeys(
         name for task in (failed or unsure) for name in _failing_readers(task)
     )
-    who, warning = ", ".join(readers or run.encoders), ""
+    who = ", ".join(readers or run.encoders)
+    warning = ""
     if failed:
         names = ", ".join(task.name for task in failed)
         warning = (
@@ -293,7 +296,8 @@ def family_note(family: FamilyView) -> str:
 
 def image_count_text(task: TaskView) -> str:
     """How many images and prompts a task is based on."""
-    count, prompts = task.result.n_images, task.result.n_prompts
+    count = task.result.n_images
+    prompts = task.result.n_prompts
     return (
         f"{count:,} images of {prompts} prompts"
         if count
@@ -304,7 +308,8 @@ def image_count_text(task: TaskView) -> str:
 def clear_count_text(series: SeriesView) -> str:
     """How many rows lean clearly, and to which side."""
     low, high = series.clear
-    axis, total = series.series.axis, len(series.rows)
+    axis = series.series.axis
+    total = len(series.rows)
     if axis is None:
         return f"{low + high} of {total} clear after correction"
     sides = f"{low} clearly to {people(axis.low, GROUP)}, {high} to {people(axis.high, GROUP)}"
@@ -313,7 +318,8 @@ def clear_count_text(series: SeriesView) -> str:
 
 def interval_text(task: TaskView) -> str:
     """What the interval is about."""
-    head, level = task.result.headline, 100 * task.result.settings.level
+    head = task.result.headline
+    level = 100 * task.result.settings.level
     about = {
         "fixed_prompts": "of these very prompts, with other images",
         "prompt_population": "of prompts like these, with other images",

@@ -113,7 +113,8 @@ def _fitted(
 
 
 def _next(run: RunView, folder: Path, width: int) -> list[str]:
-    name, page = shlex.quote(str(folder)), folder / "report.html"
+    name = shlex.quote(str(folder))
+    page = folder / "report.html"
     lines = [
         (f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")
     ]

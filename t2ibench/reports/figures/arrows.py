@@ -28,7 +28,8 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> DrawnFigure | None:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
         if tail is None or tip is None:
             continue
-        start, end = cut(tail.value), cut(tip.value)
+        start = cut(tail.value)
+        end = cut(tip.value)
         if start is not None and end is not None:
             arrows.append((row.name, start, end, tip.ci_low, tip.ci_high))
     if len(arrows) < 2:
@@ -72,7 +73,8 @@ def draw_arrows(
         side = "high" if end > start else "low"
         canvas.label(left, y, name, left)
         if lowest is not None and highest is not None:
-            low, high = max(lowest, -1.0), min(highest, 1.0)
+            low = max(lowest, -1.0)
+            high = min(highest, 1.0)
             canvas.line(across(low), y + 5, across(high), y + 5, "ax")
             if low != lowest:
                 canvas.text(across(low), y + 8, "‹", "end")

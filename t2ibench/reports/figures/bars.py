@@ -51,7 +51,8 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
     """Bars below their headings, on one axis from 0 to 1 at least."""
-    width, y = canvas.width, 4.0
+    width = canvas.width
+    y = 4.0
     left = left_of([label for _, bars, _ in groups for label, _ in bars], 0.38 * width)
     most = max(1.0, *(value for _, bars, _ in groups for _, value in bars))
     across = PixelScale(0, most, left + 8, width - 50).to_ticks()

@@ -152,7 +152,8 @@ class Canvas:
         for name, text in entries:
             wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
             if x > left and x + wide + LETTER * len(text) > self.width:
-                x, y = left, y + 16
+                x = left
+                y = y + 16
             if name in _DISCS:
                 self.dot(x + 4, y, name, 4 if name != "pt" else 3)
             elif name in _BOXES:
@@ -219,7 +220,8 @@ def row_places(
     names: Sequence[str], width: float, step: float
 ) -> tuple[list[float], float]:
     """The middles of rows that are as high as their names need, from 0 on, and where they end."""
-    places, y = [], 0.0
+    places = []
+    y = 0.0
     for name in names:
         high = max(step, LINE * len(wrapped(name, width)) + 4)
         places.append(y + high / 2)
@@ -243,9 +245,11 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
             yield from (mark.svg() for mark in group_)
             continue
         discs = [mark for mark in group_ if isinstance(mark, Disc)]
-        points, before = "", (-1.0, 0.0)
+        points = ""
+        before = (-1.0, 0.0)
         for mark in discs:
-            x, y = round(mark.x, 1), round(mark.y, 1)
+            x = round(mark.x, 1)
+            y = round(mark.y, 1)
             points += (
                 f"m0 {_n(y - before[1])}h0" if x == before[0] else f"M{_n(x)} {_n(y)}h0"
             )

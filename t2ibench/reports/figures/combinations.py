@@ -106,7 +106,8 @@ def _cell(row: Row) -> _Cell | None:
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
-    names, width = [cell.name for cell in cells], canvas.width
+    names = [cell.name for cell in cells]
+    width = canvas.width
     left = left_of(names, 0.38 * width)
     places, height = row_places(names, left, _STEP)
     top = canvas.key(8, _KEY) + 16
@@ -135,7 +136,8 @@ def _mark(canvas: Canvas, cell: _Cell, across: PixelScale, y: float) -> None:
 
     tip = f"{cell.name}: {percent(cell.share)}, its parts alone {percent(cell.alone)}"
     canvas.line(place(cell.alone), y, place(cell.share), y)
-    low, high = cell.excess.ci_low, cell.excess.ci_high
+    low = cell.excess.ci_low
+    high = cell.excess.ci_high
     if low is not None and high is not None:
         ends = place(cell.alone + low), place(cell.alone + high)
         canvas.line(ends[0], y, ends[1], y, f"line {cell.look or 'null'}")
@@ -146,7 +148,8 @@ def _mark(canvas: Canvas, cell: _Cell, across: PixelScale, y: float) -> None:
 def _tests_said(report: CrossingReport) -> str:
     names_by_verdict: dict[str, list[str]] = {}
     for test in report.tests:
-        p, verdict = test.p_holm, "Not tested"
+        p = test.p_holm
+        verdict = "Not tested"
         if p is not None:
             verdict = (
                 "Clearly not independent"

@@ -21,7 +21,8 @@ from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Row, Score
 
-_LEFT, _RIGHT = 44.0, 16.0
+_LEFT = 44.0
+_RIGHT = 16.0
 _MANY = 60  # points, above which only those with a name show their interval
 _TABLE = 40  # points that are a table on the page, too
 _LABELLED = 14  # points that are named at most
@@ -53,14 +54,18 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
     canvas = canvas_of(figure)
     top = canvas.key(8, entries) + 24
     height = canvas.height = top + 276.0
-    xs, ys = [point.x for point in points], [point.y for point in points]
-    low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
+    xs = [point.x for point in points]
+    ys = [point.y for point in points]
+    low = min(figure.x.low, *xs)
+    high = max(figure.x.high, *xs)
     across = PixelScale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
-    low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
+    low = min(figure.y.low, *ys)
+    high = max(figure.y.high, *ys)
     up = PixelScale(low, high, height - 40, top).to_ticks()
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
     if figure.diagonal:
-        low, high = max(across.low, up.low), min(across.high, up.high)
+        low = max(across.low, up.low)
+        high = min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
     order = farthest([(across(point.x), up(point.y)) for point in points])
     order.sort(key=lambda number: not points[number].side)
@@ -93,7 +98,8 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
     if x is None or y is None:
         return None
     score = row.scores.get(figure.y.score or "", Score())
-    low, high = _placed(figure.y, score.ci_low), _placed(figure.y, score.ci_high)
+    low = _placed(figure.y, score.ci_low)
+    high = _placed(figure.y, score.ci_high)
     ends = None
     if figure.intervals and low is not None and high is not None:
         ends = (min(low, high), max(low, high))
@@ -152,7 +158,8 @@ def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
     middle_y = math.fsum(y for _, y in places) / len(places)
 
     def distance(number: int) -> float:
-        x, y = places[number][0] - middle_x, places[number][1] - middle_y
+        x = places[number][0] - middle_x
+        y = places[number][1] - middle_y
         return math.hypot(x, y) + abs(x + y)
 
     return sorted(range(len(places)), key=distance, reverse=True)

@@ -80,7 +80,8 @@ class Thumbnails:
 
     def of(self, row: Mapping[str, Any]) -> str | None:
         """The image of a row of samples."""
-        file, sha256 = row.get("file"), row.get("sha256")
+        file = row.get("file")
+        sha256 = row.get("sha256")
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):
             return None
         if sha256 not in self.made:
@@ -110,7 +111,9 @@ class Thumbnails:
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
     """The images behind a task's number."""
     rows = [row for row in samples if isinstance(row.get("file"), str)]
-    series, strips, title = task.shown.images, [], ""
+    series = task.shown.images
+    strips = []
+    title = ""
     if isinstance(series, ImageSeries):
         strips = _ends(task.id, series, rows, thumbnails)
         title = f"The images, by {series.noun}"
@@ -147,7 +150,8 @@ def of_prompts(
             key = (attribute.counted.attribute, name)
             if key in wanted and shown.of(key[0], row) is not None:
                 images.setdefault(key, []).append(row)
-    tiles, few = {}, len(images) <= _FEW
+    tiles = {}
+    few = len(images) <= _FEW
     for key, rows in images.items():
         drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
         tiles[key] = tuple(
@@ -159,7 +163,8 @@ def of_prompts(
 def _ends(
     task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails
 ) -> list[Strip]:
-    key, axis = series.value, series.axis
+    key = series.value
+    axis = series.axis
     valued = [
         row
         for row in rows
@@ -168,7 +173,8 @@ def _ends(
     if not valued:
         return []
     ordered = sorted(valued, key=lambda row: (row[key], row["file"]))
-    count, drawn = min(SHOWN, len(ordered) // 2), _random(task, valued)
+    count = min(SHOWN, len(ordered) // 2)
+    drawn = _random(task, valued)
     total = f"of {len(valued):,}"
     low, high = (f"most like {people(name, GROUP)}" for name in (axis.low, axis.high))
     parts = [
@@ -198,7 +204,8 @@ def _groups(
     for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[
         :_STRIPS
     ]:
-        chosen, rule = _random(f"{task}\0{group}", members), "at random"
+        chosen = _random(f"{task}\0{group}", members)
+        rule = "at random"
         if series.value is not None:
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
             rule = f"most like “{name}”"
