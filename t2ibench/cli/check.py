@@ -130,19 +130,19 @@ def run_agreement(arguments: argparse.Namespace) -> int:
     from t2ibench.results.paired import read_paired
 
     WRITERS.get(arguments.format)  # before any file is read
-    found: list[Measure] = []
+    measured: list[Measure] = []
     models: dict[str | None, Path] = {}
     for path in map(Path, arguments.runs):
         results = read_results(path)
         models.setdefault(results.model.fingerprint, path)
-        found += measures(results, task_files(results, path), read_paired(path))
+        measured += measures(results, task_files(results, path), read_paired(path))
     if len(models) > 1:
         first, second, *_ = models.values()
         raise T2IBenchError(
             f"{first} and {second} are of different images.",
             "Give runs of one model, read in several ways; `t2ibench compare` is for two models.",
         )
-    pairs = agreements(found)
+    pairs = agreements(measured)
     print(
         render(arguments.format, agreement_table(pairs)) if pairs else f"{NOTHING}\n",
         end="",

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.store.files import write_text
 
-    known, source, notes = _known(arguments)
+    questions, source, notes = _known(arguments)
     tell_some(notes, _say, _NOTES, "and {} more")
     if notes:
         _say(f"{len(notes)} rows of labels cannot be used.")
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(judge, ReportsWaits):
         judge.report_waits(_say)
     with collect_messages(judge.name):
-        trial = try_judge(judge, known, _progress, source)
+        trial = try_judge(judge, questions, _progress, source)
     print("\n".join([*check_lines(trial.check), *_summary(trial)]))
     if arguments.output:
         write_text(Path(arguments.output), trial.check.model_dump_json(indent=1) + "\n")
@@ -66,7 +66,7 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
     from t2ibench.apps.labelling import trial
     from t2ibench.arguments import columns_of
 
-    known: list[Known] = []
+    questions: list[Known] = []
     notes: list[str] = []
     folders = [Path(name).expanduser() for name in arguments.images]
     for folder in folders:
@@ -75,13 +75,14 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
         labels = folder / (arguments.labels or _LABELS)
         if not labels.is_file() and len(folders) == 1 and arguments.labels:
             labels = Path(arguments.labels).expanduser()
-        found, lines = trial.people_questions(
+        answered, lines = trial.people_questions(
             folder, labels, columns=columns_of(arguments.columns), sheet=arguments.sheet
         )
-        known, notes = [*known, *found], [*notes, *lines]
-    if not known:
+        questions += answered
+        notes += lines
+    if not questions:
         raise T2IBenchError("None of these images has a label.", *notes[:1])
-    return trial.same_classes(known), [folder.name for folder in folders], notes
+    return trial.same_classes(questions), [folder.name for folder in folders], notes
 
 
 def _progress(done: int, total: int) -> None:
@@ -100,40 +101,53 @@ def check_lines(check: JudgeCheck) -> list[str]:
     lines = textwrap.wrap(
         f"{check.judge} on {check.images} labelled images of {source}", _WIDTH
     )
-    for one in check.attributes:
-        lines += ["", *textwrap.wrap(f"{one.attribute}: {one.question}", _WIDTH)]
-        if any(found.sensitivity.images for found in one.classes):
-            lines += [*_table(one), *_by_group(one)]
-        verdict = f"Verdict: {one.verdict}. {one.reason[:1].upper()}{one.reason[1:]}."
-        lines += textwrap.wrap(verdict, _WIDTH)
+    for attribute in check.attributes:
+        lines += [
+            "",
+            *textwrap.wrap(f"{attribute.attribute}: {attribute.question}", _WIDTH),
+        ]
+        if any(class_check.sensitivity.images for class_check in attribute.classes):
+            lines += [*_table(attribute), *_by_group(attribute)]
+        reason = f"{attribute.reason[:1].upper()}{attribute.reason[1:]}."
+        lines += textwrap.wrap(f"Verdict: {attribute.verdict}. {reason}", _WIDTH)
     return [*lines, "", *textwrap.wrap(_ALIKE, _WIDTH)]
 
 
-def _table(one: AttributeCheck) -> list[str]:
+def _table(attribute: AttributeCheck) -> list[str]:
     from tabulate import tabulate
 
     rows = [
         [
-            textwrap.shorten(found.name, _CLASS_WIDTH, placeholder="…")
-            or found.name[:_CLASS_WIDTH],
-            found.images,
-            *map(_interval, (found.answered, found.sensitivity, found.specificity)),
+            textwrap.shorten(class_check.name, _CLASS_WIDTH, placeholder="…")
+            or class_check.name[:_CLASS_WIDTH],
+            class_check.images,
+            *map(
+                _interval,
+                (
+                    class_check.answered,
+                    class_check.sensitivity,
+                    class_check.specificity,
+                ),
+            ),
         ]
-        for found in one.classes
+        for class_check in attribute.classes
     ]
     headers = ["shown as", "images", "answered", "sensitivity", "specificity"]
     lines = tabulate(
         rows, headers=headers, tablefmt="simple", disable_numparse=True
     ).splitlines()
-    if one.no_class:
+    if attribute.no_class:
         lines.append(
-            f"none of these, or several: {one.no_class} images, answered {one.no_class_answered}"
+            f"none of these, or several: {attribute.no_class} images, "
+            f"answered {attribute.no_class_answered}"
         )
     reads = [
-        [f"'{found.name}' is read as", *map(_interval, found.read)]
-        for found in (one.classes[:1] if len(one.classes) == 2 else one.classes)
+        [f"'{class_check.name}' is read as", *map(_interval, class_check.read)]
+        for class_check in (
+            attribute.classes[:1] if len(attribute.classes) == 2 else attribute.classes
+        )
     ]
-    shares = [f"{read.share:g}" for read in one.classes[0].read]
+    shares = [f"{read.share:g}" for read in attribute.classes[0].read]
     table = tabulate(
         reads, headers=["a share of", *shares], tablefmt="simple", disable_numparse=True
     )
@@ -146,17 +160,17 @@ def _interval(rate: RateFound) -> str:
     return f"{rate.value:.2f} [{rate.ci_low:.2f}, {rate.ci_high:.2f}]"
 
 
-def _by_group(one: AttributeCheck) -> Iterator[str]:
-    for found in one.by_group:
+def _by_group(attribute: AttributeCheck) -> Iterator[str]:
+    for comparison in attribute.by_group:
         groups = ", ".join(
             f"{group.name} {f'{group.right / group.answered:.2f}' if group.answered else '–'} "
             f"({group.answered} of {group.images})"
-            for group in found.groups
+            for group in comparison.groups
         )
-        named = (("right", found.p_holm), ("answered", found.p_answered_holm))
+        named = (("right", comparison.p_holm), ("answered", comparison.p_answered_holm))
         tests = ", ".join(f"{what} p = {p:.3f}" for what, p in named if p is not None)
         tested = f"equally {tests} (Holm)" if tests else "too few differ to test"
-        text = f"'{found.truth}' by {found.by}, right (answered): {groups}; {tested}."
+        text = f"'{comparison.truth}' by {comparison.by}, right (answered): {groups}; {tested}."
         yield from textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
 
 

@@ -96,12 +96,14 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     rows = []
     for name, needed in tasks.items():
         counts: Counter[str] = Counter()
-        for one in needed:
+        for task_needs in needed:
             # an image that several ask for is made once
-            counts |= Counter(one.images_by_prompt)
+            counts |= Counter(task_needs.images_by_prompt)
         todo = sum(request.index < counts[request.prompt] for request in left)
         answers = sum(
-            need.images for one in needed for need in (*one.questions, *one.checks)
+            need.images
+            for task_needs in needed
+            for need in (*task_needs.questions, *task_needs.checks)
         )
         rows.append([name, len(needed), len(counts), counts.total(), todo, answers])
     headers = ["", "Tasks", "Prompts", "Images", "To make", "Answers"]
@@ -120,8 +122,8 @@ def _heading(context: RunContext, models: Models) -> list[str]:
             if left
             else "nothing has to be rewritten"
         )
-        one = f"{rewriter.name}, one rewriting {unit}"
-        lines.append(f"Rewriter: {one}; {calls} before the first image")
+        rewriting = f"{rewriter.name}, one rewriting {unit}"
+        lines.append(f"Rewriter: {rewriting}; {calls} before the first image")
     if plan.needs_encoder:
         lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
     if plan.questions:

@@ -122,15 +122,15 @@ def run_export(arguments: argparse.Namespace) -> int:
 
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
-    known = sorted(
+    askable = sorted(
         {q for asked in plan.questions.values() for q, classes in asked if classes}
     )
     wanted = arguments.question or []
     for question in wanted:
-        if question not in known:
+        if question not in askable:
             raise T2IBenchError(
-                f"This run asks no question '{question}'.{did_you_mean(question, known)} "
-                f"Questions: {'; '.join(known)}"
+                f"This run asks no question '{question}'.{did_you_mean(question, askable)} "
+                f"Questions: {'; '.join(askable)}"
             )
     judges = None
     if arguments.unknown:
@@ -171,10 +171,10 @@ def run_import(arguments: argparse.Namespace) -> int:
         name = labeller_name(name, "--labeller")
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
-    known = {item.id: item for item, _ in asked_images(plan, images)}
+    items = {item.id: item for item, _ in asked_images(plan, images)}
     filled = read_sheet(
         Path(arguments.file),
-        known,
+        items,
         name,
         columns=columns_of(arguments.columns),
         sheet=arguments.sheet,
@@ -264,17 +264,14 @@ def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
     ]
     rows = [
         [
-            *(judge.question, judge.judge, str(judge.n)),
-            *map(
-                number,
-                (
-                    judge.accuracy,
-                    judge.macro_f1,
-                    judge.kappa,
-                    judge.alpha,
-                    judge.people,
-                ),
-            ),
+            judge.question,
+            judge.judge,
+            str(judge.n),
+            number(judge.accuracy),
+            number(judge.macro_f1),
+            number(judge.kappa),
+            number(judge.alpha),
+            number(judge.people),
         ]
         for judge in judges
     ]

@@ -16,6 +16,7 @@ from t2ibench.cli.usage import add_flag, day, not_negative, positive
 from t2ibench.errors import T2IBenchError, shown
 
 if TYPE_CHECKING:
+    from t2ibench.apps.leaderboard.regenerate import Verdict
     from t2ibench.apps.leaderboard.submission import Card
     from t2ibench.apps.leaderboard.verdicts import Verifier
 
@@ -161,8 +162,8 @@ def submit(arguments: argparse.Namespace) -> int:
         folder = to / packed.name
         verdict = verify(packed)
         problems = [*verdict.problems]
-        if found := twins(read_manifest(packed).name, set(submissions(to)) - {folder}):
-            problems.append(found)
+        if twin := twins(read_manifest(packed).name, set(submissions(to)) - {folder}):
+            problems.append(twin)
         if problems:
             raise T2IBenchError(
                 "The leaderboard would refuse this run, so nothing was written into "
@@ -191,9 +192,9 @@ def _card(arguments: argparse.Namespace) -> Card:
         return Card.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        said = first["msg"].removeprefix("Value error, ")
+        message = first["msg"].removeprefix("Value error, ")
         raise T2IBenchError(
-            f"--{first['loc'][0]} {given[str(first['loc'][0])]}: {said}."
+            f"--{first['loc'][0]} {given[str(first['loc'][0])]}: {message}."
         ) from None
 
 
@@ -201,7 +202,6 @@ def check(arguments: argparse.Namespace) -> int:
     """Verify submissions, and print the verdicts."""
     from t2ibench.apps.leaderboard.board import folder_problems
     from t2ibench.apps.leaderboard.names import visible
-    from t2ibench.apps.leaderboard.table import departures
 
     folders: list[Path] = []
     strays: list[str] = []
@@ -215,15 +215,22 @@ def check(arguments: argparse.Namespace) -> int:
         verdict = verifier.check(folder, arguments.seed)
         refused += verdict.level == "refused"
         print(f"{visible(str(folder))}: {verdict.level} ({verdict.tasks} tasks)")
-        tasks = verdict.results.tasks if verdict.results else {}
-        notes = [f"note: {line}" for line in [*verdict.notes, *departures(tasks)]]
-        if verdict.stated and not verdict.problems:
-            notes.append(f"as stated by the submitter: {', '.join(verdict.stated)}")
-        for line in [*verdict.problems, *notes]:
+        for line in [*verdict.problems, *_verdict_notes(verdict)]:
             print(f"  {line}")
     for line in strays:
         print(line)
     return 1 if refused or strays else 0
+
+
+def _verdict_notes(verdict: Verdict) -> list[str]:
+    """What a verdict notes beside its problems."""
+    from t2ibench.apps.leaderboard.table import departures
+
+    tasks = verdict.results.tasks if verdict.results else {}
+    notes = [f"note: {line}" for line in [*verdict.notes, *departures(tasks)]]
+    if verdict.stated and not verdict.problems:
+        notes.append(f"as stated by the submitter: {', '.join(verdict.stated)}")
+    return notes
 
 
 def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:

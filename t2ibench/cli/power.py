@@ -82,18 +82,18 @@ def run(arguments: argparse.Namespace) -> int:
     for pilot in pilots:
         question = arguments.question or pilot.question
         try:
-            found = plan(pilot, question, goal)
+            planned = plan(pilot, question, goal)
         except T2IBenchError as error:
             if len(pilots) == 1:
                 raise
             print(f"{pilot.task}: {error.message}\n")
             continue
-        _print(pilot, question, goal.effect, found)
+        _print(pilot, question, goal.effect, planned)
         shown += 1
     return 0 if shown else 1
 
 
-def _print(pilot: Pilot, question: str, effect: float, found: Plan) -> None:
+def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
     from tabulate import tabulate
 
     from t2ibench.pipeline.progress import duration
@@ -109,14 +109,14 @@ def _print(pilot: Pilot, question: str, effect: float, found: Plan) -> None:
             row.total,
             duration(row.total / pilot.speed) if pilot.speed else "",
         ]
-        for row in found.rows
+        for row in planned.rows
     ]
     seen = f"power at {effect:g}"
-    heads = ["", "images a prompt", found.unit, "interval", seen, "images", "time"]
+    heads = ["", "images a prompt", planned.unit, "interval", seen, "images", "time"]
     if not pilot.speed:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))
-    for line in found.lines:
+    for line in planned.lines:
         print(line)
     if not pilot.speed:
         print("The time is unknown: no run of 50 images or more tells the speed.")

@@ -195,8 +195,8 @@ def run(arguments: argparse.Namespace) -> int:
             advance=ticker.advance,
         )
     proposed = sheet.applied(proposed, usable(subjects))
-    rest = "and {} more; the replies have them all."
-    tell_some(proposed.problems, reporter.warn, _MOST_PROBLEMS, rest)
+    and_more = "and {} more; the replies have them all."
+    tell_some(proposed.problems, reporter.warn, _MOST_PROBLEMS, and_more)
     for reason, count in proposed.dropped.items():
         reporter.say(f"Dropped {count}: {reason}.")
     if proposed.error is not None:

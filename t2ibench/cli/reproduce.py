@@ -112,29 +112,31 @@ def _measured(
         show(context, models, verbose=True)
         return 0
     with on_sigterm():
-        found, outcome = measured(paper, context, models, reporter, chosen)
+        reproduction, outcome = measured(paper, context, models, reporter, chosen)
     for line in [*outcome.damaged, *outcome.problems]:
         reporter.warn(line)
-    status = _show(found)
+    status = _show(reproduction)
     return status if outcome.complete else 3
 
 
-def _show(found: Reproduction) -> int:
+def _show(reproduction: Reproduction) -> int:
     """Print the exhibits, and return the exit status."""
     from t2ibench.apps.papers.pages import exhibit_text
 
-    print(visible(f"{found.paper.file.title}, {found.results.model.name}"))
-    for exhibit in found:
+    print(
+        visible(f"{reproduction.paper.file.title}, {reproduction.results.model.name}")
+    )
+    for exhibit in reproduction:
         print()
         print(visible(f"{exhibit.label}. {exhibit.title}"))
         print(visible_lines(exhibit_text(exhibit)), end="")
     print("\nWhat differs from the paper:")
-    for line in found.differs:
+    for line in reproduction.differs:
         print(visible(f"- {line}"))
-    place = found.page.with_suffix("")
+    place = reproduction.page.with_suffix("")
     print()
     print(visible(f"Pages: {place}.md and {place}.html; tables and figures in {place}"))
-    lacking = [exhibit.label for exhibit in found if not exhibit.complete]
+    lacking = [exhibit.label for exhibit in reproduction if not exhibit.complete]
     if lacking:
         say(f"{', '.join(lacking)} lack some numbers; the lines above say which.")
     return 3 if lacking else 0

@@ -61,7 +61,9 @@ _TYPES: dict[str, Any] = {
     ),
     **dict.fromkeys(("n_permutations", "n_bootstrap"), positive),
     **dict.fromkeys(("batch_size", "workers"), _number_or_auto),
-    **{"seed": not_negative, "level": float, "times": float},
+    "seed": not_negative,
+    "level": float,
+    "times": float,
 }
 
 
@@ -291,8 +293,8 @@ def announce(context: RunContext, models: Models, reporter: Any) -> None:
                 "1 prompt has" if len(lines) == 1 else f"{len(lines)} prompts have"
             )
             reporter.warn(f"{subject} {title}")
-        rest = "  and {} more (--dry-run --verbose lists them all)"
-        tell_some(lines, reporter.say, _SHOWN, rest)
+        and_more = "  and {} more (--dry-run --verbose lists them all)"
+        tell_some(lines, reporter.say, _SHOWN, and_more)
 
 
 def _tell(
@@ -345,8 +347,8 @@ def _say_lost(outcome: Outcome, reads_images: bool, reporter: Any) -> None:
         plural = "" if count == 1 else "s"
         reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")
     if len(lost) > _REASONS:
-        rest = sum(count for _, count in lost[_REASONS:])
-        reporter.warn(f"and {rest} more images; results.md has the reasons.")
+        remaining = sum(count for _, count in lost[_REASONS:])
+        reporter.warn(f"and {remaining} more images; results.md has the reasons.")
     if lost and reads_images:
         reporter.say(
             "Replace these files, or take them out, and run the same command again."

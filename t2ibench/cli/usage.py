@@ -43,10 +43,10 @@ class Parser(argparse.ArgumentParser):
         self, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """Parse arguments, and report unknown ones with the subparser's own flags."""
-        found, left = super().parse_known_args(args, namespace)
+        parsed, left = super().parse_known_args(args, namespace)
         if left:
             self.error(self._unknown(left))
-        return found, left
+        return parsed, left
 
     def _unknown(self, words: Sequence[str]) -> str:
         flag = next((word for word in words if word.startswith("-")), None)
@@ -108,13 +108,13 @@ def add_device(parser: Any, model: str = "the model") -> None:
 
 
 def tell_some(
-    lines: Sequence[str], tell: Callable[[str], Any], most: int, rest: str
+    lines: Sequence[str], tell: Callable[[str], Any], most: int, and_more: str
 ) -> None:
     """Print the first lines, and the number of others."""
     for line in lines[:most]:
         tell(line)
     if len(lines) > most:
-        tell(rest.format(len(lines) - most))
+        tell(and_more.format(len(lines) - most))
 
 
 class Commands:
@@ -138,7 +138,10 @@ class Commands:
             "\n".join(
                 [
                     f"{title}:",
-                    *(f"  {one:{width}}  {self._lines[one]}" for one in names),
+                    *(
+                        f"  {command:{width}}  {self._lines[command]}"
+                        for command in names
+                    ),
                 ]
             )
             for title, names in groups.items()

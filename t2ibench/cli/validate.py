@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.tasks.source import Problem
 
     paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
-    for path in paths:
-        if not path.exists():
-            raise T2IBenchError(f"No such file or folder: '{path}'.")
+    _check_existing(paths)
     roots = [path if path.is_dir() else path.parent for path in paths]
     library = library_for(list(dict.fromkeys(roots)))
     problems = list(library.problems)
@@ -63,9 +62,21 @@ def run(arguments: argparse.Namespace) -> int:
     problems += _clashes(ids)
     for problem in problems:
         print(problem)
+    return _print_summary(count, problems, strict=arguments.strict)
+
+
+def _check_existing(paths: Sequence[Path]) -> None:
+    """Refuse a file or folder that is not there."""
+    for path in paths:
+        if not path.exists():
+            raise T2IBenchError(f"No such file or folder: '{path}'.")
+
+
+def _print_summary(count: int, problems: Sequence[Problem], *, strict: bool) -> int:
+    """Print how many files have how many problems, and return the exit status."""
     errors = sum(not problem.warning for problem in problems)
     warnings = len(problems) - errors
-    failed = errors > 0 or (arguments.strict and warnings > 0)
+    failed = errors > 0 or (strict and warnings > 0)
     parts = ((count, "task file"), (errors, "error"), (warnings, "warning"))
     texts = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in parts]
     summary = f"{texts[0]}: {texts[1]}, {texts[2]}."

@@ -24,7 +24,8 @@ _METHOD = (
 
 
 def _value(task: TaskView) -> str:
-    value, scale = task.mark.value, task.mark.scale
+    value = task.mark.value
+    scale = task.mark.scale
     if task.mark.sized and value is not None:
         return f"{scale.prefix} {plain(value)}{scale.unit}".lstrip()
     return f"{signed(value)}{scale.unit if value is not None else ''}"
@@ -61,7 +62,9 @@ class CardWriter(MarkdownTables):
     def results(self, results: Results) -> str:
         """Return the model card section of a run."""
         run = run_view(results, task_files(results, None))
-        told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
+        limit_lines = [
+            f"- {escape(title)} {escape(text)}" for title, text in limits(run)
+        ]
         parts = [
             "## Social bias",
             escape(sentences.sentence(run)),
@@ -69,7 +72,7 @@ class CardWriter(MarkdownTables):
             _tests(run),
             _METHOD,
             "### Limits of these measurements",
-            "\n".join(told),
+            "\n".join(limit_lines),
         ]
         if results.command:
             parts.append(f"Repeat: `{escape(shlex.join(results.command))}`")

@@ -42,7 +42,7 @@ def ends(low: float | None, high: float | None) -> str:
     return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
-def headline(found: Headline, digits: int = 3) -> str:
+def headline(record: Headline, digits: int = 3) -> str:
     """Format a headline on the scale on which tables show it.
 
     Examples:
@@ -51,7 +51,7 @@ def headline(found: Headline, digits: int = 3) -> str:
         >>> headline(Headline(value=0.25, scale="mean_square"))
         'rms 0.500'
     """
-    shown = displayed(found)
+    shown = displayed(record)
     if shown.value is None:
         return "–"
     scale = shown.scale
@@ -61,21 +61,22 @@ def headline(found: Headline, digits: int = 3) -> str:
 
 def task_cells(task: TaskResult) -> list[str]:
     """Return the table cells of a task's headline."""
-    found, shown = task.headline, displayed(task.headline)
+    head = task.headline
+    shown = displayed(task.headline)
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
-        value = f" ({headline(found)})" if found.value is not None else ""
+        value = f" ({headline(head)})" if head.value is not None else ""
         # The interval of a test with unknown answers holds whatever they are.
         bounded = {"unanswered", "obedience"} & task.details.keys()
         interval = ends(shown.low, shown.high) if bounded else "–"
         return [f"inconclusive{value}", interval, "–", fair, "–", "–"]
     return [
-        headline(found),
+        headline(head),
         ends(shown.low, shown.high),
-        _ABOUT[found.question] if shown.low is not None or found.p is not None else "–",
+        _ABOUT[head.question] if shown.low is not None or head.p is not None else "–",
         fair,
-        format_p(found.p),
-        format_p(found.p_holm),
+        format_p(head.p),
+        format_p(head.p_holm),
     ]
 
 
@@ -104,8 +105,8 @@ def excluded(task: TaskResult) -> str:
 
 def score_words(name: str) -> str:
     """Return the name of a score in plain words."""
-    kind, colon, rest = name.partition(":")
-    return f"{kind.replace('_', ' ')}{colon}{rest}"
+    kind, colon, name_tail = name.partition(":")
+    return f"{kind.replace('_', ' ')}{colon}{name_tail}"
 
 
 def level_of(results: Results) -> str:
@@ -115,5 +116,5 @@ def level_of(results: Results) -> str:
 
 def level_name(levels: Iterable[float]) -> str:
     """Return the heading of the column of intervals, for their confidence levels."""
-    known = set(levels)
-    return f"{100 * known.pop():g} % CI" if len(known) == 1 else "CI"
+    distinct = set(levels)
+    return f"{100 * distinct.pop():g} % CI" if len(distinct) == 1 else "CI"

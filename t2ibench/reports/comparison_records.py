@@ -126,7 +126,8 @@ def prompt_record(
 def agreement_record(agreement: AgreementChange) -> Mapping[str, Any]:
     """Return the record of a difference in agreement with prompts, of one task or of both runs."""
     change = agreement.turned
-    encoder, group = agreement.encoder, agreement.group
+    encoder = agreement.encoder
+    group = agreement.group
     record = ComparisonRecord(
         task=agreement.task,
         row=f"{encoder}: {group}" if group else encoder,

@@ -167,7 +167,8 @@ def prompts_table(
 
 def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
     change = prompt.change
-    low, high = 100 * (change.low or 0.0), 100 * (change.high or 0.0)
+    low = 100 * (change.low or 0.0)
+    high = 100 * (change.high or 0.0)
     group = people(prompt.group, prompt.first.about)
     return [
         attribute.task,
@@ -178,7 +179,7 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
         f"{low:+.0f} to {high:+.0f}",
         format_p(prompt.p_holm),
         _distances(prompt, 1 / len(attribute.classes)),
-        "–" if prompt.known is None else _distances(prompt, prompt.known),
+        "–" if prompt.known_share is None else _distances(prompt, prompt.known_share),
         _in_words(attribute, prompt),
     ]
 

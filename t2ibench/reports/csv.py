@@ -44,7 +44,8 @@ class CsvWriter:
 
     def table(self, table: Table) -> str:
         """Return a table without its notes; its records are written if it has any."""
-        headers, rows = table.headers, table.rows
+        headers = table.headers
+        rows = table.rows
         if table.records:
             headers = list(table.records[0])
             rows = [[_text(record[key]) for key in headers] for record in table.records]

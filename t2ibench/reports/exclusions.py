@@ -31,19 +31,19 @@ _REASONS = (
 def reasons_said(by_reason: Mapping[str, int]) -> str:
     """Return in words why images were excluded, with counts."""
     words = {UNKNOWN: "without an answer", UNREAD: "unknown, without an embedding"}
-    found = [name for name in _REASONS if by_reason.get(name)]
-    return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in found)
+    reasons = [name for name in _REASONS if by_reason.get(name)]
+    return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in reasons)
 
 
 def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
     """Return the number of images that a test requested, and the excluded ones by reason."""
-    found = {reason: count for reason, count in result.excluded.items() if count}
-    missing = sum(count for reason, count in found.items() if reason != UNKNOWN)
-    if UNKNOWN in found and result.excluded_because.get(UNKNOWN):
+    counts = {reason: count for reason, count in result.excluded.items() if count}
+    missing = sum(count for reason, count in counts.items() if reason != UNKNOWN)
+    if UNKNOWN in counts and result.excluded_because.get(UNKNOWN):
         # Unknown to an encoder, which measures without them; a judge's 'unknown' is an answer.
-        found[UNREAD] = found.pop(UNKNOWN)
-        missing += found[UNREAD]
-    return result.n_images + missing, found
+        counts[UNREAD] = counts.pop(UNKNOWN)
+        missing += counts[UNREAD]
+    return result.n_images + missing, counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class GroupExclusions:
         """Return the group's share and interval as a sentence for screen readers."""
         ends = (self.mark.value, self.mark.low, self.mark.high)
         value, low, high = (round(100 * (number or 0.0)) for number in ends)
-        told = f"{self.name}: {value} % {self.what}, interval {low} to {high} %"
-        return f"{told}, {self.verdict or 'not clearly different from the others'}"
+        text = f"{self.name}: {value} % {self.what}, interval {low} to {high} %"
+        return f"{text}, {self.verdict or 'not clearly different from the others'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,46 +98,47 @@ class TaskExclusions:
 def exclusions(run: RunView) -> list[TaskExclusions]:
     """Test each group's exclusions against its task's other groups, corrected by Holm's method."""
     rates = [
-        (task, one, what, getattr(one, what), getattr(whole, what))
+        (task, outcome, what, getattr(outcome, what), getattr(whole, what))
         for task in run.tasks
         for whole in task.result.prompt_outcomes[:1]
         for what in ("refused", "filtered")
-        for one in task.result.prompt_outcomes[1:] or [whole]
+        for outcome in task.result.prompt_outcomes[1:] or [whole]
         if getattr(whole, what).count
     ]
     ps: list[float | None] = []
-    for _, _, _, own, whole in rates:
-        counts = [(one.count, one.total - one.count) for one in (own, whole)]
+    for _, _, _, rate, whole in rates:
+        counts = [(rate.count, rate.total - rate.count) for rate in (rate, whole)]
         others = [all_ - mine for mine, all_ in zip(*counts, strict=True)]
         ps.append(
             float(fisher_exact([counts[0], others]).pvalue) if sum(others) else None
         )
-    found: dict[str, list[GroupExclusions]] = {}
-    for (task, one, what, own, whole), p in zip(rates, holm(ps), strict=True):
+    by_task: dict[str, list[GroupExclusions]] = {}
+    for (task, outcome, what, rate, whole), p in zip(rates, holm(ps), strict=True):
         state: State = "clear" if p is not None and p < ALPHA else "not_clear"
-        mark = IntervalMark(own.share, own.ci_low, own.ci_high, state, None)
-        more = own.count * whole.total > whole.count * own.total
-        name = one.group or "all prompts"
-        found.setdefault(task.id, []).append(
-            GroupExclusions(name, what, own, one.n_prompts, mark, more)
+        mark = IntervalMark(rate.share, rate.ci_low, rate.ci_high, state, None)
+        more = rate.count * whole.total > whole.count * rate.total
+        name = outcome.group or "all prompts"
+        by_task.setdefault(task.id, []).append(
+            GroupExclusions(name, what, rate, outcome.n_prompts, mark, more)
         )
     tasks = [
         TaskExclusions(
             task,
             tuple(
                 sorted(
-                    found[task.id], key=lambda one: (-(one.mark.value or 0.0), one.name)
+                    by_task[task.id],
+                    key=lambda group: (-(group.mark.value or 0.0), group.name),
                 )
             ),
         )
         for task in run.tasks
-        if task.id in found
+        if task.id in by_task
     ]
     return sorted(
         tasks,
-        key=lambda one: (
-            not one.differs,
-            -(one.groups[0].mark.value or 0.0),
-            one.task.id,
+        key=lambda exclusions_of_task: (
+            not exclusions_of_task.differs,
+            -(exclusions_of_task.groups[0].mark.value or 0.0),
+            exclusions_of_task.task.id,
         ),
     )

@@ -47,9 +47,12 @@ def export(
 def _write(
     images: ImageStore, model: str, folder: Path, advance: Advance
 ) -> tuple[int, list[str]]:
-    rows, damaged = [], []
-    known = (one for one in images.all_attempts() if one.status == "ok")
-    for attempt in sorted(known, key=lambda one: (one.prompt, one.index)):
+    rows = []
+    damaged = []
+    attempts = (attempt for attempt in images.all_attempts() if attempt.status == "ok")
+    for attempt in sorted(
+        attempts, key=lambda attempt: (attempt.prompt, attempt.index)
+    ):
         advance(1)
         assert attempt.file is not None
         try:

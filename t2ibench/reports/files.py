@@ -20,7 +20,8 @@ from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import kept_specs
 
-PAGE, TEXT = "report.html", "results.md"
+PAGE = "report.html"
+TEXT = "results.md"
 SUBMISSION = "submission.json"
 
 

@@ -157,12 +157,12 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         parts += [text, ""]
     parts += _instruments(results, run)
     parts += _rows_and_tables(results)
-    told = limits.earlier(run)
+    earlier_limits = limits.earlier(run)
     of_libraries = limits.warnings_of_libraries(results) + limits.unknown_networks(
         results
     )
     remarks = [
-        *([f"- {' '.join(told)}"] if told else []),
+        *([f"- {' '.join(earlier_limits)}"] if earlier_limits else []),
         *(f"- {escape(text)}" for text in of_libraries),
         *_mixed(results),
         *_remarks(results),
@@ -233,14 +233,20 @@ def _opening(results: Results, run: RunView) -> list[str]:
         parts += [overview.counts(run), "", *([fine, ""] if fine else [])]
         drawn = [line for line, _ in (*overview.prompts(run), *overview.bars(run))]
         parts += ["```", *drawn, "```", ""]
-    told = [f"- `{name}`: {escape(text)}" for name, text in sentences.findings(run)]
-    told += [f"- {escape(text)}" for text in sentences.judged(run)]
-    if told:
-        parts += ["## In words", "", *told, ""]
+    sentence_lines = [
+        f"- `{name}`: {escape(text)}" for name, text in sentences.findings(run)
+    ]
+    sentence_lines += [f"- {escape(text)}" for text in sentences.judged(run)]
+    if sentence_lines:
+        parts += ["## In words", "", *sentence_lines, ""]
     for task in run.tasks:
-        for one in task.prompts:  # who is shown as what, prompt by prompt
-            title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
-            shown = _estimated(one) if one.counted.estimated else _counted(one, task)
+        for attribute in task.prompts:  # who is shown as what, prompt by prompt
+            title = f"## Who is shown: {escape(attribute.counted.attribute)}, in {escape(task.id)}"
+            shown = (
+                _estimated(attribute)
+                if attribute.counted.estimated
+                else _counted(attribute, task)
+            )
             parts += [title, "", shown, "", escape(judges_said(task.result)), ""]
     for task in run.tasks:
         for question in task.result.people:
@@ -263,10 +269,15 @@ def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
     return parts
 
 
-def _estimated(one: ShownAttribute) -> str:
-    heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
+def _estimated(attribute: ShownAttribute) -> str:
+    heads = [
+        "Prompt",
+        f"Shown when no {attribute.counted.attribute} is asked for",
+        "Clear",
+    ]
     rows = [
-        [row.counted.name, counts_text(row), _clear(row)] for row in sorted_rows(one)
+        [row.counted.name, counts_text(row), _clear(row)]
+        for row in sorted_rows(attribute)
     ]
     return github(heads, rows)
 
@@ -275,24 +286,31 @@ def _clear(row: ShownRow) -> str:
     return "clear" if row.clear else "not clear"
 
 
-def _counted(one: ShownAttribute, task: TaskView) -> str:
-    counted = one.counted
+def _counted(attribute: ShownAttribute, task: TaskView) -> str:
+    counted = attribute.counted
     nouns = {name: people(name, counted.attribute) for name in counted.classes}
-    known = sorted({name for row in one.rows for name in row.counted.known})
-    labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
+    with_reference = sorted(
+        {name for row in attribute.rows for name in row.counted.known}
+    )
+    labels = (
+        ["Labels of people"]
+        if any(row.counted.labels for row in attribute.rows)
+        else []
+    )
     heads = [counted.noun.capitalize(), "Images", *nouns.values(), "No answer", "Most"]
     heads += [level_name([task.result.settings.level]), "Clear", *labels]
     heads += [
-        f"{counted.references.get(k)}: {people(k, counted.attribute)}" for k in known
+        f"{counted.references.get(k)}: {people(k, counted.attribute)}"
+        for k in with_reference
     ]
     rows = []
-    for row in sorted_rows(one):
+    for row in sorted_rows(attribute):
         counts = [row.images, *(row.counted.counts.get(name, 0) for name in nouns)]
         ends = [f"{100 * end:.0f} %" for end in row.interval or ()]
-        told = ", ".join(
+        labels_text = ", ".join(
             f"{n} {nouns[name]}" for name, n in row.counted.labels.items() if n
         )
-        shares = [row.counted.known.get(name) for name in known]
+        shares = [row.counted.known.get(name) for name in with_reference]
         rows.append(
             [
                 row.counted.name,
@@ -303,7 +321,7 @@ def _counted(one: ShownAttribute, task: TaskView) -> str:
                 nouns.get(row.most or "", "–"),
                 " to ".join(ends) or "–",
                 _clear(row),
-                *([told] if labels else []),
+                *([labels_text] if labels else []),
                 *("–" if share is None else f"{100 * share:.1f} %" for share in shares),
             ]
         )
@@ -326,12 +344,12 @@ def _rows_table(task: TaskResult) -> str | None:
     if task.headline.scale != "mean_square":
         return None
     wanted = method_named(task.method).row_scores
-    counted = {one.counted.attribute for one in shown_rows(task)}
+    counted = {attribute.counted.attribute for attribute in shown_rows(task)}
     by = [row for row in task.by if row.group not in counted]
-    found = [
+    wanted_names = [
         name for row in by for name in row.scores if name.partition(":")[0] in wanted
     ]
-    names = list(dict.fromkeys(found))
+    names = list(dict.fromkeys(wanted_names))
     if not names:
         return None
     level = level_name([task.settings.level])
@@ -414,8 +432,8 @@ class LatexWriter:
             table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
         )
         notes = [
-            "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in one)
-            for one in table.notes
+            "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in note)
+            for note in table.notes
         ]
         return (
             "\n".join([body, *(f"\\par{{\\footnotesize {note}}}" for note in notes)])

@@ -21,14 +21,16 @@ NOTE = (
 _FULL = 0.995  # from which on it is shown as 1.00
 
 
-def correlation(found: Correlation) -> str:
+def correlation(estimate: Correlation) -> str:
     """Format a correlation with its interval for a table."""
-    if not math.isfinite(found.value):
+    if not math.isfinite(estimate.value):
         return "–"
     interval = (
-        f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""
+        f" [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+        if math.isfinite(estimate.low)
+        else ""
     )
-    return f"{signed(found.value, 2)}{interval}"
+    return f"{signed(estimate.value, 2)}{interval}"
 
 
 def attribute(pair: MeasuredPair) -> str:
@@ -38,29 +40,32 @@ def attribute(pair: MeasuredPair) -> str:
 
 def in_words(pair: MeasuredPair) -> str:
     """Return one or two sentences on whether two methods agree."""
-    true = pair.found.true
-    if pair.found.reason is not None:
-        said = f"Cannot tell: {pair.found.reason}."
+    true = pair.agreement.true
+    if pair.agreement.reason is not None:
+        sentence = f"Cannot tell: {pair.agreement.reason}."
     elif true.high < 0:
-        said = "They see opposite leans."
+        sentence = "They see opposite leans."
     elif true.low <= 0:
-        said = "Cannot tell whether they agree: the interval holds 0."
+        sentence = "Cannot tell whether they agree: the interval holds 0."
     elif true.high < _FULL:
-        said = f"They agree, but not fully: at most {true.high:.2f}."
+        sentence = f"They agree, but not fully: at most {true.high:.2f}."
     else:
-        said = "They agree; no difference beyond noise is shown."
+        sentence = "They agree; no difference beyond noise is shown."
     other = pair.nearest_other
-    if other is not None and abs(other.found.linear.value) >= pair.found.linear.value:
+    if (
+        other is not None
+        and abs(other.agreement.linear.value) >= pair.agreement.linear.value
+    ):
         poles = " / ".join(other.second.attribute)
-        said += f" Another attribute ({poles}) goes along as much."
-    return said
+        sentence += f" Another attribute ({poles}) goes along as much."
+    return sentence
 
 
 def disagreements_text(pair: MeasuredPair) -> str:
     """Return the items on which the methods differ most, with both leans."""
     return ", ".join(
-        f"{one.name} ({signed(one.value, 2)} and {signed(other.value, 2)})"
-        for one, other in pair.disagreements
+        f"{lean.name} ({signed(lean.value, 2)} and {signed(other.value, 2)})"
+        for lean, other in pair.disagreements
     )
 
 
@@ -71,25 +76,30 @@ def attribute_of(other: MeasuredPair) -> str:
 
 def reliability(pair: MeasuredPair) -> str:
     """Format the reliability of both methods; a missing one becomes a dash."""
-    return " and ".join(signed(one, 2) for one in pair.found.reliability or ()) or "–"
+    return (
+        " and ".join(signed(value, 2) for value in pair.agreement.reliability or ())
+        or "–"
+    )
 
 
 def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
     """Return a table of convergent pairs; its records also contain the discriminant ones."""
     rows = []
     for pair in pairs:
-        found, other, most = pair.found, pair.nearest_other, "–"
+        agreement = pair.agreement
+        other = pair.nearest_other
+        most = "–"
         if other is not None:
-            most = f"{correlation(other.found.linear)} {attribute_of(other)}"
+            most = f"{correlation(other.agreement.linear)} {attribute_of(other)}"
         rows.append(
             [
                 attribute(pair),
                 pair.first.label,
                 pair.second.label,
-                str(found.n),
-                correlation(found.rank),
-                correlation(found.linear),
-                correlation(found.true),
+                str(agreement.n),
+                correlation(agreement.rank),
+                correlation(agreement.linear),
+                correlation(agreement.true),
                 reliability(pair),
                 most,
                 disagreements_text(pair),
@@ -108,17 +118,17 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
         ),
     ]
     records = [
-        _record(one, kind)
+        _record(listed_pair, kind)
         for pair in pairs
         for kind, some in (("convergent", [pair]), ("discriminant", pair.others))
-        for one in some
+        for listed_pair in some
     ]
     return Table(heads, rows, [NOTE], records)
 
 
 def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
-    found = pair.found
-    first, second = found.reliability or (None, None)
+    agreement = pair.agreement
+    first, second = agreement.reliability or (None, None)
     return {
         "kind": kind,
         "task": pair.first.task,
@@ -127,18 +137,22 @@ def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
         "other_task": pair.second.task,
         "other_reader": pair.second.reader,
         "other_attribute": " / ".join(pair.second.attribute),
-        "items": found.n,
-        **_ends("rank", found.rank),
-        **_ends("linear", found.linear),
-        **_ends("without_noise", found.true),
+        "items": agreement.n,
+        **_ends("rank", agreement.rank),
+        **_ends("linear", agreement.linear),
+        **_ends("without_noise", agreement.true),
         "reliability": first,
         "other_reliability": second,
-        "reason": found.reason,
+        "reason": agreement.reason,
     }
 
 
-def _ends(name: str, found: Correlation) -> dict[str, float | None]:
-    numbers = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+def _ends(name: str, estimate: Correlation) -> dict[str, float | None]:
+    numbers = {
+        name: estimate.value,
+        f"{name}_low": estimate.low,
+        f"{name}_high": estimate.high,
+    }
     return {
         key: value if math.isfinite(value) else None for key, value in numbers.items()
     }

@@ -105,17 +105,18 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
     """Return the answers about each prompt of judged tasks, as many rows as fit."""
     lines: list[Line] = []
     for task in run.tasks:
-        for one in task.prompts:
-            rows = sorted_rows(one)
+        for attribute in task.prompts:
+            rows = sorted_rows(attribute)
             room = _COUNTED - len(lines) - 2
             if room < min(len(rows), _FEW_ROWS):
                 return lines
-            shades, about = _shades(one), one.counted.attribute
+            shades = _shades(attribute)
+            about = attribute.counted.attribute
             key = ", ".join(
                 f"{sign} {people(name, about)}" for name, sign in shades.items()
             )
             lines.append(
-                (_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None)
+                (_cut(f"{task.id}: {attribute.counted.attribute} ({key})", width), None)
             )
             ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
             drawn = _prompt_lines(rows, shades, width)
@@ -128,8 +129,8 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
     return lines
 
 
-def _shades(one: ShownAttribute) -> dict[str, str]:
-    colours = class_colours(one.counted.classes)
+def _shades(attribute: ShownAttribute) -> dict[str, str]:
+    colours = class_colours(attribute.counted.classes)
     return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 
 

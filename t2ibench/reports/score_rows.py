@@ -25,7 +25,8 @@ def score_table_views(task: TaskResult) -> list[ScoreTableView]:
     views = []
     for table in score_tables(task.details):
         adjusted = adjusted_p_values(task.details, table)
-        rows, reasons = [], []
+        rows = []
+        reasons = []
         for label, name in table.rows.items():
             score = task.scores.get(name, Score())
             interval = ends(score.ci_low, score.ci_high)

@@ -26,20 +26,20 @@ _NAMED = 3
 
 def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
     """Return a task's result in words, with a note if correction removes the direction."""
-    told = task.headline.direction or task.reason or task.headline.reason or ""
+    sentence = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
     if mark.state in {"clear", "no_score"} or task.inconclusive:
-        return told
+        return sentence
     if p is not None and p < ALPHA:
-        told = f"{told} Corrected for all tests of this run, that is not clear."
-    elif told.startswith("Not clear") and mark.state == "cannot_tell":
-        open_, _, rest = told.removeprefix("Not clear").partition(".")
-        told = f"Cannot tell{open_}: the interval is wide.{rest}"
+        sentence = f"{sentence} Corrected for all tests of this run, that is not clear."
+    elif sentence.startswith("Not clear") and mark.state == "cannot_tell":
+        open_, _, remainder = sentence.removeprefix("Not clear").partition(".")
+        sentence = f"Cannot tell{open_}: the interval is wide.{remainder}"
     if mark.state == "cannot_tell":
-        return told
+        return sentence
     if mark.state == "none_above":
-        told = f"{STATES['none_above'].word.capitalize()}."
-    return f"{told} {possible(mark, axis)}."
+        sentence = f"{STATES['none_above'].word.capitalize()}."
+    return f"{sentence} {possible(mark, axis)}."
 
 
 def possible(mark: IntervalMark, axis: Axis | None) -> str:
@@ -49,7 +49,8 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
         'A lean of up to 0.35 to women is possible'
     """
-    low, high = mark.low or 0.0, mark.high or 0.0
+    low = mark.low or 0.0
+    high = mark.high or 0.0
     pole = (
         ""
         if axis is None
@@ -73,7 +74,8 @@ def brief(task: TaskView) -> str:
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
     """Return the sentence on a run in parts: any failed positive control, then the finding."""
-    tests, counts = run.tests, run.counts()
+    tests = run.tests
+    counts = run.counts()
     failed, _ = controls_said(run)
     parts = [(f"{failed} ", True)] if failed else []
     if not tests:
@@ -81,13 +83,13 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         return [*parts, (f"{run.name}: {what} was scored.", False)]
     plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        told = (
+        sentence = (
             f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
         )
         unsure = counts["cannot_tell"]
         return [
             *parts,
-            (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False),
+            (f"{sentence}; {unsure} cannot tell." if unsure else f"{sentence}.", False),
         ]
     parts.append(
         (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
@@ -104,20 +106,22 @@ def sentence(run: RunView) -> str:
 
 def named(run: RunView) -> list[TaskView]:
     """Return up to two clear tests that represent a run in its summary."""
-    found: dict[str, TaskView] = {}
+    by_sentence: dict[str, TaskView] = {}
     for task in _turns(run):
         if task.sentence:
-            found.setdefault(task.sentence, task)
-    return list(found.values())[:_SOME]
+            by_sentence.setdefault(task.sentence, task)
+    return list(by_sentence.values())[:_SOME]
 
 
 def _turns(run: RunView) -> list[TaskView]:
     """Return clear tests, one of each family and then a second, those that count images first."""
 
     def place(task: TaskView) -> tuple[bool, int]:
-        counted = any(not row.estimated for one in task.prompts for row in one.rows)
+        counted = any(
+            not row.estimated for attribute in task.prompts for row in attribute.rows
+        )
         return not counted, -sum(
-            sum(one.clear) for one in task.series if one.series.axis
+            sum(series.clear) for series in task.series if series.series.axis
         )
 
     columns = [
@@ -142,7 +146,8 @@ def controls_said(run: RunView) -> tuple[str, str]:
     readers = dict.fromkeys(
         name for task in (failed or unsure) for name in _failing_readers(task)
     )
-    who, warning = ", ".join(readers or run.encoders), ""
+    who = ", ".join(readers or run.encoders)
+    warning = ""
     if failed:
         names = ", ".join(task.name for task in failed)
         warning = (
@@ -212,11 +217,11 @@ def judged(run: RunView) -> list[str]:
     """Return which judges answered about which tasks, and whether they were validated."""
     tasks: dict[str, list[str]] = {}
     for task in run.tasks:
-        if said := judges_said(task.result):
-            tasks.setdefault(said, []).append(task.id)
+        if judges_text := judges_said(task.result):
+            tasks.setdefault(judges_text, []).append(task.id)
     return [
-        f"{listed(names, _NAMED)}: {said[:1].lower()}{said[1:]}"
-        for said, names in tasks.items()
+        f"{listed(names, _NAMED)}: {judges_text[:1].lower()}{judges_text[1:]}"
+        for judges_text, names in tasks.items()
     ]
 
 
@@ -291,7 +296,8 @@ def family_note(family: FamilyView) -> str:
 
 def image_count_text(task: TaskView) -> str:
     """Return the numbers of images and prompts that a task is based on, as text."""
-    count, prompts = task.result.n_images, task.result.n_prompts
+    count = task.result.n_images
+    prompts = task.result.n_prompts
     return (
         f"{count:,} images of {prompts} prompts"
         if count
@@ -302,7 +308,8 @@ def image_count_text(task: TaskView) -> str:
 def clear_count_text(series: SeriesView) -> str:
     """Return how many rows lean clearly, and to which side, as text."""
     low, high = series.clear
-    axis, total = series.series.axis, len(series.rows)
+    axis = series.series.axis
+    total = len(series.rows)
     if axis is None:
         return f"{low + high} of {total} clear after correction"
     sides = f"{low} clearly to {people(axis.low, GROUP)}, {high} to {people(axis.high, GROUP)}"
@@ -311,19 +318,20 @@ def clear_count_text(series: SeriesView) -> str:
 
 def interval_text(task: TaskView) -> str:
     """Return what variation the interval covers, in words."""
-    head, level = task.result.headline, 100 * task.result.settings.level
+    head = task.result.headline
+    level = 100 * task.result.settings.level
     about = {
         "fixed_prompts": "of these very prompts, with other images",
         "prompt_population": "of prompts like these, with other images",
         None: "",
     }[head.question]
-    told = f"{level:g} %, {about}." if about else f"{level:g} %."
+    text = f"{level:g} %, {about}." if about else f"{level:g} %."
     if task.mark.fair_low is not None and task.mark.fair_high is not None:
-        told += (
+        text += (
             f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
             f"{signed(task.mark.fair_high)}{task.mark.scale.unit} at this size."
         )
-    return told
+    return text
 
 
 def nothing(task: TaskView) -> str:
@@ -345,15 +353,15 @@ def spoken(task: TaskView) -> str:
 def row_spoken(row: RowView, axis: Axis | None) -> str:
     """Return a row's mark in words."""
     interval = ends(row.mark, axis is None)
-    told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    text = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
-        told += (
+        text += (
             f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
         )
     return (
-        f"{told}, interval {interval}, {STATES[row.mark.state].word}"
+        f"{text}, interval {interval}, {STATES[row.mark.state].word}"
         if interval
-        else told
+        else text
     )
 
 

@@ -44,17 +44,17 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
         judged = [
             line for text in sentences.judged(run) for line in _wrapped(text, width)
         ]
-        told = _wrapped(overview.counts(run), width) + _wrapped(
+        summary = _wrapped(overview.counts(run), width) + _wrapped(
             controls_said(run)[1], width
         )
-        for lines in (told, overview.prompts(run, width), judged):
+        for lines in (summary, overview.prompts(run, width), judged):
             top += [_EMPTY, *lines] if lines else []
     below = _below(run, width, folder)
-    groups, rest = _fitted(_groups(run), LINES - len(top) - len(below) - 2)
+    groups, hidden = _fitted(_groups(run), LINES - len(top) - len(below) - 2)
     lines = (
-        [*top, _EMPTY, *overview.bars(run, width, groups)] if groups or rest else top
+        [*top, _EMPTY, *overview.bars(run, width, groups)] if groups or hidden else top
     )
-    lines += [(f" and {rest} more in results.md", None)] if rest else []
+    lines += [(f" and {hidden} more in results.md", None)] if hidden else []
     return [
         Text(visible(line), STATES[state].terminal if state else "", no_wrap=True)
         for line, state in [*lines, *below]
@@ -69,18 +69,18 @@ def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]
     lines: list[overview.Line] = []
     untold = overview.untold(run, width)
     if untold:
-        rest = len(untold) - _UNTOLD
+        hidden = len(untold) - _UNTOLD
         lines = [_EMPTY, ("Cannot tell, and why:", None)]
         lines += [
-            (line, "cannot_tell") for line in untold[: _UNTOLD if rest > 1 else None]
+            (line, "cannot_tell") for line in untold[: _UNTOLD if hidden > 1 else None]
         ]
         lines += (
-            [(f" and {rest} more in results.md", "cannot_tell")] if rest > 1 else []
+            [(f" and {hidden} more in results.md", "cannot_tell")] if hidden > 1 else []
         )
     if run.texts and run.families:
         clear = sum(task.mark.state == "clear" for task in run.texts)
-        told = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
-        lines += [_EMPTY, *_wrapped(told, width)]
+        text = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
+        lines += [_EMPTY, *_wrapped(text, width)]
     if told_apart := limits.earlier(run):
         lines += [_EMPTY, *_wrapped(" ".join(told_apart), width)]
     if folder is not None:
@@ -92,11 +92,11 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
     if run.texts and not run.families:
         return [(_OF_WORDS, run.texts)]
     every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
-    told = [
-        (title, [one for one in of if not STATES[one.mark.state].unsure])
+    decided = [
+        (title, [task for task in of if not STATES[task.mark.state].unsure])
         for title, of in every
     ]
-    return [(title, tasks) for title, tasks in told if tasks]
+    return [(title, tasks) for title, tasks in decided if tasks]
 
 
 def _fitted(
@@ -113,7 +113,8 @@ def _fitted(
 
 
 def _next(run: RunView, folder: Path, width: int) -> list[str]:
-    name, page = shlex.quote(str(folder)), folder / "report.html"
+    name = shlex.quote(str(folder))
+    page = folder / "report.html"
     lines = [
         (f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")
     ]

@@ -75,7 +75,7 @@ class TaskView:
     @property
     def combined(self) -> tuple[SeriesView, ...]:
         """Return the task's series of rows, except those that `prompts` shows with counts."""
-        counted = {one.counted.attribute for one in self.prompts}
+        counted = {attribute.counted.attribute for attribute in self.prompts}
         return tuple(
             series
             for series in self.series
@@ -200,7 +200,8 @@ def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
     """Sort tests by state, clear ones first, and then by distance from 0."""
     return tuple(
         sorted(
-            tasks, key=lambda one: (state_rank(one.mark.state), -one.distance, one.id)
+            tasks,
+            key=lambda task: (state_rank(task.mark.state), -task.distance, task.id),
         )
     )
 
@@ -210,14 +211,14 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
     mark = displayed(task.headline)
     side = side_of(mark.value) if shown.axis is not None and mark.signed else None
     mark = replace(mark, state=state_of(task), side=side)
-    series = [series_view(one, task.by) for one in shown.rows]
+    series = [series_view(series_of_rows, task.by) for series_of_rows in shown.rows]
     return TaskView(
         name,
         shown.name,
         shown,
         mark,
         task_sentence(task, mark, shown.axis),
-        tuple(one for one in series if one.rows),
+        tuple(view for view in series if view.rows),
         shown_rows(task),
         task,
         spec,
@@ -226,7 +227,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
     """Return the view of the rows of a task that share one axis."""
-    found = []
+    views = []
     for row in rows:
         score = row.scores.get(series.score)
         wanted = series.groups is None or row.group in series.groups
@@ -237,7 +238,7 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
             score.value, score.ci_low, score.ci_high, row_state(score), side
         )
         mark = within(mark, series.square)
-        found.append(
+        views.append(
             RowView(
                 row.name,
                 row.group,
@@ -247,8 +248,8 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
                 row,
             )
         )
-    found.sort(key=lambda one: (one.mark.value or 0.0, one.name))
-    return SeriesView(series, tuple(found))
+    views.sort(key=lambda view: (view.mark.value or 0.0, view.name))
+    return SeriesView(series, tuple(views))
 
 
 def poles(task: TaskView) -> Axis:

@@ -101,14 +101,16 @@ def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
         ("judge", first.judges, second.judges),
         ("captions of", first.pools, second.pools),
     ]
-    clauses = [
-        f"the {kind} '{shown(name, _WIDTH)}' has other weights or settings"
-        if kind != "captions of"
-        else f"the captions of {shown(name, _WIDTH)} are others"
-        for kind, before, after in alike
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
-    ]
+    clauses: list[str] = []
+    for kind, before, after in alike:
+        for name in sorted(before.keys() | after.keys()):
+            if before.get(name) == after.get(name):
+                continue
+            label = shown(name, _WIDTH)
+            if kind == "captions of":
+                clauses.append(f"the captions of {label} are others")
+            else:
+                clauses.append(f"the {kind} '{label}' has other weights or settings")
     if first.tasks != second.tasks:
         clauses.append("tasks: in another order")
     return clauses

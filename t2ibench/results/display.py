@@ -169,13 +169,13 @@ def in_two(results: Results) -> tuple[Results, Results]:
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
     """Return the answers about each prompt; empty if no judge was asked."""
-    found: dict[tuple[str, str | None, str], RowShare] = {}
+    shares: dict[tuple[str, str | None, str], RowShare] = {}
     for row in task.by:
         for name, score in row.scores.items():
             for group in (row.group, None):
                 share = RowShare(score.ci_low, score.ci_high, score.p_holm)
-                found.setdefault((row.name, group, name), share)
-    return shown_attributes(task.details, lambda *key: found.get(key))
+                shares.setdefault((row.name, group, name), share)
+    return shown_attributes(task.details, lambda *key: shares.get(key))
 
 
 ALPHA = 0.05
@@ -218,36 +218,53 @@ def row_state(score: Score) -> State:
 _NUMBERS = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
 # The columns of both tables of a run, as CSV and data frames have them.
 TASKS = (
-    *(
-        "family",
-        "scale",
-        "state",
-        "value",
-        "ci_low",
-        "ci_high",
-        "fair_low",
-        "fair_high",
-    ),
-    *("p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction"),
+    "family",
+    "scale",
+    "state",
+    "value",
+    "ci_low",
+    "ci_high",
+    "fair_low",
+    "fair_high",
+    "p",
+    "p_holm",
+    "square",
+    "n_images",
+    "n_prompts",
+    "excluded",
+    "direction",
     "reason",
 )
 # Of each row of a data frame, so that frames of several runs can be put together.
 RUN = ("run", "model")
 SCORES = (
-    *("task", "method", "row", "group", "score", "state", *_NUMBERS),
-    *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
-    *("n_images", "inconclusive", "reason"),
+    "task",
+    "method",
+    "row",
+    "group",
+    "score",
+    "state",
+    *_NUMBERS,
+    "scale",
+    "about",
+    "fair_low",
+    "fair_high",
+    "square",
+    "as_published",
+    "n_images",
+    "inconclusive",
+    "reason",
 )
 
 
 def task_rows(results: Results) -> list[list[object]]:
     """Return a row for each task with the columns of `TASKS`, on the scale that pages show."""
-    found: list[list[object]] = []
+    rows: list[list[object]] = []
     for name, task in sorted(results.tasks.items()):
         head, shown = task.headline, displayed(task.headline)
         numbers = (shown.value, shown.low, shown.high, shown.fair_low, shown.fair_high)
         left_out = sum(task.excluded.values())
-        found.append(
+        rows.append(
             [
                 name,
                 task.family,
@@ -264,7 +281,7 @@ def task_rows(results: Results) -> list[list[object]]:
                 _reason(task),
             ]
         )
-    return found
+    return rows
 
 
 def _reason(task: TaskResult) -> str | None:
@@ -299,33 +316,41 @@ def score_rows(results: Results) -> Iterator[list[object]]:
     """Return every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
-            head = score if isinstance(score, Headline) else Headline()
-            tested = score.value is None or score.p is not None
-            state = row_state(score) if tested else None
             yield [
-                *(name, task.method, row and row.name, row and row.group, key),
-                state_of(task) if key == "headline" else state,
+                name,
+                task.method,
+                row and row.name,
+                row and row.group,
+                key,
+                state_of(task) if key == "headline" else _state_if_tested(score),
                 *(getattr(score, number) for number in _NUMBERS),
-                *(
-                    head.scale,
-                    head.question,
-                    head.fair_low,
-                    head.fair_high,
-                    head.square,
-                ),
-                *(score.as_published, n_images),
+                *_headline_cells(score),
+                score.as_published,
+                n_images,
                 task.inconclusive if isinstance(score, Headline) else None,
                 score.reason,
             ]
+
+
+def _state_if_tested(score: Score) -> State | None:
+    """The state of a score; None of one that has a value and no p-value."""
+    tested = score.value is None or score.p is not None
+    return row_state(score) if tested else None
+
+
+def _headline_cells(score: Score) -> list[object]:
+    """What only a headline has, of "scale" to "square" in `SCORES`."""
+    head = score if isinstance(score, Headline) else Headline()
+    return [head.scale, head.question, head.fair_low, head.fair_high, head.square]
 
 
 def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]:
     head = task.headline
     yield None, "headline", head, task.n_images
     for question in QUESTIONS:
-        found = getattr(head, question)
-        if found is not None and question != head.question:
-            numbers = asdict(found)
+        inference = getattr(head, question)
+        if inference is not None and question != head.question:
+            numbers = asdict(inference)
             numbers.pop("df")
             other = Headline(
                 value=head.value, scale=head.scale, question=question, **numbers

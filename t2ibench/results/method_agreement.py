@@ -77,32 +77,46 @@ class MeasuredPair:
 
     first: Measure
     second: Measure
-    found: MethodAgreement
+    agreement: MethodAgreement
     disagreements: tuple[tuple[Lean, Lean], ...] = ()
     others: tuple[MeasuredPair, ...] = ()
 
     @property
     def nearest_other(self) -> MeasuredPair | None:
         """Return the pair with another attribute that has the largest correlation."""
-        known = [one for one in self.others if math.isfinite(one.found.linear.value)]
-        return max(known, key=lambda one: abs(one.found.linear.value), default=None)
+        others = [
+            pair for pair in self.others if math.isfinite(pair.agreement.linear.value)
+        ]
+        return max(
+            others, key=lambda pair: abs(pair.agreement.linear.value), default=None
+        )
 
 
 def measures(
     results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
 ) -> list[Measure]:
     """Return every attribute that tasks measure in their items, for each encoder or judge."""
-    found = []
+    measured = []
     for name, task in results.tasks.items():
         if name not in specs:
             continue
         # What read the images, its rows and the influences on them.
-        one, names = paired.get(name), [*task.settings.encoders, *task.settings.judges]
-        readings = [(", ".join(dict.fromkeys(names)), task.by, one.rows if one else {})]
+        paired_task, names = (
+            paired.get(name),
+            [*task.settings.encoders, *task.settings.judges],
+        )
+        readings = [
+            (
+                ", ".join(dict.fromkeys(names)),
+                task.by,
+                paired_task.rows if paired_task else {},
+            )
+        ]
         if len(task.by_encoder) > 1:
-            each = one.readers if one else {}
+            each = paired_task.readers if paired_task else {}
             readings = [
-                (k, own.by, each.get(k, {})) for k, own in task.by_encoder.items()
+                (k, encoder_scores.by, each.get(k, {}))
+                for k, encoder_scores in task.by_encoder.items()
             ]
         shown = presentation(specs[name])
         for series in (*shown.rows, *shown.leans):
@@ -112,10 +126,10 @@ def measures(
             sign = 1.0 if poles == tuple(sorted(poles)) else -1.0
             attribute = min(poles), max(poles)
             settings = Settings.of(task.settings)
-            for reader, rows, known in readings:
-                leans = _leans(series, rows, known, sign)
+            for reader, rows, influences in readings:
+                leans = _leans(series, rows, influences, sign)
                 if len(leans) >= _FEWEST:
-                    found.append(
+                    measured.append(
                         Measure(
                             name,
                             task.method,
@@ -126,7 +140,7 @@ def measures(
                             settings,
                         )
                     )
-    return found
+    return measured
 
 
 def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
@@ -147,33 +161,38 @@ def _pole(name: str) -> str:
 def _leans(
     series: RowSeries,
     rows: Sequence[Row],
-    known: Mapping[tuple[str, str], Part],
+    influences: Mapping[tuple[str, str], Part],
     sign: float,
 ) -> dict[str, Lean]:
-    found: dict[str, Lean] = {}
+    leans: dict[str, Lean] = {}
     for row in rows:
         score = row.scores.get(series.score)
         wanted = series.groups is None or row.group in series.groups
         if not wanted or score is None or score.value is None:
             continue
         name = row.name.removesuffix(f" | {row.group}").removesuffix(f" ({row.group})")
-        part, influence = known.get((row.name, series.score)), None
+        part, influence = influences.get((row.name, series.score)), None
         if part is not None and np.isclose(part.value, score.value, rtol=0, atol=1e-6):
             influence = part.influence.scaled(sign)
         if influence is not None and not math.isfinite(influence.variance):
             influence = None  # one image shows no noise
-        found.setdefault(name.casefold(), Lean(name, sign * score.value, influence))
-    return found
+        leans.setdefault(name.casefold(), Lean(name, sign * score.value, influence))
+    return leans
 
 
-def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
+def agreements(measured: Sequence[Measure]) -> list[MeasuredPair]:
     """Return pairs of methods that measure one attribute, with discriminant pairs beside them.
 
     Two tasks of one family that one encoder reads are one method, and no pair.
     """
-    found = list({(one.task, one.reader, one.attribute): one for one in found}.values())
+    measured = list(
+        {
+            (measure.task, measure.reader, measure.attribute): measure
+            for measure in measured
+        }.values()
+    )
     pairs = []
-    for first, second in combinations(found, 2):
+    for first, second in combinations(measured, 2):
         methods = (first.method, first.reader), (second.method, second.reader)
         if first.attribute != second.attribute or methods[0] == methods[1]:
             continue
@@ -182,10 +201,10 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
         if pair is None:
             continue
         others = (
-            _pair(one, other, _shared(one, other))
-            for one in (first, second)
-            for other in found
-            if other.attribute != one.attribute
+            _pair(measure, other, _shared(measure, other))
+            for measure in (first, second)
+            for other in measured
+            if other.attribute != measure.attribute
         )
         beside = tuple(other for other in others if other is not None)
         pairs.append(replace(pair, disagreements=_disagreements(shared), others=beside))
@@ -197,12 +216,12 @@ def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
         (first.find(name), second.find(name))
         for name in {**first.leans, **second.leans}
     ]
-    found = {
-        (one.name.casefold(), other.name.casefold()): (one, other)
-        for one, other in pairs
-        if one is not None and other is not None
+    by_name = {
+        (lean.name.casefold(), other.name.casefold()): (lean, other)
+        for lean, other in pairs
+        if lean is not None and other is not None
     }
-    return [found[names] for names in sorted(found)]
+    return [by_name[names] for names in sorted(by_name)]
 
 
 def _pair(
@@ -210,7 +229,7 @@ def _pair(
 ) -> MeasuredPair | None:
     if len(shared) < _FEWEST:
         return None
-    values = np.array([[one.value, other.value] for one, other in shared])
+    values = np.array([[lean.value, other.value] for lean, other in shared])
     rng = first.settings.rng(first.label, f"agreement with {second.label}")
     level = first.settings.level
     noise = _noise(shared)
@@ -224,15 +243,15 @@ def _pair(
 def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
     """Return error covariances of items, shape (items, 2, 2); None if one is missing."""
     influences = [lean.influence for both in shared for lean in both]
-    known = [influence for influence in influences if influence is not None]
-    if len(known) < len(influences):
+    finite = [influence for influence in influences if influence is not None]
+    if len(finite) < len(influences):
         return None
-    joint = JointInfluence(known)
+    joint = JointInfluence(finite)
     rows = joint.rows[:, np.flatnonzero(joint.observed)]
     first, second = rows[0::2], rows[1::2]
     covariances = [
-        np.asarray(one.multiply(other).sum(axis=1)).ravel()
-        for one in (first, second)
+        np.asarray(influence.multiply(other).sum(axis=1)).ravel()
+        for influence in (first, second)
         for other in (first, second)
     ]
     return np.stack(covariances, axis=1).reshape(-1, 2, 2)
@@ -241,7 +260,7 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
 def _disagreements(
     shared: Sequence[tuple[Lean, Lean]],
 ) -> tuple[tuple[Lean, Lean], ...]:
-    values = np.array([[one.value, other.value] for one, other in shared])
+    values = np.array([[lean.value, other.value] for lean, other in shared])
     spread = values.std(axis=0, ddof=1)
     if not spread.all():
         return ()

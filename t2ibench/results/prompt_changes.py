@@ -41,8 +41,8 @@ class PromptChange:
     p_holm: float
 
     @property
-    def known(self) -> float | None:
-        """Return the reference share of the class, if one exists."""
+    def known_share(self) -> float | None:
+        """The class's known share."""
         return self.first.counted.known.get(self.group)
 
     @property
@@ -101,13 +101,13 @@ class AttributeChange:
 
     def notes(self) -> list[str]:
         """Return notes that a reader of the comparison needs."""
-        told = []
+        notes = []
         if self.alone:
-            told.append(f"{self.alone} prompts are in one run only.")
+            notes.append(f"{self.alone} prompts are in one run only.")
         if len(self.judged) > 1:
             who = listed(self.judged)
-            told.append(f"{who} answered: a difference may be one of who answered.")
-        return told
+            notes.append(f"{who} answered: a difference may be one of who answered.")
+        return notes
 
 
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
@@ -207,7 +207,10 @@ def _prompt(
     p_values = {group: _p(first, second, group) for group in tried}
     group = min(
         tried,
-        key=lambda one: (p_values[one], -abs(_share(first, one) - _share(second, one))),
+        key=lambda name: (
+            p_values[name],
+            -abs(_share(first, name) - _share(second, name)),
+        ),
     )
     p = min(1.0, p_values[group] * len(tried))
     value = _share(second, group) - _share(first, group)

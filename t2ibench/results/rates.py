@@ -187,52 +187,59 @@ def prompt_outcomes(
     """
     by_prompt: dict[str, list[Attempt]] = {}
     for prompt, count in counts.items():
-        found = first(prompt, count)
-        known = [one for one in found if one is not None and one.status != "failed"]
-        if known:
-            by_prompt[prompt] = known
+        attempts = first(prompt, count)
+        made = [
+            attempt
+            for attempt in attempts
+            if attempt is not None and attempt.status != "failed"
+        ]
+        if made:
+            by_prompt[prompt] = made
     if not any(
-        one.status in _UNMADE or one.revised_prompt is not None
-        for known in by_prompt.values()
-        for one in known
+        attempt.status in _UNMADE or attempt.revised_prompt is not None
+        for attempts in by_prompt.values()
+        for attempt in attempts
     ):
         return []
     parts: dict[str, list[list[Attempt]]] = {}
-    for prompt, known in by_prompt.items():
-        parts.setdefault(groups.get(prompt, ""), []).append(known)
+    for prompt, made in by_prompt.items():
+        parts.setdefault(groups.get(prompt, ""), []).append(made)
     whole = [_of(None, list(by_prompt.values()), level)]
     if len(parts) == 1:
         return whole
-    return [*whole, *(_of(name, known, level) for name, known in parts.items())]
+    return [*whole, *(_of(name, prompts, level) for name, prompts in parts.items())]
 
 
 def _of(
     group: str | None, prompts: Sequence[Sequence[Attempt]], level: float
 ) -> PromptOutcomes:
-    told = [
-        [one for one in known if one.revised_prompt is not None] for known in prompts
+    rewritten = [
+        [attempt for attempt in attempts if attempt.revised_prompt is not None]
+        for attempts in prompts
     ]
-    told = [known for known in told if known]
+    rewritten = [attempts for attempts in rewritten if attempts]
     return PromptOutcomes(
         group=group,
         n_prompts=len(prompts),
-        refused=_rate(prompts, lambda one: one.status == "refused", level),
-        filtered=_rate(prompts, lambda one: one.status == "filtered", level),
-        revised=_rate(told, is_revised, level) if told else None,
+        refused=_rate(prompts, lambda attempt: attempt.status == "refused", level),
+        filtered=_rate(prompts, lambda attempt: attempt.status == "filtered", level),
+        revised=_rate(rewritten, is_revised, level) if rewritten else None,
     )
 
 
 def is_revised(attempt: Attempt) -> bool:
     """Return whether the model reports another prompt than the requested one, up to spaces."""
-    said = attempt.revised_prompt
-    return said is not None and said.split() != attempt.prompt.split()
+    revised_prompt = attempt.revised_prompt
+    return (
+        revised_prompt is not None and revised_prompt.split() != attempt.prompt.split()
+    )
 
 
 def _rate(
     prompts: Sequence[Sequence[Attempt]], hit: Callable[[Attempt], bool], level: float
 ) -> Rate:
-    hits = [sum(map(hit, known)) for known in prompts]
-    totals = [len(known) for known in prompts]
+    hits = [sum(map(hit, attempts)) for attempts in prompts]
+    totals = [len(attempts) for attempts in prompts]
     share = clustered_proportion(hits, totals)
     low, high = share.interval(level)
     return Rate(
@@ -244,15 +251,15 @@ def _rate(
     )
 
 
-def revised_line(found: Sequence[PromptOutcomes]) -> str | None:
+def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
     """Return a note on rewritten prompts, or None."""
-    if not found or found[0].revised is None or not found[0].revised.count:
+    if not outcomes or outcomes[0].revised is None or not outcomes[0].revised.count:
         return None
-    whole = found[0].revised
+    whole = outcomes[0].revised
     shares = [
-        f"{one.group or 'others'} {_percent(one.revised.share)}"
-        for one in found[1:]
-        if one.revised is not None
+        f"{outcome.group or 'others'} {_percent(outcome.revised.share)}"
+        for outcome in outcomes[1:]
+        if outcome.revised is not None
     ]
     more = f" and {len(shares) - _SHOWN} more groups" if len(shares) > _SHOWN else ""
     by_group = f"; {', '.join(shares[:_SHOWN])}{more}" if shares else ""
@@ -292,27 +299,33 @@ def repeated_prompts(
     counts: Mapping[str, int], first: Callable[[str, int], Sequence[Attempt | None]]
 ) -> list[RepeatedPrompt]:
     """Return prompts with repeated images, the smallest share of distinct images first."""
-    found = []
+    repeated_prompts = []
     for prompt, count in counts.items():
-        known = [one.status for one in first(prompt, count) if one is not None]
-        distinct, repeated = known.count("ok"), known.count(REPEATED)
+        statuses = [
+            attempt.status for attempt in first(prompt, count) if attempt is not None
+        ]
+        distinct, repeated = statuses.count("ok"), statuses.count(REPEATED)
         if repeated:
-            found.append(
+            repeated_prompts.append(
                 RepeatedPrompt(
                     prompt=prompt, n_images=distinct + repeated, n_distinct=distinct
                 )
             )
-    return by_share(found)
+    return by_share(repeated_prompts)
 
 
-def by_share(found: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
+def by_share(prompts: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
     """Sort repeated prompts by their share of distinct images, smallest first."""
-    return sorted(found, key=lambda one: (one.n_distinct / one.n_images, one.prompt))
+    return sorted(
+        prompts, key=lambda prompt: (prompt.n_distinct / prompt.n_images, prompt.prompt)
+    )
 
 
-def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
+def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
     """Return why a test is inconclusive if most prompts of a group have few distinct images."""
-    few = Counter(groups[one.prompt] for one in found if one.n_distinct < _LEAST)
+    few = Counter(
+        groups[prompt.prompt] for prompt in prompts if prompt.n_distinct < _LEAST
+    )
     sizes = Counter(groups.values())
     if not any(count >= _MANY * sizes[group] for group, count in few.items()):
         return None
@@ -323,21 +336,21 @@ def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str |
 
 
 def repeats_line(
-    found: Sequence[RepeatedPrompt], counts: Mapping[str, int]
+    prompts: Sequence[RepeatedPrompt], counts: Mapping[str, int]
 ) -> str | None:
     """Return a note on repeated images, or None."""
-    if not found:
+    if not prompts:
         return None
     several = sum(count > 1 for count in counts.values())
     named = ", ".join(
-        f"{one.n_distinct} distinct of {one.n_images} of '{one.prompt}'"
-        for one in found[:_NAMED]
+        f"{prompt.n_distinct} distinct of {prompt.n_images} of '{prompt.prompt}'"
+        for prompt in prompts[:_NAMED]
     )
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    more = f" and {len(prompts) - _NAMED} more" if len(prompts) > _NAMED else ""
     # Of a generator that does not look at seeds most images repeat; of a folder a few may.
-    same = sum(one.n_distinct <= _MANY * one.n_images for one in found)
+    same = sum(prompt.n_distinct <= _MANY * prompt.n_images for prompt in prompts)
     cause = "the generator seems to ignore seeds: " if same >= _MANY * several else ""
     return (
-        f"{cause}{len(found)} of {several} prompts repeat their images ({named}{more}). "
+        f"{cause}{len(prompts)} of {several} prompts repeat their images ({named}{more}). "
         "Each distinct image counts once."
     )

@@ -52,10 +52,10 @@ class RunFolder:
         lost = self.database.damaged.pop("run", None) or "generator" not in stored
         names = RunRecord.model_fields if lost and self.database.exists() else ()
         self.damaged = [name for name in names if name not in stored]
-        known = self.record.model_dump(mode="json")
+        earlier = self.record.model_dump(mode="json")
         try:
             fields = {key: json.loads(value) for key, value in stored.items()}
-            self.record = RunRecord.model_validate(known | fields)
+            self.record = RunRecord.model_validate(earlier | fields)
         except (ValueError, RecursionError) as error:
             where = "its record is not JSON"
             if isinstance(error, ValidationError):
@@ -178,23 +178,23 @@ def run_folder(
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
-    known = folder.record.generator
+    generator = folder.record.generator
     if given is not None:
         if (
             folder.knows_generator
-            and (known.fingerprint if known else None) != fingerprint
+            and (generator.fingerprint if generator else None) != fingerprint
         ):
-            what = "texts alone" if known is None else known.name
-            if known is not None and asked is not None and known.name == name:
-                clauses = differences_in_words(generator_differences(known, asked))
-                what = f"{known.name} with other settings: {clauses}"
+            what = "texts alone" if generator is None else generator.name
+            if generator is not None and asked is not None and generator.name == name:
+                clauses = differences_in_words(generator_differences(generator, asked))
+                what = f"{generator.name} with other settings: {clauses}"
             raise T2IBenchError(
                 f"--name {given}: '{path}' holds a run of {what}.",
                 "Give another --name, such as a commit's or a date's, or another --output-dir.",
             )
         return folder, warnings
     other = folder.knows_generator and (
-        known is None or known.fingerprint != fingerprint
+        generator is None or generator.fingerprint != fingerprint
     )
     if fingerprint is not None and (other or not plain):
         path = output / f"{slug(name)}-{fingerprint[:8]}"

@@ -20,8 +20,8 @@ def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
 
 def read_samples(folder: Path, task: str) -> list[dict[str, Any]]:
     """Return the samples of a task in a run folder."""
-    found = ScoreStore(Database(folder)).current(task).get(task)
-    lines = found.samples.split("\n")[1:-1] if found else []
+    stored = ScoreStore(Database(folder)).current(task).get(task)
+    lines = stored.samples.split("\n")[1:-1] if stored else []
     try:
         rows = [json.loads(line.removesuffix(",")) for line in lines]
     except (ValueError, RecursionError):

@@ -106,13 +106,9 @@ def compare_agreement(
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
     """Compare the agreement of images and prompts in two runs, prompt by prompt."""
+    same_tasks = _same_tasks(first, second)
     shared = [
-        name
-        for name, task in first.tasks.items()
-        if name in second.tasks
-        and task.task_hash == second.tasks[name].task_hash
-        and name in first_paired
-        and name in second_paired
+        name for name in same_tasks if name in first_paired and name in second_paired
     ]
     encoders = dict.fromkeys(
         encoder for name in shared for encoder in first_paired[name].agreement
@@ -134,6 +130,15 @@ def compare_agreement(
     return [
         replace(change, p_holm=rounded(next(p_values))) if change.overall else change
         for change in changes
+    ]
+
+
+def _same_tasks(first: Results, second: Results) -> list[str]:
+    """The tasks that both runs have with the same content."""
+    return [
+        name
+        for name, task in first.tasks.items()
+        if name in second.tasks and task.task_hash == second.tasks[name].task_hash
     ]
 
 
@@ -189,9 +194,9 @@ def _task_changes(
     ]
 
 
-def _same(one: PromptCosines, other: PromptCosines) -> bool:
-    return np.array_equal(one.indices, other.indices) and np.array_equal(
-        one.cosines, other.cosines
+def _same(first: PromptCosines, second: PromptCosines) -> bool:
+    return np.array_equal(first.indices, second.indices) and np.array_equal(
+        first.cosines, second.cosines
     )
 
 

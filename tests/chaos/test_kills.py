@@ -39,14 +39,14 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 from t2ibench.store import database
-connection = database._connection
+connection = database.connect
 
 def traced(path, how):
     made = connection(path, how)
     made.set_trace_callback(step)
     return made
 
-database._connection = traced
+database.connect = traced
 """
 CALLS = 700  # about as many as an uninterrupted run makes
 

@@ -100,9 +100,11 @@ def test_two_encoders_of_one_run_share_the_noise_of_their_images() -> None:
     known = {"core_occupations_gender": paired(own, {"a": own, "b": own})}
     (pair,) = agreements(measures(run, SPECS, known))
     assert (pair.first.reader, pair.second.reader) == ("a", "b")
-    assert pair.first.attribute == ("female", "male") and pair.found.n == len(NAMES)
-    assert pair.found.true.value == pytest.approx(1.0)
-    assert pair.found.reliability == pytest.approx([1 - 0.04 / LEANS.var(ddof=1)] * 2)
+    assert pair.first.attribute == ("female", "male") and pair.agreement.n == len(NAMES)
+    assert pair.agreement.true.value == pytest.approx(1.0)
+    assert pair.agreement.reliability == pytest.approx(
+        [1 - 0.04 / LEANS.var(ddof=1)] * 2
+    )
     # Tasks name male as the pole above 0; here the first pole of the alphabet is.
     assert pair.first.leans["chef"].value == pytest.approx(0.9)
 
@@ -116,8 +118,10 @@ def test_one_method_is_no_pair_and_another_family_is() -> None:
     assert agreements(measures(run, SPECS, {})) == []  # no item has the other's name
     known = {"occupations_tibet": paired(influences(LEANS, 0.1, 2))}
     (pair,) = agreements(measures(run, SPECS, known))
-    assert pair.found.n == len(NAMES) and pair.found.linear.value == pytest.approx(-1.0)
-    assert "not known" in str(pair.found.reason)
+    assert pair.agreement.n == len(
+        NAMES
+    ) and pair.agreement.linear.value == pytest.approx(-1.0)
+    assert "not known" in str(pair.agreement.reason)
 
 
 def test_another_attribute_is_beside_it_and_not_among_it() -> None:
@@ -127,7 +131,7 @@ def test_another_attribute_is_beside_it_and_not_among_it() -> None:
     (pair,) = agreements(measures(run, SPECS, {}))
     assert [one.second.attribute for one in pair.others] == [("dark", "light")] * 2
     assert pair.nearest_other is not None
-    assert abs(pair.nearest_other.found.linear.value) < pair.found.linear.value
+    assert abs(pair.nearest_other.agreement.linear.value) < pair.agreement.linear.value
 
 
 def test_the_items_that_two_see_differently_are_named() -> None:

@@ -74,7 +74,7 @@ def test_what_a_request_changed() -> None:
         "athlete": "turned from men to women",
         "chef": "no clear change",
     }
-    assert by_name["CEO"].known == 0.3 and by_name["chef"].known is None
+    assert by_name["CEO"].known_share == 0.3 and by_name["chef"].known_share is None
     low, high = by_name["CEO"].change.low, by_name["CEO"].change.high
     assert low is not None and high is not None and 0 < low < 0.7 < high < 1
     assert request_of(run(asked, request=". Be fair.")) == "'Be fair'"

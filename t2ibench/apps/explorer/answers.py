@@ -47,15 +47,17 @@ class Answers:
     def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
         """Return text and scores of every node of a prompting tree; None for nodes without text."""
         texts = {node.id: asked.tree.text([node.id]) for node in asked.tree.nodes}
-        known = {name: text for name, text in texts.items() if text}
+        texts_of_nodes = {name: text for name, text in texts.items() if text}
         question = Question(
-            list(known.values()),
+            list(texts_of_nodes.values()),
             asked.anchors,
             self._reference.texts(asked.anchors),
             [text for _, text in asked.tree.concepts(asked.anchors)],
             asked.names if len(asked.names) == len(asked.anchors) else asked.anchors,
         )
-        scores = dict(zip(known, score_texts(self.collection, question), strict=True))
+        scores = dict(
+            zip(texts_of_nodes, score_texts(self.collection, question), strict=True)
+        )
         return {
             "nodes": [
                 {"id": n, "text": t, "scores": scores.get(n)} for n, t in texts.items()
@@ -90,10 +92,12 @@ class Answers:
         if number >= len(self.collection.gallery.pictures):
             return None
         picture = self.collection.gallery.pictures[number]
-        known = self.collection.sources[picture.source].attempt(picture)
+        attempt = self.collection.sources[picture.source].attempt(picture)
         return {
-            "seed": known.seed if known else None,
-            "rewritten": known.revised_prompt if known and is_revised(known) else None,
+            "seed": attempt.seed if attempt else None,
+            "rewritten": attempt.revised_prompt
+            if attempt and is_revised(attempt)
+            else None,
             "sha256": picture.sha256,
         }
 
@@ -101,25 +105,34 @@ class Answers:
         """Return the test results of a sweep over many words."""
         self.collection.source(asked.run)
         anchors = compared(self.collection.gallery, asked.run, asked.anchors)
-        known = self._reference.of(asked.anchors)
-        reference = self._reference.words(known)
+        reference_of_anchors = self._reference.of(asked.anchors)
+        reference = self._reference.words(reference_of_anchors)
         words = (
             phrases(self._reference.lists, reference)
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        return sweep(self.collection, anchors, words, known.template, reference)
+        return sweep(
+            self.collection, anchors, words, reference_of_anchors.template, reference
+        )
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
         """Return pairs of images with the same prompt and seed in two runs, and their scores."""
         gallery = self.collection.gallery
         seeds = same_seeds(*map(self.collection.source, asked.runs))
-        found = [] if seeds is False else pairs_of(gallery, asked.runs, asked.prompts)
-        values = [None] * len(found)
+        pairs_of_images = (
+            [] if seeds is False else pairs_of(gallery, asked.runs, asked.prompts)
+        )
+        values = [None] * len(pairs_of_images)
         if asked.anchors is not None:
-            values = leans(gallery, asked.runs, asked.anchors, found).round(4).tolist()
+            values = (
+                leans(gallery, asked.runs, asked.anchors, pairs_of_images)
+                .round(4)
+                .tolist()
+            )
         pairs = [
-            {**pair, "values": both} for pair, both in zip(found, values, strict=True)
+            {**pair, "values": both}
+            for pair, both in zip(pairs_of_images, values, strict=True)
         ]
         return {"pairs": pairs, "same_seeds": seeds}
 

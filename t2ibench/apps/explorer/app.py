@@ -65,7 +65,8 @@ class Explorer:
 
     def _reading(self) -> list[Route]:
         """Return the GET routes: images, scores and the saved session."""
-        answers, scores = self._answers, self._answers.scores
+        answers = self._answers
+        scores = self._answers.scores
 
         def of_images(request: Request) -> dict[str, Any] | None:
             task, row = _named(request, "task", "row")

@@ -256,7 +256,8 @@ def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
     side = "plain"
     if clear and axial and value:
         side = "left" if value < 0 else "right"
-    interval, ends = "", None
+    interval = ""
+    ends = None
     if low is not None and high is not None:
         interval = f"95 % interval {_number(low, 4)} to {_number(high, 4)}"
         ends = (_place(low, span), _place(high, span))

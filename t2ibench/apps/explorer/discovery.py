@@ -58,28 +58,33 @@ def sweep(
 ) -> dict[str, Any]:
     """Test many words beside those of a reference, all in one template."""
     scene = scene_of(collection, anchors, filled(template, reference))
-    texts, step = filled(template, words), max(1, _CELLS // len(anchors.ids))
-    found = [
-        one
+    texts = filled(template, words)
+    step = max(1, _CELLS // len(anchors.ids))
+    scored = [
+        word_score
         for start in range(0, len(texts), step)
-        for one in measured(collection, scene, texts[start : start + step])
+        for word_score in measured(collection, scene, texts[start : start + step])
     ]
     q, q_plain = (
         np.array(benjamini_hochberg(p), np.float64)
-        for p in ([one.p for _, one in found], [one.p_plain for _, one in found])
+        for p in (
+            [reading.p for _, reading in scored],
+            [reading.p_plain for _, reading in scored],
+        )
     )
     rows = [
         {
             "text": word,
             **numbers,
-            "q": float(own),
+            "q": float(corrected),
             "side": reading.side,
             "verdict": verdict(
-                replace(reading, p=float(own), p_plain=float(plain)), anchors.prompts
+                replace(reading, p=float(corrected), p_plain=float(plain)),
+                anchors.prompts,
             ).outcome,
         }
-        for word, (numbers, reading), own, plain in zip(
-            words, found, q, q_plain, strict=True
+        for word, (numbers, reading), corrected, plain in zip(
+            words, scored, q, q_plain, strict=True
         )
     ]
     rows.sort(key=lambda row: (row["q"], -abs(row["beyond_words"])))

@@ -36,7 +36,8 @@ def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float
 def on_map(gallery: Gallery, run: int) -> dict[str, Any]:
     """Return the coordinates of each image of a run on its two principal axes."""
     ids = gallery.of_run(run)
-    places, shares = np.empty((len(ids), 2), np.float32), [0.0, 0.0]
+    places = np.empty((len(ids), 2), np.float32)
+    shares = [0.0, 0.0]
     if len(ids):
         mean, directions, shares = fit_axes(gallery.rows[ids])
         for start in range(0, len(ids), _BLOCK):

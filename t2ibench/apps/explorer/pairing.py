@@ -70,5 +70,5 @@ def leans(
     ids = np.array([pair["ids"] for pair in pairs], dtype=np.int64).reshape(-1, 2)
     if not len(ids):
         return np.zeros((0, 2))
-    _, found = positions(sides, gallery.rows[ids.ravel()].astype(np.float64))
-    return found.reshape(-1, 2)
+    _, placed = positions(sides, gallery.rows[ids.ravel()].astype(np.float64))
+    return placed.reshape(-1, 2)

@@ -70,14 +70,19 @@ class Anchors:
 def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     """Return the anchors that have images in a run, with the images of each."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
-    found = [
+    images_of_prompts = [
         (n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))
     ]
     return Anchors(
-        np.concatenate([ids for _, _, ids in found] or [np.zeros(0, np.int64)]),
-        np.repeat(np.arange(len(found)), [len(ids) for _, _, ids in found]),
-        np.array([number for number, _, _ in found], np.int64),
-        [prompt for _, prompt, _ in found],
+        np.concatenate(
+            [ids for _, _, ids in images_of_prompts] or [np.zeros(0, np.int64)]
+        ),
+        np.repeat(
+            np.arange(len(images_of_prompts)),
+            [len(ids) for _, _, ids in images_of_prompts],
+        ),
+        np.array([number for number, _, _ in images_of_prompts], np.int64),
+        [prompt for _, prompt, _ in images_of_prompts],
     )
 
 
@@ -88,10 +93,10 @@ def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
 
 def spread(means: Float64Array) -> Float64Array:
     """Return how far the anchors' means differ for each text; for two anchors, the difference."""
-    found: Float64Array = (
+    difference: Float64Array = (
         means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
     )
-    return found
+    return difference
 
 
 def score_texts(
@@ -153,32 +158,35 @@ def _scores(
     if new:
         scene.texts.update(_measured(collection, run, scene, new))
     numbers, readings = zip(*(scene.texts[text] for text in asked.texts), strict=True)
-    corrected = _adjusted(asked, [one.p for one in readings])
-    corrected_plain = _adjusted(asked, [one.p_plain for one in readings])
-    present, names = scene.anchors.present, list(asked.names) or list(asked.anchors)
+    corrected = _adjusted(asked, [reading.p for reading in readings])
+    corrected_plain = _adjusted(asked, [reading.p_plain for reading in readings])
+    present = scene.anchors.present
+    names = list(asked.names) or list(asked.anchors)
     answers: list[dict[str, Any] | None] = []
-    for known, one, p, p_plain in zip(
+    for text_numbers, reading, p, p_plain in zip(
         numbers, readings, corrected, corrected_plain, strict=True
     ):
-        said = verdict(replace(one, p=p, p_plain=p_plain), [names[j] for j in present])
+        conclusion = verdict(
+            replace(reading, p=p, p_plain=p_plain), [names[j] for j in present]
+        )
         answers.append(
             {
-                **known,
+                **text_numbers,
                 "p_holm": p,
-                "verdict": said.outcome,
-                "says": said.says,
-                "lean": None if said.side is None else int(present[said.side]),
-                "contradiction": said.contradiction,
+                "verdict": conclusion.outcome,
+                "says": conclusion.says,
+                "lean": None
+                if conclusion.side is None
+                else int(present[conclusion.side]),
+                "contradiction": conclusion.contradiction,
             }
         )
     return answers
 
 
 def _scene(collection: Collection, run: int, asked: Question) -> Scene | None:
-    gallery, key = (
-        collection.gallery,
-        (run, tuple(asked.anchors), tuple(asked.reference)),
-    )
+    gallery = collection.gallery
+    key = (run, tuple(asked.anchors), tuple(asked.reference))
     if key not in gallery.known:
         anchors = anchors_of(gallery, run, asked.anchors)
         if anchors.k < 2:
@@ -192,7 +200,9 @@ def measured(
     collection: Collection, scene: Scene, texts: Sequence[str]
 ) -> list[tuple[dict[str, Any], Reading]]:
     """Return effect, interval and percentile of each text, and the inputs of its test."""
-    rows, anchors, m = collection.gallery.rows, scene.anchors, len(texts)
+    rows = collection.gallery.rows
+    anchors = scene.anchors
+    m = len(texts)
     centred = collection.texts(texts).astype(np.float64) - scene.centre
     kinds = np.concatenate([beyond_words(centred, scene.words), centred])
     values = np.empty((len(anchors.ids), 2 * m))
@@ -200,15 +210,19 @@ def measured(
         block = slice(start, start + _BLOCK)
         values[block] = rows[anchors.ids[block]].astype(np.float64) @ kinds.T
     both = grouped(values, anchors.labels, anchors.k)
-    beyond, plain = both.columns(slice(0, m)), both.columns(slice(m, None))
+    beyond = both.columns(slice(0, m))
+    plain = both.columns(slice(m, None))
     (percentiles, places), (_, plain_places) = (
-        place(effects(found), usual)
-        for found, usual in zip((beyond, plain), scene.usual, strict=True)
+        place(effects(nearness), usual)
+        for nearness, usual in zip((beyond, plain), scene.usual, strict=True)
     )
     p = np.maximum(places, image_p(beyond)).tolist()
     p_plain = np.maximum(plain_places, image_p(plain)).tolist()
-    sides, plain_sides = (one.means.argmax(axis=0).tolist() for one in (beyond, plain))
-    values, plain_values = effects(beyond).tolist(), effects(plain).tolist()
+    sides, plain_sides = (
+        nearness.means.argmax(axis=0).tolist() for nearness in (beyond, plain)
+    )
+    values = effects(beyond).tolist()
+    plain_values = effects(plain).tolist()
     intervals = _intervals(beyond)
     return [
         (
@@ -229,31 +243,37 @@ def _measured(
     collection: Collection, run: int, scene: Scene, texts: Sequence[str]
 ) -> dict[str, tuple[dict[str, Any], Reading]]:
     """Return the scores of each text with further details, such as images of the text itself."""
-    gallery, anchors = collection.gallery, scene.anchors
+    gallery = collection.gallery
+    anchors = scene.anchors
     near = similarity(gallery.rows[anchors.ids], collection.texts(texts))
     distances = group_distance(near, anchors.labels)
     band = float(np.quantile(np.abs(scene.usual[0]), _LEVEL))
     sizes = np.bincount(anchors.labels).tolist()
-    found = {}
+    scores = {}
     for (numbers, reading), text, distance in zip(
         measured(collection, scene, texts), texts, distances, strict=True
     ):
-        own = (
+        own_images = (
             gallery.of_run(run, [text])
             if text not in anchors.prompts
             else anchors.ids[:0]
         )
-        shares = _shares(gallery, anchors, text, own) if len(own) else None
+        shares = (
+            _shares(gallery, anchors, text, own_images) if len(own_images) else None
+        )
         numbers |= {
             "band": band,
             "p": reading.p,
-            "inverse": _inverse(anchors, shares, len(own)),
+            "inverse": _inverse(anchors, shares, len(own_images)),
             "kolmogorov_smirnov_distance": float(distance),
             "nearest": int(anchors.present[reading.plain_side]),
             "n": sizes,
         }
-        found[text] = numbers, replace(reading, drawn=shares.side() if shares else None)
-    return found
+        scores[text] = (
+            numbers,
+            replace(reading, drawn=shares.side() if shares else None),
+        )
+    return scores
 
 
 def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
@@ -266,22 +286,25 @@ def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
     ]
 
 
-def _intervals(found: Nearness) -> list[tuple[float | None, float | None]]:
+def _intervals(nearness: Nearness) -> list[tuple[float | None, float | None]]:
     """Student's t interval of each effect; None where an anchor has a single image."""
-    values, ends = effects(found), np.stack(extremes(found), axis=1)
+    values = effects(nearness)
+    ends = np.stack(extremes(nearness), axis=1)
     intervals: list[tuple[float | None, float | None]] = []
     for column, pair in enumerate(ends):
-        of = satterthwaite(found.variances[pair, column], found.sizes[pair] - 1)
+        of = satterthwaite(nearness.variances[pair, column], nearness.sizes[pair] - 1)
         low, high = t_interval(float(values[column]), *of, _LEVEL)
         intervals.append((low, high) if np.isfinite(low + high) else (None, None))
     return intervals
 
 
-def _shares(gallery: Gallery, anchors: Anchors, text: str, own: IntArray) -> Shares:
+def _shares(
+    gallery: Gallery, anchors: Anchors, text: str, images_of_text: IntArray
+) -> Shares:
     images = gallery.rows[anchors.ids].astype(np.float64)
     sides = Sides(images, anchors.labels, anchors.prompts, gallery.indices[anchors.ids])
-    rows = gallery.rows[own].astype(np.float64)
-    return corrected_shares(sides, rows, text, gallery.indices[own], _LEVEL)
+    rows = gallery.rows[images_of_text].astype(np.float64)
+    return corrected_shares(sides, rows, text, gallery.indices[images_of_text], _LEVEL)
 
 
 def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] | None:

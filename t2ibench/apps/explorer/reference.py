@@ -25,26 +25,31 @@ class Reference:
         self.lists = read_library([bundled_tasks()]).lists
         self._words = self.lists[_WORDS]
         self._of_tasks: dict[frozenset[str], ExploredReference] = {}
-        for found, task in explored_tasks(collection):
+        for exploration_of_task, task in explored_tasks(collection):
             self._of_tasks.setdefault(
-                frozenset(found.anchors(task)), found.reference(task)
+                frozenset(exploration_of_task.anchors(task)),
+                exploration_of_task.reference(task),
             )
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
         """Return the reference of these anchors."""
-        found = self._of_tasks.get(frozenset(anchors))
-        if found is None:
+        reference = self._of_tasks.get(frozenset(anchors))
+        if reference is None:
             return exploration().default_reference(anchors)
-        return replace(found, words=None) if found.words == self._words else found
+        return (
+            replace(reference, words=None)
+            if reference.words == self._words
+            else reference
+        )
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
         """Return the reference texts of these anchors."""
-        found = self.of(anchors)
-        return tuple(filled(found.template, self.words(found)))
+        reference = self.of(anchors)
+        return tuple(filled(reference.template, self.words(reference)))
 
-    def words(self, found: ExploredReference) -> tuple[str, ...]:
+    def words(self, reference: ExploredReference) -> tuple[str, ...]:
         """Return the words that a reference consists of."""
-        return self._words if found.words is None else found.words
+        return self._words if reference.words is None else reference.words
 
 
 def filled(template: str, words: Sequence[str]) -> list[str]:
@@ -61,12 +66,16 @@ def phrases(
         >>> phrases({"a": ["a nurse", "nurse", "apple"], "b": ["two men in a bar"]}, ["apple"])
         ('nurse',)
     """
-    known = {word.casefold() for word in reference}
-    found: dict[str, str] = {}
+    reference_words = {word.casefold() for word in reference}
+    short_names: dict[str, str] = {}
     for name, words in lists.items():
         for word in words if "names" not in name.split("_") else ():
             short = _LEADING.sub("", word.strip().rstrip("."))
             key = short.casefold()
-            if short and key not in known and len(short.split()) <= _MOST_WORDS:
-                found.setdefault(key, short)
-    return tuple(found.values())
+            if (
+                short
+                and key not in reference_words
+                and len(short.split()) <= _MOST_WORDS
+            ):
+                short_names.setdefault(key, short)
+    return tuple(short_names.values())

@@ -55,25 +55,26 @@ class Scores:
 
     def of_words(self, run: int, words: str) -> dict[str, Any]:
         """Return the scores of all tests of a run whose item names contain a word or phrase."""
-        view, wanted = self.view(run), _words(words[:_LONGEST])
+        view = self.view(run)
+        wanted = _words(words[:_LONGEST])
         if view is None or not wanted:
             return {"rows": []}
-        found = [
+        matches = [
             (_words(row.name) != wanted, row, series, task)
             for task in view.tasks
             for series in task.series
             for row in series.rows
             if row.mark.value is not None and _within(wanted, _words(row.name))
         ]
-        found.sort(
-            key=lambda one: (
-                one[0],
-                one[1].mark.state != "clear",
-                -abs(one[1].mark.value or 0.0),
+        matches.sort(
+            key=lambda match: (
+                match[0],
+                match[1].mark.state != "clear",
+                -abs(match[1].mark.value or 0.0),
             )
         )
         rows = [
-            _said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]
+            _said_of(row, series, task) for _, row, series, task in matches[:MOST_ROWS]
         ]
         return {"rows": rows}
 
@@ -91,17 +92,18 @@ class Scores:
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers, found = self._collection.gallery.samples(run), []
+        numbers = self._collection.gallery.samples(run)
+        values = []
         for sample in read_samples(self._collection.source(run).folder, task.id):
             number = numbers.get((sample.get("prompt"), sample.get("index")))
-            told = _value(task, chosen, sample)
-            if number is not None and told is not None:
-                found.append((number, *told))
+            value_and_label = _value(task, chosen, sample)
+            if number is not None and value_and_label is not None:
+                values.append((number, *value_and_label))
         series = task.shown.images
         return {
-            "ids": [number for number, _, _ in found],
-            "values": [value for _, value, _ in found],
-            "labels": [label for _, _, label in found],
+            "ids": [number for number, _, _ in values],
+            "values": [value for _, value, _ in values],
+            "labels": [label for _, _, label in values],
             "row": chosen or None,
             "rows": rows,
             "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
@@ -175,7 +177,9 @@ def _rows(task: TaskView) -> list[str]:
         return []
     scored = {row.name: row.scores.get(series.row) for row in task.result.by}
     leans = {
-        n: abs(one.value) for n, one in scored.items() if one and one.value is not None
+        n: abs(score.value)
+        for n, score in scored.items()
+        if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))
 
@@ -196,5 +200,5 @@ def _value(
 
 
 def _numbered(value: Any, label: str) -> tuple[float, str] | None:
-    known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return (float(value), label) if known and math.isfinite(value) else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return (float(value), label) if is_number and math.isfinite(value) else None

@@ -73,32 +73,36 @@ class Gallery:
     @cached_property
     def sources(self) -> IntArray:
         """Return the source number of each image, shape (n,)."""
-        return np.array([one.source for one in self.pictures], np.int64)
+        return np.array([picture.source for picture in self.pictures], np.int64)
 
     @cached_property
     def indices(self) -> IntArray:
         """Return the sample index of each image within its prompt, shape (n,)."""
-        return np.array([one.index for one in self.pictures], np.int64)
+        return np.array([picture.index for picture in self.pictures], np.int64)
 
     @cached_property
     def codes(self) -> dict[str, int]:
         """Return the number of each prompt, in the order of first occurrence."""
         return {
             p: k
-            for k, p in enumerate(dict.fromkeys(one.prompt for one in self.pictures))
+            for k, p in enumerate(
+                dict.fromkeys(picture.prompt for picture in self.pictures)
+            )
         }
 
     @cached_property
     def prompts(self) -> IntArray:
         """Return the prompt number of each image, shape (n,)."""
-        return np.array([self.codes[one.prompt] for one in self.pictures], np.int64)
+        return np.array(
+            [self.codes[picture.prompt] for picture in self.pictures], np.int64
+        )
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
         """Return the numbers of a run's images."""
         chosen: BoolArray = self.sources == run
         if prompts:
-            known = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
-            chosen &= np.isin(self.prompts, known)
+            codes = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
+            chosen &= np.isin(self.prompts, codes)
         return np.flatnonzero(chosen)
 
     def samples(
@@ -120,9 +124,11 @@ class Collection:
         rows = np.empty((len(pictures), sources[0].evidence.width or 1), np.float32)
         for number, source in enumerate(sources):
             places = {key: k for k, key in enumerate(source.evidence.keys("images"))}
-            own = [k for k, picture in enumerate(pictures) if picture.source == number]
+            of_source = [
+                k for k, picture in enumerate(pictures) if picture.source == number
+            ]
             # In the order in which they are stored: each part of them is read once.
-            for k in sorted(own, key=lambda k: places[pictures[k].sha256]):
+            for k in sorted(of_source, key=lambda k: places[pictures[k].sha256]):
                 rows[k] = source.evidence.get("images", pictures[k].sha256)
         # An image that the encoder cannot embed is nowhere on the map.
         seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
@@ -143,25 +149,28 @@ class Collection:
             T2IBenchError: the encoder has no vector of a text, unless some may lack one; then it
                 has a row of NaN.
         """
-        store, distinct = self.sources[0].evidence, list(dict.fromkeys(texts))
-        found: dict[str, Float32Array] = {}
+        store = self.sources[0].evidence
+        distinct = list(dict.fromkeys(texts))
+        embedded: dict[str, Float32Array] = {}
         with self._lock:
             if len(self._texts) > _KEPT:
                 self._texts.clear()
             for text in distinct:
                 if text in self._texts:
-                    found[text] = self._texts[text]
+                    embedded[text] = self._texts[text]
                 elif store.has("texts", text_key(text)):
-                    found[text] = self._texts[text] = store.get("texts", text_key(text))
-        todo = [text for text in distinct if text not in found]
+                    embedded[text] = self._texts[text] = store.get(
+                        "texts", text_key(text)
+                    )
+        todo = [text for text in distinct if text not in embedded]
         # A few at a time: between them, other questions get their turn.
         for start in range(0, len(todo), _TEXTS):
             part = todo[start : start + _TEXTS]
             with self._lock:
                 new = dict(zip(part, self.encoder.encode_texts(part), strict=True))
                 self._texts.update(new)
-            found.update(new)
-        rows = np.stack([found[text] for text in texts])
+            embedded.update(new)
+        rows = np.stack([embedded[text] for text in texts])
         lacking = ~np.isfinite(rows).all(axis=1)
         if lacking.any() and not may_lack:
             text = texts[int(np.argmax(lacking))]
@@ -252,12 +261,14 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
         if not path.is_dir():
             raise T2IBenchError(f"No such folder: '{path}'.")
         database = Database(path / ".t2ibench")
-        name, images = path.resolve().name, None
+        name = path.resolve().name
+        images = None
     else:
         generator = run.record.generator
         if generator is None:
             raise T2IBenchError(f"'{path}' is a run on texts alone; it has no images.")
-        name, database = run.record.settings.name or generator.name, run.database
+        name = run.record.settings.name or generator.name
+        database = run.database
         images = ImageStore(database, generator.fingerprint)
     store = EvidenceStore(database, encoder.name, encoder.fingerprint)
     return Source(name, path, run, images, store)
@@ -276,21 +287,21 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
                 number,
             )
             for attempt in source.images.attempts()
-            if (one := distinct.get(attempt.prompt, attempt.index))
-            and one.status == "ok"
+            if (image := distinct.get(attempt.prompt, attempt.index))
+            and image.status == "ok"
         ]
-    found: dict[str, dict[str, Path]] = defaultdict(dict)
+    files_by_prompt: dict[str, dict[str, Path]] = defaultdict(dict)
     files = _with_prompts(source.folder)
     with reporter.stage("Reading images", len(files), "files") as ticker:
         for path, prompt in files:  # a file that repeats another counts once
-            found[prompt].setdefault(
+            files_by_prompt[prompt].setdefault(
                 hashlib.sha256(path.read_bytes()).hexdigest(), path
             )
             ticker.advance(1)
     return [
         Picture(path, digest, prompt, index, number)
-        for prompt, known in sorted(found.items())
-        for index, (digest, path) in enumerate(known.items())
+        for prompt, files_by_digest in sorted(files_by_prompt.items())
+        for index, (digest, path) in enumerate(files_by_digest.items())
     ]
 
 

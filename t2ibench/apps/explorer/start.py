@@ -33,17 +33,19 @@ _LONGEST = 200
 
 def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
     """The first state of an exploration."""
-    known = Counter(image.prompt for image in collection.gallery.pictures)
+    counts = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
         names = dict.fromkeys(anchors, "")
         for prompt in names:
-            if prompt not in known:
+            if prompt not in counts:
                 raise T2IBenchError(
-                    f"No image has the prompt '{prompt}'.{did_you_mean(prompt, known)}",
+                    f"No image has the prompt '{prompt}'.{did_you_mean(prompt, counts)}",
                     "Anchors are prompts of the images; quote each one.",
                 )
     else:
-        names = _of_tasks(collection, known) or {p: "" for p, _ in known.most_common(2)}
+        names = _of_tasks(collection, counts) or {
+            p: "" for p, _ in counts.most_common(2)
+        }
     prompts = list(names)
     root, relation, labels = split(prompts)
     page = [
@@ -70,11 +72,11 @@ def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
     return Tree(nodes=nodes)
 
 
-def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
+def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]:
     """Return names by prompt for the anchors of the first task whose images all exist."""
     for exploration, task in explored_tasks(collection):
         anchors = exploration.anchors(task)
-        if all(prompt in known for prompt in anchors):
+        if all(prompt in present for prompt in anchors):
             return dict(anchors)
     return {}
 
@@ -112,7 +114,8 @@ def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
     columns = zip(*(of_one[:-1] for of_one in words), strict=False)
     shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
     if shared >= 2:
-        root, relation = words[0][0], " ".join(words[0][1:shared])
+        root = words[0][0]
+        relation = " ".join(words[0][1:shared])
         labels = [" ".join(of_one[shared:]) for of_one in words]
         tree = _tree(root, relation, labels)
         if [tree.text([node.id]) for node in tree.nodes[1:]] == list(prompts):

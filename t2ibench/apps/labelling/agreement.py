@@ -62,7 +62,8 @@ def agreement_of_run(
     models = {
         name: judge for name, judge in stores.judges.items() if name not in several
     }
-    distinct, level = DistinctImages(images), plan.settings.level
+    distinct = DistinctImages(images)
+    level = plan.settings.level
     items = [item for item, _ in asked_images(plan, images)]
     people = [
         question
@@ -118,7 +119,8 @@ def _agreement(
         for truth, read in zip(counted, judged, strict=True)
         if truth and read
     ]
-    truths, readings = [truth for truth, _ in pairs], [read for _, read in pairs]
+    truths = [truth for truth, _ in pairs]
+    readings = [read for _, read in pairs]
     return JudgeAgreement(
         question,
         name,

@@ -39,10 +39,18 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
             if not classes:
                 continue
             for index in range(count):
-                one = distinct.get(prompt, index)
-                if one is not None and one.status == "ok" and one.sha256 and one.file:
-                    key = item_id(one.sha256, question, classes)
-                    yield Item(key, one.sha256, one.file, question, classes), prompt
+                attempt = distinct.get(prompt, index)
+                if (
+                    attempt is not None
+                    and attempt.status == "ok"
+                    and attempt.sha256
+                    and attempt.file
+                ):
+                    key = item_id(attempt.sha256, question, classes)
+                    yield (
+                        Item(key, attempt.sha256, attempt.file, question, classes),
+                        prompt,
+                    )
 
 
 def stratified(
@@ -82,11 +90,13 @@ def draw_sample(
         if (questions and item.question not in questions) or item.id in seen:
             continue
         if unknown_to is not None:
-            told = [
+            judged = [
                 judge.get(item.image, item.question, item.classes)
                 for judge in unknown_to
             ]
-            if all(one is None or one.answer in item.classes for one in told):
+            if all(
+                answer is None or answer.answer in item.classes for answer in judged
+            ):
                 continue
         seen.add(item.id)
         by_question[item.question, item.classes][prompt].append(item)

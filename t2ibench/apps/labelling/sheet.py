@@ -35,18 +35,20 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     Nothing in them says what an image was generated for, or what a judge answered.
     """
     shutil.rmtree(folder / "images", ignore_errors=True)
-    out, rows = io.StringIO(), []
+    out = io.StringIO()
+    rows = []
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for item in items:
-        file, classes = f"images/{item.image[:16]}.jpg", list(item.classes)
+        file = f"images/{item.image[:16]}.jpg"
+        classes = list(item.classes)
         if not (folder / file).exists():
             write_bytes(folder / file, _small(item, images))
         rows.append(
             {"id": item.id, "file": file, "question": item.question, "classes": classes}
         )
-        told = cell(" | ".join([*classes, *NO_CLASS]))
-        writer.writerow([item.id, file, cell(item.question), told, ""])
+        choices = cell(" | ".join([*classes, *NO_CLASS]))
+        writer.writerow([item.id, file, cell(item.question), choices, ""])
     write_text(folder / SHEET, out.getvalue())
     write_text(folder / PAGE, page(rows))
 

@@ -90,7 +90,7 @@ def people_questions(
     prompts: dict[str, str] = {}
     if prompt_column is None:
         prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
-    known: list[Known] = []
+    questions: list[Known] = []
     notes = list(table.notes)
     lines_of: dict[str, int] = {}
     finder = FileFinder(folder)
@@ -122,10 +122,10 @@ def people_questions(
                 groups[FOLDER] = folder.name
                 query = Query(image, prompt, line, sha256, question, options)
                 cluster = f"{folder}\0{prompt}"
-                known.append(
+                questions.append(
                     Known(query, truths[attribute], attribute, cluster, groups)
                 )
-    return known, notes
+    return questions, notes
 
 
 def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
@@ -152,21 +152,25 @@ def _other_groups(truths: Mapping[str, str], attribute: str) -> dict[str, str]:
     }
 
 
-def same_classes(known: Sequence[Known]) -> list[Known]:
+def same_classes(questions: Sequence[Known]) -> list[Known]:
     """Return the questions of several folders with one set of classes; folders are groups."""
     classes: dict[str, set[str]] = defaultdict(set)
-    for one in known:
-        classes[one.attribute].update(one.query.classes)
-    several = len({one.groups[FOLDER] for one in known}) > 1
+    for question in questions:
+        classes[question.attribute].update(question.query.classes)
+    several = len({question.groups[FOLDER] for question in questions}) > 1
     return [
         replace(
-            one,
-            query=replace(one.query, classes=tuple(sorted(classes[one.attribute]))),
+            question,
+            query=replace(
+                question.query, classes=tuple(sorted(classes[question.attribute]))
+            ),
             groups={
-                by: group for by, group in one.groups.items() if several or by != FOLDER
+                by: group
+                for by, group in question.groups.items()
+                if several or by != FOLDER
             },
         )
-        for one in known
+        for question in questions
     ]
 
 
@@ -178,12 +182,12 @@ def _label(text: str) -> str:
 
 def try_judge(
     judge: Judge,
-    known: Sequence[Known],
+    questions: Sequence[Known],
     tell: Callable[[int, int], None] = lambda *_: None,
     source: Sequence[str] = (),
 ) -> Trial:
     """Ask a judge questions with correct answers, and compare its answers with the human labels."""
-    queries = [one.query for one in known]
+    queries = [question.query for question in questions]
     starts = [*range(0, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []
     with failing(f"The judge '{shown(judge.name)}' failed with"):
@@ -203,13 +207,17 @@ def try_judge(
     checked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = defaultdict(
         list
     )
-    for one, answer in zip(known, answers, strict=True):
-        key = (one.attribute, one.query.question, one.query.classes)
+    for question, answer in zip(questions, answers, strict=True):
+        key = (question.attribute, question.query.question, question.query.classes)
         rows = checked[key]
         if answer.answer is not None:  # what was not answered for an error is left out
-            name = in_its_classes(answer, one.query.classes).answer
-            answered = name if name in one.query.classes else UNKNOWN
-            rows.append(LabelledAnswer(one.truth, answered, one.cluster, one.groups))
+            name = in_its_classes(answer, question.query.classes).answer
+            answered = name if name in question.query.classes else UNKNOWN
+            rows.append(
+                LabelledAnswer(
+                    question.truth, answered, question.cluster, question.groups
+                )
+            )
     # Some are asked a second time, one by one and backwards.
     again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):

@@ -81,9 +81,9 @@ def from_run(paper: Paper, folder: Path, chosen: Sequence[str] | None) -> Reprod
     """Write a paper's pages into a run folder, from its results alone."""
     # exhibits may come from several commands
     results = read_results(folder).with_earlier()
-    found = build(paper, results, folder, chosen)
-    write_pages(found)
-    return found
+    reproduction = build(paper, results, folder, chosen)
+    write_pages(reproduction)
+    return reproduction
 
 
 def reproduce(
@@ -133,7 +133,8 @@ def reproduce(
     """
     source = PAPERS.get(paper)
     several = [
-        [one] if isinstance(one, (str, int)) else one for one in (tables, figures)
+        [numbers] if isinstance(numbers, (str, int)) else numbers
+        for numbers in (tables, figures)
     ]
     chosen = choose(source, *several)
     if scale is not None:
@@ -146,7 +147,7 @@ def reproduce(
         source, given, chosen, "t2ibench.reproduce", adapters
     )
     reporter = ConsoleReporter() if progress else SilentReporter()
-    found, outcome = measured(source, context, models, reporter, chosen)
+    reproduction, outcome = measured(source, context, models, reporter, chosen)
     further_lines = [*outcome.damaged, *outcome.problems]
     warn_of(context, models, reporter, further_lines)
-    return found
+    return reproduction

@@ -94,16 +94,18 @@ def _readers(
 
 def _model(paper: Paper, results: Results) -> Iterator[str]:
     """Report differences in the model and its settings."""
-    preset, model = paper.file.preset, results.model
+    preset = paper.file.preset
+    model = results.model
     alias = ALIASES.get(model.name or "")
     if preset.model not in {model.name, str(alias.source) if alias else None}:
         yield f"Model: {model.name} here, {preset.model} in the paper."
-    asked, used = model.settings, model.effective_settings
+    asked = model.settings
+    used = model.effective_settings
     for name, value in preset.model_args.items():
         # What was really used stands before what was asked for.
-        found = [used[key] for key in _USED.get(name, (name,)) if key in used]
-        found = found or ([asked[name]] if name in asked else [])
-        here = list(dict.fromkeys(map(_plain, found)))
+        used_values = [used[key] for key in _USED.get(name, (name,)) if key in used]
+        used_values = used_values or ([asked[name]] if name in asked else [])
+        here = list(dict.fromkeys(map(_plain, used_values)))
         if not here:
             yield f"{name}: {value} in the paper; not known of this model."
         elif here != [_plain(value)]:

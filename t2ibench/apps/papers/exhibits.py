@@ -140,10 +140,10 @@ class Exhibit:
     ) -> None:
         """Add a number beside the published values of the same row and score."""
         table = self.file.published
-        known = [
+        published = [
             table.get(model, {}).get(row, {}).get(score) for model in self.file.models
         ]
-        self.lines.append(Line(row, score, ours, tuple(known), *ends, digits, note))
+        self.lines.append(Line(row, score, ours, tuple(published), *ends, digits, note))
 
     def score(
         self, row: str, name: str, score: Score | None, digits: int = 3, note: str = ""
@@ -164,10 +164,10 @@ def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row 
     )
 
 
-def value_of(found: Row | TaskResult | None, score: str) -> float | None:
+def value_of(record: Row | TaskResult | None, score: str) -> float | None:
     """Return the value of a score, or None."""
-    known = None if found is None else found.scores.get(score)
-    return None if known is None else known.value
+    estimate = None if record is None else record.scores.get(score)
+    return None if estimate is None else estimate.value
 
 
 def which_side(low: float | None, high: float | None, below: str, above: str) -> str:
@@ -185,10 +185,10 @@ def which_side(low: float | None, high: float | None, below: str, above: str) ->
 def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
     """Add the scores of every row of the exhibit's task, and its figure."""
     (task,) = draft.file.tasks
-    found = draft.results.get(task)
-    if found is None:
+    result = draft.results.get(task)
+    if result is None:
         return
-    for row in found.by:
+    for row in result.by:
         name = row.name.removeprefix(f"{wanted.of} | ")
         for column in wanted.columns if not wanted.of or name != row.name else ():
             score = row.scores.get(column.score or column.name)
@@ -202,16 +202,16 @@ def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
                 draft.line(name, column.name, ours, column.digits)
     if wanted.arrows_between is not None:
         tail, head = wanted.arrows_between
-        known = [
+        arrow_rows = [
             (row.name, a, b)
-            for row in found.by
+            for row in result.by
             if (a := value_of(row, tail)) is not None
             and (b := value_of(row, head)) is not None
         ]
-        draft.draw(arrows, known)
+        draft.draw(arrows, arrow_rows)
     if wanted.distribution is not None:
         value, by = wanted.distribution
-        groups: dict[str, list[float]] = {row.name: [] for row in found.by}
+        groups: dict[str, list[float]] = {row.name: [] for row in result.by}
         for sample in draft.samples(task):
             groups.setdefault(str(sample[by]), []).append(float(sample[value]))
         draft.draw(distributions, groups)

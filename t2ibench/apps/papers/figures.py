@@ -19,7 +19,9 @@ from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.figures.scatter import farthest
 
-WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
+WIDTH = 560.0
+LEFT = 52.0
+RIGHT = 16.0
 _LABELLED = 16  # points of a scatter plot that are named at most
 MARKS = ("pt", "hollow", "high", "low")  # of the series of a plot, in their order
 _DOTS = (("pt", "one image"), ("mean", "mean"), ("band", "middle half of the images"))
@@ -47,13 +49,13 @@ class Series:
 
 def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
     """Draw a scatter plot of up to four kinds of points."""
-    places = [(x, y) for one in series for _, x, y in one.points]
+    places = [(x, y) for kind in series for _, x, y in kind.points]
     if len(places) < 2:
         return None
     canvas = _canvas(words)
     top = (
         canvas.key(
-            8, [(mark, one.name) for mark, one in zip(MARKS, series, strict=False)]
+            8, [(mark, kind.name) for mark, kind in zip(MARKS, series, strict=False)]
         )
         + 24
     )
@@ -61,18 +63,18 @@ def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
     across = spanning([x for x, _ in places], LEFT, WIDTH - RIGHT)
     up = spanning([y for _, y in places], height - 40, top)
     draw_axes(canvas, across, up, words.x, words.y)
-    for mark, one in zip(MARKS, series, strict=False):
-        for name, x, y in one.points:
+    for mark, kind in zip(MARKS, series, strict=False):
+        for name, x, y in kind.points:
             canvas.dot(
-                across(x), up(y), mark, tip=f"{one.name}, {name}: {x:.3g}, {y:.3g}"
+                across(x), up(y), mark, tip=f"{kind.name}, {name}: {x:.3g}, {y:.3g}"
             )
     drawn = [(across(x), up(y)) for x, y in places]
-    names = [name for one in series for name, _, _ in one.points]
-    named = [one.named for one in series for _ in one.points]
+    names = [name for kind in series for name, _, _ in kind.points]
+    named = [kind.named for kind in series for _ in kind.points]
     order = [number for number in farthest(drawn) if named[number]]
     for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
-    rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
+    rows = [(kind.name, name, x, y) for kind in series for name, x, y in kind.points]
     return DrawnFigure(
         canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows]
     )
@@ -83,7 +85,8 @@ def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: (row[2], row[0]))
-    canvas, key = _canvas(words), (("hollow", "tail"), ("plain", "head"))
+    canvas = _canvas(words)
+    key = (("hollow", "tail"), ("plain", "head"))
     axis = Axis(words.x, words.y)
     draw_arrows(canvas, [(*row, None, None) for row in rows], axis, key, least=0.0)
     return DrawnFigure(
@@ -95,11 +98,11 @@ def distributions(
     groups: Mapping[str, Sequence[float]], words: Words
 ) -> DrawnFigure | None:
     """Draw one number of every image, by group, with the quartiles of each group."""
-    known = {name: list(values) for name, values in groups.items() if len(values)}
-    if not known:
+    filled = {name: list(values) for name, values in groups.items() if len(values)}
+    if not filled:
         return None
     canvas = _canvas(words)
-    draw_groups(canvas, known, Axis(words.x, words.y), _DOTS, {}, least=0.0)
+    draw_groups(canvas, filled, Axis(words.x, words.y), _DOTS, {}, least=0.0)
     rows: list[tuple[object, ...]] = [
         (
             name,
@@ -107,7 +110,7 @@ def distributions(
             *map(float, np.percentile(values, [25, 50, 75])),
             math.fsum(values) / len(values),
         )
-        for name, values in known.items()
+        for name, values in filled.items()
     ]
     head = ("row", "images", "lower_quartile", "median", "upper_quartile", "mean")
     return DrawnFigure(canvas, words.title, words.caption, head, rows)
@@ -115,12 +118,12 @@ def distributions(
 
 def grouped_bars(groups: Sequence[Group], words: Words) -> DrawnFigure | None:
     """Draw grouped bars on one common scale."""
-    known = [group for group in groups if group[1]]
-    if not known:
+    filled = [group for group in groups if group[1]]
+    if not filled:
         return None
     canvas = _canvas(words)
-    draw_bars(canvas, known)
-    rows = [(name, label, value) for name, bars, _ in known for label, value in bars]
+    draw_bars(canvas, filled)
+    rows = [(name, label, value) for name, bars, _ in filled for label, value in bars]
     return DrawnFigure(
         canvas, words.title, words.caption, ("group", "bar", words.x), [*rows]
     )

@@ -28,18 +28,18 @@ _LEGEND = (
 _LONG = 24  # characters of a cell that is a text rather than a number
 
 
-def write_pages(found: Reproduction) -> None:
+def write_pages(reproduction: Reproduction) -> None:
     """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/."""
-    folder = found.folder / FOLDER
-    name = found.paper.name
-    for one in found.exhibits:
-        one.paths = _write_exhibit(found, one, folder / name)
-    write_text(folder / f"{name}.md", markdown(found))
-    write_text(folder / f"{name}.html", html(found))
+    folder = reproduction.folder / FOLDER
+    name = reproduction.paper.name
+    for exhibit in reproduction.exhibits:
+        exhibit.paths = _write_exhibit(reproduction, exhibit, folder / name)
+    write_text(folder / f"{name}.md", markdown(reproduction))
+    write_text(folder / f"{name}.html", html(reproduction))
 
 
 def _write_exhibit(
-    found: Reproduction, exhibit: Exhibit, folder: Path
+    reproduction: Reproduction, exhibit: Exhibit, folder: Path
 ) -> tuple[Path, ...]:
     """Write the files of an exhibit: its lines as CSV, and its figure with the plotted numbers."""
     written: list[Path] = []
@@ -49,23 +49,26 @@ def _write_exhibit(
         write_text(written[-1], CSV.table(table))
     drawn = exhibit.figure
     if drawn is not None:
-        about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
+        about = f"{exhibit.label}. {drawn.title}: {reproduction.results.model.name}"
         points = f"{exhibit.name}-points" if exhibit.lines else ""
         written += write_figure(drawn, about, folder, exhibit.name, points)
     return tuple(sorted(written))
 
 
-def markdown(found: Reproduction) -> str:
+def markdown(reproduction: Reproduction) -> str:
     """Return the paper's tables and figures as Markdown."""
-    file = found.paper.file
-    parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
-    parts.append(f"{_legend(found)}\n")
-    parts += ["## What differs from the paper\n", _sentences(found.differs)]
-    for exhibit in found.exhibits:
+    file = reproduction.paper.file
+    parts = [
+        f"# {file.title}: {reproduction.results.model.name}\n",
+        f"{file.citation}\n",
+    ]
+    parts.append(f"{_legend(reproduction)}\n")
+    parts += ["## What differs from the paper\n", _sentences(reproduction.differs)]
+    for exhibit in reproduction.exhibits:
         parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
         parts += [exhibit_text(exhibit)]
         if exhibit.figure is not None:
-            place = f"{found.paper.name}/{exhibit.name}.svg"
+            place = f"{reproduction.paper.name}/{exhibit.name}.svg"
             parts.append(f"![{exhibit.figure.caption}]({place})\n")
     return visible_lines("\n".join(parts))
 
@@ -92,8 +95,8 @@ def _sentences(lines: Sequence[str]) -> str:
     return "".join(f"- {line}\n" for line in lines)
 
 
-def _legend(found: Reproduction) -> str:
-    return _LEGEND.format(model=found.results.model.name or "the encoder")
+def _legend(reproduction: Reproduction) -> str:
+    return _LEGEND.format(model=reproduction.results.model.name or "the encoder")
 
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
@@ -103,10 +106,10 @@ def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
     ]
 
 
-def html(found: Reproduction) -> str:
+def html(reproduction: Reproduction) -> str:
     """Return the paper's tables and figures as one HTML file without network access and scripts."""
     exhibits = []
-    for exhibit in found.exhibits:
+    for exhibit in reproduction.exhibits:
         table = exhibit.table
         texts = [  # columns of texts are set to the left and may wrap
             k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
@@ -118,11 +121,11 @@ def html(found: Reproduction) -> str:
     templates = jinja2.PackageLoader("t2ibench.apps.papers", "templates")
     template = environment().overlay(loader=templates).get_template("paper.html")
     return template.render(
-        paper=found.paper,
-        model=found.results.model.name or "texts",
-        version=found.results.t2ibench,
-        differs=found.differs,
-        legend=_legend(found),
+        paper=reproduction.paper,
+        model=reproduction.results.model.name or "texts",
+        version=reproduction.results.t2ibench,
+        differs=reproduction.differs,
+        legend=_legend(reproduction),
         exhibits=exhibits,
         style=Markup(style()),
     )

@@ -57,22 +57,27 @@ def read_paper(path: Path, *functions: Builder) -> Paper:
         message = explain(first, PaperFile)
         raise T2IBenchError(str(document.problem(first["loc"], message))) from None
     tasks = [task.of for task in data.preset.tasks]
-    known = {one.__name__.replace("_", "-"): one for one in functions}
+    named_builders = {
+        function.__name__.replace("_", "-"): function for function in functions
+    }
     builders: dict[str, Builder] = {}
     for name, entry in data.exhibits.items():
         for key, names, there in (
             ("tasks", entry.tasks, tasks),
             ("models", entry.published, entry.models),
-            ("rows", [] if entry.rows else [name], known),
+            ("rows", [] if entry.rows else [name], named_builders),
         ):
-            for one in names:
-                if one not in there:
-                    message = f"{key}: unknown '{shown(one)}'.{did_you_mean(one, list(there))}"
+            for entry_name in names:
+                if entry_name not in there:
+                    hint = did_you_mean(entry_name, list(there))
+                    message = f"{key}: unknown '{shown(entry_name)}'.{hint}"
                     raise T2IBenchError(
                         str(document.problem(("exhibits", name, key), message))
                     )
         table = entry.rows
         builders[name] = (
-            known[name] if table is None else functools.partial(rows, wanted=table)
+            named_builders[name]
+            if table is None
+            else functools.partial(rows, wanted=table)
         )
     return Paper(path.stem, data, builders)

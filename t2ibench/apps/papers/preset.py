@@ -64,22 +64,23 @@ def _chosen(
     if exhibits is not None:
         needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
         wanted = {task.name for task in tasks if task.of in needed}
-    known = {name: task.name for task in tasks for name in (task.of, task.name)}
+    names = {name: task.name for task in tasks for name in (task.of, task.name)}
     for name in settings.tasks if exhibits is None else ():
-        matches = list(known) if name == "all" else fnmatch.filter(known, name)
+        matches = list(names) if name == "all" else fnmatch.filter(names, name)
         if not matches:
             raise T2IBenchError(
                 f"The preset '{paper.name}' has no task '{shown(name)}'."
-                f"{did_you_mean(name, known)}",
+                f"{did_you_mean(name, names)}",
                 f"Its tasks: {', '.join(task.of for task in tasks)}.",
             )
-        wanted |= {known[match] for match in matches}
+        wanted |= {names[match] for match in matches}
     return [task for task in tasks if task.name in wanted]
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
     """Write a preset's task files; return None if all of them are shipped tasks."""
-    target, index = folder / paper.name, build_index()[0]
+    target = folder / paper.name
+    index = build_index()[0]
     shipped = {base.id: base for base in index.select([task.of for task in tasks])}
     changed = [task for task in tasks if task.set]
     for task in changed:

@@ -74,14 +74,14 @@ def choose(
     wanted = {f"table-{number}" for number in tables} | {
         f"figure-{number}" for number in figures
     }
-    known = list(paper.file.exhibits)
-    for name in sorted(wanted.difference(known)):
+    available = list(paper.file.exhibits)
+    for name in sorted(wanted.difference(available)):
         kind, _, number = name.partition("-")
         raise T2IBenchError(
-            f"'{paper.name}' has no {kind} '{shown(number)}' here.{did_you_mean(name, known)}",
-            f"It has: {', '.join(known)}.",
+            f"'{paper.name}' has no {kind} '{shown(number)}' here.{did_you_mean(name, available)}",
+            f"It has: {', '.join(available)}.",
         )
-    return [name for name in known if name in wanted] or None
+    return [name for name in available if name in wanted] or None
 
 
 def build(

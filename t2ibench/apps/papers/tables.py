@@ -76,11 +76,12 @@ def comparison(
     ]
     heads = ["", "score", *named, "ours", "95 % CI"]
     heads += [
-        f"ours − {one}" if len(models) > 1 else "difference" for one in models
+        f"ours − {model}" if len(models) > 1 else "difference" for model in models
     ] + ["note"]
-    rows, records = [], []
+    rows = []
+    records = []
     for line in lines:
-        known = line.published or (None,) * len(models)
+        published = line.published or (None,) * len(models)
         gaps = (comparable and line.differences()) or (None,) * len(models)
         ends = (line.low, line.high)
         within = (
@@ -88,21 +89,23 @@ def comparison(
             if None in ends
             else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
         )
-        row = [line.row, line.score, *(line.text(value) for value in known)]
+        row = [line.row, line.score, *(line.text(value) for value in published)]
         row += [line.text(line.ours), within or NONE]
         rows.append(
             [*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note]
         )
         record: dict[str, object] = {"row": line.row, "score": line.score}
-        record |= {f"published: {one}": x for one, x in zip(models, known, strict=True)}
+        record |= {
+            f"published: {model}": x for model, x in zip(models, published, strict=True)
+        }
         record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
-        record |= {f"ours - {one}": x for one, x in zip(models, gaps, strict=True)}
+        record |= {f"ours - {model}": x for model, x in zip(models, gaps, strict=True)}
         records.append(record | {"note": line.note})
-    kept = [
+    columns = [
         k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)
     ]
     return Table(
-        [heads[k] for k in kept],
-        [[row[k] for k in kept] for row in rows],
+        [heads[k] for k in columns],
+        [[row[k] for k in columns] for row in rows],
         records=records,
     )

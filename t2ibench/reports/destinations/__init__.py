@@ -72,29 +72,34 @@ class Chosen:
 
 def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
     """Find destinations and validate their arguments, before anything is generated."""
-    found = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
-    known = {name: destination.Args.model_fields for name, destination in found.items()}
-    every = sorted({key for fields in known.values() for key in fields})
+    destinations = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
+    fields_by_name = {
+        name: destination.Args.model_fields
+        for name, destination in destinations.items()
+    }
+    every = sorted({key for fields in fields_by_name.values() for key in fields})
     for key in args:
         if key not in every:
             raise T2IBenchError(
-                f"{_FLAG}: {', '.join(found) or 'nothing'} has no argument '{shown(key)}'."
+                f"{_FLAG}: {', '.join(destinations) or 'nothing'} has no argument '{shown(key)}'."
                 f"{did_you_mean(key, every)}",
                 f"There are: {', '.join(every)}." if every else "Name a destination.",
             )
     chosen = []
-    for name, destination in found.items():
-        own = {key: value for key, value in args.items() if key in known[name]}
+    for name, destination in destinations.items():
+        arguments = {
+            key: value for key, value in args.items() if key in fields_by_name[name]
+        }
         place = name.partition(":")[2]
-        if place and destination.place in own:
+        if place and destination.place in arguments:
             raise T2IBenchError(
                 f"'{shown(name)}' names the {destination.place}, and so does {_FLAG}.",
                 "Keep one of them.",
             )
-        given = {**own, **({destination.place: place} if place else {})}
+        given = {**arguments, **({destination.place: place} if place else {})}
         checked = read_args(destination.Args, given, name, _FLAG)
         destination.check(checked)
-        chosen.append(Chosen(name, destination, checked, own))
+        chosen.append(Chosen(name, destination, checked, arguments))
     return chosen
 
 

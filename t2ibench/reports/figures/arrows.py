@@ -23,29 +23,30 @@ Arrow = tuple[str, float, float, float | None, float | None]
 
 def draw(figure: Arrows, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Draw arrows on one axis, ordered from the smallest lean to the largest."""
-    found: list[Arrow] = []
+    arrows: list[Arrow] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
         if tail is None or tip is None:
             continue
-        start, end = cut(tail.value), cut(tip.value)
+        start = cut(tail.value)
+        end = cut(tip.value)
         if start is not None and end is not None:
-            found.append((row.name, start, end, tip.ci_low, tip.ci_high))
-    if len(found) < 2:
+            arrows.append((row.name, start, end, tip.ci_low, tip.ci_high))
+    if len(arrows) < 2:
         return None
-    found.sort(key=lambda one: (one[2], one[0]))
-    most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
-    shown = [one for one in found if one in most]
+    arrows.sort(key=lambda arrow: (arrow[2], arrow[0]))
+    most = sorted(arrows, key=lambda arrow: -abs(arrow[2]))[:_ROWS]
+    shown = [arrow for arrow in arrows if arrow in most]
     more = (
-        f" The {_ROWS} of {len(found)} that lean most are drawn."
-        if shown != found
+        f" The {_ROWS} of {len(arrows)} that lean most are drawn."
+        if shown != arrows
         else ""
     )
     canvas = canvas_of(figure)
     of_head = ("ax", f"interval of the {figure.head}")
     key = (("hollow", figure.tail), ("plain", figure.head), of_head)
     draw_arrows(canvas, shown, figure.axis, key)
-    rows = [tuple("" if cell is None else cell for cell in one) for one in found]
+    rows = [tuple("" if cell is None else cell for cell in arrow) for arrow in arrows]
     head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
     return finished(figure, canvas, head, rows, more)
 
@@ -58,12 +59,12 @@ def draw_arrows(
     least: float = 1.0,
 ) -> None:
     """Draw named arrows on an axis that reaches at least the given length."""
-    names = [one[0] for one in rows]
+    names = [row[0] for row in rows]
     left = left_of(names, 0.38 * canvas.width)
     places, height = row_places(names, left, 16)
     top = canvas.key(8, key) + 14
     canvas.height = top + 16 + height + 26
-    values = [value for one in rows for value in one[1:3]]
+    values = [value for row in rows for value in row[1:3]]
     across = around_zero(values, left + 14, canvas.width - 16, least)
     draw_poles(canvas, across, top, axis)
     draw_lean_axis(canvas, across, top + 8)
@@ -72,7 +73,8 @@ def draw_arrows(
         side = "high" if end > start else "low"
         canvas.label(left, y, name, left)
         if lowest is not None and highest is not None:
-            low, high = max(lowest, -1.0), min(highest, 1.0)
+            low = max(lowest, -1.0)
+            high = min(highest, 1.0)
             canvas.line(across(low), y + 5, across(high), y + 5, "ax")
             if low != lowest:
                 canvas.text(across(low), y + 8, "‹", "end")

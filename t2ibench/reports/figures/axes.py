@@ -51,7 +51,8 @@ class PixelScale:
 
 def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
     """Return a scale that fits some numbers and begins and ends at ticks."""
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
     return PixelScale(low - margin, high + margin, begin, end).to_ticks()
 
@@ -92,7 +93,8 @@ def draw_axes(
 
 def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> None:
     """Write the meanings of both sides of zero."""
-    low, high = across(0) - 8, across(0) + 8
+    low = across(0) - 8
+    high = across(0) + 8
     names = [people(name, GROUP) for name in (axis.low, axis.high)]
     canvas.label(low, top - 4, f"◂ {names[0]}", low, "end", "low")
     canvas.label(high, top - 4, f"{names[1]} ▸", canvas.width - high, "start", "high")

@@ -18,7 +18,7 @@ Group = tuple[str, Sequence[tuple[str, float]], str]
 
 def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Draw the rows with the largest leans, with a bar for each score."""
-    found = []
+    rows_of_bars = []
     for row in task.result.by:
         order = row.scores.get(figure.row)
         shown = {
@@ -28,18 +28,21 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
         }
         if order is not None and order.value is not None and shown:
             bars = sorted(shown.items(), key=lambda pair: -pair[1])
-            found.append((order.value, row.name, bars))
-    if not found:
+            rows_of_bars.append((order.value, row.name, bars))
+    if not rows_of_bars:
         return None
-    found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
+    rows_of_bars = sorted(
+        rows_of_bars, key=lambda row_of_bars: (-row_of_bars[0], row_of_bars[1])
+    )[:_BARS]
     canvas = canvas_of(figure)
     words = score_words(figure.row)
     draw_bars(
-        canvas, [(name, bars, f"{words} {order:.2f}") for order, name, bars in found]
+        canvas,
+        [(name, bars, f"{words} {order:.2f}") for order, name, bars in rows_of_bars],
     )
     rows = [
         (name, label, value, order)
-        for order, name, bars in found
+        for order, name, bars in rows_of_bars
         for label, value in bars
     ]
     head = ("row", figure.prefix.rstrip(":"), "value", figure.row)
@@ -48,7 +51,8 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
     """Draw bars below their headings, on one axis from 0 to at least 1."""
-    width, y = canvas.width, 4.0
+    width = canvas.width
+    y = 4.0
     left = left_of([label for _, bars, _ in groups for label, _ in bars], 0.38 * width)
     most = max(1.0, *(value for _, bars, _ in groups for _, value in bars))
     across = PixelScale(0, most, left + 8, width - 50).to_ticks()

@@ -152,7 +152,8 @@ class Canvas:
         for name, text in entries:
             wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
             if x > left and x + wide + LETTER * len(text) > self.width:
-                x, y = left, y + 16
+                x = left
+                y = y + 16
             if name in _DISCS:
                 self.dot(x + 4, y, name, 4 if name != "pt" else 3)
             elif name in _BOXES:
@@ -219,7 +220,8 @@ def row_places(
     names: Sequence[str], width: float, step: float
 ) -> tuple[list[float], float]:
     """Return the vertical centres of rows as high as their names, and the end of the last."""
-    places, y = [], 0.0
+    places = []
+    y = 0.0
     for name in names:
         high = max(step, LINE * len(wrapped(name, width)) + 4)
         places.append(y + high / 2)
@@ -242,10 +244,12 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
         if of is None or len(group_) == 1:
             yield from (mark.svg() for mark in group_)
             continue
-        found = [mark for mark in group_ if isinstance(mark, Disc)]
-        points, before = "", (-1.0, 0.0)
-        for mark in found:
-            x, y = round(mark.x, 1), round(mark.y, 1)
+        discs = [mark for mark in group_ if isinstance(mark, Disc)]
+        points = ""
+        before = (-1.0, 0.0)
+        for mark in discs:
+            x = round(mark.x, 1)
+            y = round(mark.y, 1)
             points += (
                 f"m0 {_n(y - before[1])}h0" if x == before[0] else f"M{_n(x)} {_n(y)}h0"
             )

@@ -62,7 +62,9 @@ class _Cell:
 def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Draw the combinations of one crossing, those above expectation first."""
     reports = crossing_reports(task.result.details)
-    report = next((one for one in reports if one.crossing == figure.group), None)
+    report = next(
+        (candidate for candidate in reports if candidate.crossing == figure.group), None
+    )
     rows = [
         row
         for row in task.result.by
@@ -87,7 +89,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None
         why = next(filter(None, reasons), "there are too few images")
         says = f"No combination has a number: {why}. {says}"
     numbers = [
-        (one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells
+        (cell.name, cell.share, cell.alone, *score_cells(cell.excess)) for cell in cells
     ]
     return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE)
 
@@ -104,14 +106,15 @@ def _cell(row: Row) -> _Cell | None:
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
-    names, width = [cell.name for cell in cells], canvas.width
+    names = [cell.name for cell in cells]
+    width = canvas.width
     left = left_of(names, 0.38 * width)
     places, height = row_places(names, left, _STEP)
     top = canvas.key(8, _KEY) + 16
     foot = top + height
     canvas.height = foot + 24
-    ends = [one.share for one in cells] + [one.alone for one in cells]
-    ends += [one.alone + (one.excess.ci_high or 0.0) for one in cells]
+    ends = [cell.share for cell in cells] + [cell.alone for cell in cells]
+    ends += [cell.alone + (cell.excess.ci_high or 0.0) for cell in cells]
     across = PixelScale(0.0, max(*ends, 0.02), left + 8, width - _VALUES).to_ticks()
     canvas.text(width - _SECOND, top - 4, "images", "end", "strong")
     canvas.text(width, top - 4, "parts alone", "end")
@@ -133,7 +136,8 @@ def _mark(canvas: Canvas, cell: _Cell, across: PixelScale, y: float) -> None:
 
     tip = f"{cell.name}: {percent(cell.share)}, its parts alone {percent(cell.alone)}"
     canvas.line(place(cell.alone), y, place(cell.share), y)
-    low, high = cell.excess.ci_low, cell.excess.ci_high
+    low = cell.excess.ci_low
+    high = cell.excess.ci_high
     if low is not None and high is not None:
         ends = place(cell.alone + low), place(cell.alone + high)
         canvas.line(ends[0], y, ends[1], y, f"line {cell.look or 'null'}")
@@ -142,9 +146,10 @@ def _mark(canvas: Canvas, cell: _Cell, across: PixelScale, y: float) -> None:
 
 
 def _tests_said(report: CrossingReport) -> str:
-    told: dict[str, list[str]] = {}
+    names_by_verdict: dict[str, list[str]] = {}
     for test in report.tests:
-        p, verdict = test.p_holm, "Not tested"
+        p = test.p_holm
+        verdict = "Not tested"
         if p is not None:
             verdict = (
                 "Clearly not independent"
@@ -152,7 +157,7 @@ def _tests_said(report: CrossingReport) -> str:
                 else "No clear sign that they go together"
             )
         why = "" if p is None else f" (p (Holm) {format_p(p)})"
-        told.setdefault(verdict, []).append(f"{test.of}{why}")
+        names_by_verdict.setdefault(verdict, []).append(f"{test.of}{why}")
     return " ".join(
-        f"{verdict}: {', '.join(names)}." for verdict, names in told.items()
+        f"{verdict}: {', '.join(names)}." for verdict, names in names_by_verdict.items()
     )

@@ -20,7 +20,9 @@ from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, fin
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
-_SIDE, _BAND, _NARROW = 16.0, 110.0, 60.0
+_SIDE = 16.0
+_BAND = 110.0
+_NARROW = 60.0
 _FEW = 3  # groups that have the broad band
 _KEY = (
     ("pt", "one image"),
@@ -61,12 +63,14 @@ def draw_groups(
     """Draw the dots, middle half and mean of each group on one axis."""
     every = [value for values in groups.values() for value in values]
     across = around_zero(every, _SIDE, canvas.width - _SIDE, least)
-    first, band = canvas.key(8, key) + 14, _BAND if len(groups) <= _FEW else _NARROW
+    first = canvas.key(8, key) + 14
+    band = _BAND if len(groups) <= _FEW else _NARROW
     canvas.height = first + 8 + band * len(groups) + 26
     draw_poles(canvas, across, first, axis)
     draw_lean_axis(canvas, across, first + 8)
     for number, (name, values) in enumerate(groups.items()):
-        top, half = first + 8 + band * number, (band - 26) / 2
+        top = first + 8 + band * number
+        half = (band - 26) / 2
         middle = top + 22 + half
         canvas.label(
             _SIDE,
@@ -82,7 +86,8 @@ def draw_groups(
         )
         for x, y in swarm([across(value) for value in values], half):
             canvas.dot(x, middle + y, "pt", 2)
-        mean, whole = math.fsum(values) / len(values), means.get(name, Score())
+        mean = math.fsum(values) / len(values)
+        whole = means.get(name, Score())
         if whole.ci_low is not None and whole.ci_high is not None:
             ends = [
                 across(min(max(x, across.low), across.high))
@@ -96,12 +101,13 @@ def swarm(
     places: Sequence[float], most: float, size: float = 4.4
 ) -> list[tuple[float, float]]:
     """Return positions of dots that avoid overlap, closer together if there is no room."""
-    keys, taken = [round(place / size) for place in places], Counter[int]()
+    keys = [round(place / size) for place in places]
+    taken = Counter[int]()
     step = min(size, 2 * most / max(Counter(keys).values()))
-    found = []
+    dots_placed = []
     for key in keys:
         number = taken[key]
         taken[key] += 1
         side = (number + 1) // 2 * (-1 if number % 2 else 1)
-        found.append((key * size, side * step))
-    return sorted(found)
+        dots_placed.append((key * size, side * step))
+    return sorted(dots_placed)

@@ -107,7 +107,8 @@ def pdf(canvas: Canvas, title: str) -> bytes:
 
     # a letter that the font lacks is no news
     logging.getLogger("fpdf").setLevel(logging.ERROR)
-    left, top = MARGIN, MARGIN + 2 * SIZE
+    left = MARGIN
+    top = MARGIN + 2 * SIZE
     size = _POINT * (canvas.width + 2 * left), _POINT * (canvas.height + top + MARGIN)
     page = FPDF(unit="pt", format=size)
     # the same bytes every time
@@ -128,7 +129,8 @@ def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -
     """Draw a shape in the style sheet's style; `left` and `top` are the figure's corner."""
     from fpdf.enums import RenderStyle
 
-    look, unit = _style(mark), _POINT
+    look = _style(mark)
+    unit = _POINT
     page.set_line_width(unit * float(look.get("stroke-width", 1)))
     if stroke := look.get("stroke"):
         page.set_draw_color(stroke)
@@ -141,7 +143,8 @@ def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -
         page.polyline([(unit * (x + left), unit * (y + top)) for x, y in mark.points])
         page.set_dash_pattern()
         return
-    x, y = unit * (mark.x + left), unit * (mark.y + top)
+    x = unit * (mark.x + left)
+    y = unit * (mark.y + top)
     if isinstance(mark, Disc):
         with page.local_context(fill_opacity=float(look.get("opacity", 1))):
             how = RenderStyle.DF if stroke else RenderStyle.F
@@ -160,7 +163,9 @@ def _styles() -> dict[str, dict[str, str]]:
     """Return the style properties of each selector in the style sheet of files."""
     rules = re.findall(r"^([\w.]+)\{([^}]*)\}", sheet(), re.MULTILINE)
     return {
-        name: dict(one.split(":", 1) for one in body.split(";") if one)
+        name: dict(
+            declaration.split(":", 1) for declaration in body.split(";") if declaration
+        )
         for name, body in rules
     }
 

@@ -14,7 +14,9 @@ from t2ibench.results.states import STATES
 _WIDE = 800.0  # CSS pixels
 _NAME, _POLE = 0.24 * _WIDE, 0.17 * _WIDE - 16  # widths of names
 _BEGIN, _END = 0.41 * _WIDE, 0.67 * _WIDE  # of the axis
-_ROW, _FAMILY, _TOP = 26.0, 26.0, 22.0
+_ROW = 26.0
+_FAMILY = 26.0
+_TOP = 22.0
 _HEAD = (
     "task",
     "family",
@@ -43,7 +45,8 @@ def forest(run: RunView) -> DrawnFigure | None:
     across = PixelScale(-1.0, 1.0, _BEGIN, _END)
     for value, text in ((-1, "−1"), (0, "0"), (1, "+1")):
         canvas.text(across(value), 12, text, "middle")
-    y, places = _TOP, []
+    y = _TOP
+    places = []
     for family in run.groups:
         canvas.text(0, y + _FAMILY - 8, family.title, name="strong")
         y += _FAMILY
@@ -90,15 +93,16 @@ def _band(
 
 
 def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> None:
-    mark, axis = task.mark.on_axis, poles(task)
+    mark = task.mark.on_axis
+    axis = poles(task)
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""
     canvas.label(0, middle, task.name, _NAME, "start")
     canvas.label(
         _BEGIN - 12, middle, axis.low, _POLE, "end", side if side == "low" else ""
     )
-    told = side if side == "high" else "strong" if clear and not side else ""
-    canvas.label(_END + 12, middle, axis.high, _POLE, "start", told)
+    label_class = side if side == "high" else "strong" if clear and not side else ""
+    canvas.label(_END + 12, middle, axis.high, _POLE, "start", label_class)
     base = middle + 4
     if mark.value is None:
         canvas.text(canvas.width, base, nothing(task), "end")

@@ -41,16 +41,16 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
     scored = [
         (row.name, row.scores.get(figure.score, Score())) for row in task.result.by
     ]
-    known = [
+    with_values = [
         (name, score, score.value) for name, score in scored if score.value is not None
     ]
-    rows = sorted(known, key=lambda one: (-one[2], one[0]))
+    rows = sorted(with_values, key=lambda row: (-row[2], row[0]))
     shown = rows[:_MOST]
     over = [(f"all {len(rows)}", whole), (_HALVES, halves)]
     ends = [
         x
-        for _, one in over
-        for x in (one.value, one.ci_low, one.ci_high)
+        for _, score in over
+        for x in (score.value, score.ci_low, score.ci_high)
         if x is not None
     ]
     ends += [value for _, _, value in shown]
@@ -106,13 +106,13 @@ def _says(whole: Score, halves: Score, count: int) -> str:
     within = ""
     if whole.ci_low is not None and whole.ci_high is not None:
         within = f" ({percent(whole.ci_low)} to {percent(whole.ci_high)})"
-    told = (
+    sentence = (
         f"Which group is named makes {percent(whole.value)}{within} of the squared distance "
         f"between an image of either, over {count} {'stimulus' if count == 1 else 'stimuli'}"
     )
     if halves.value is not None:
-        told += f"; for two halves of the same images it is {percent(halves.value)}"
-    told += "."
+        sentence += f"; for two halves of the same images it is {percent(halves.value)}"
+    sentence += "."
     if whole.ci_low is not None and whole.ci_low <= 0:
-        told += " No distance is clear, which is not the same as none."
-    return told
+        sentence += " No distance is clear, which is not the same as none."
+    return sentence

@@ -35,10 +35,10 @@ def labels(
     most: int,
 ) -> list[Label]:
     """Place names for some points; earlier points in the order take precedence."""
-    found: list[Label] = []
+    placed: list[Label] = []
     taken: list[tuple[float, float, float, float]] = []
     for number in order:
-        if len(found) == most:
+        if len(placed) == most:
             break
         x, y = points[number]
         sides = (
@@ -57,10 +57,10 @@ def labels(
                 if k != number
             )
             if inside and not dots and not any(_meet(box, other) for other in taken):
-                found.append(label)
+                placed.append(label)
                 taken.append(box)
                 break
-    return found
+    return placed
 
 
 def _meet(

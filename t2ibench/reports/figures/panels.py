@@ -20,7 +20,8 @@ from t2ibench.results.schema import Score
 
 _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
-_LINE, _BETWEEN = 16.0, 20.0
+_LINE = 16.0
+_BETWEEN = 20.0
 _KEY = (
     ("bar", "times an image names it, as it stands"),
     ("soft", "as a counterfactual"),
@@ -46,7 +47,8 @@ def draw(figure: Panels, task: TaskView, _: Samples) -> DrawnFigure | None:
     ]
     most = max([1.0, *drawn])
     items = [name for panel in shown for name, _ in panel.items[:_ITEMS]]
-    y, left = 0.0, left_of(items, 0.25 * WIDTH) + 8
+    y = 0.0
+    left = left_of(items, 0.25 * WIDTH) + 8
     for panel in shown:
         y = _panel(canvas, panel, most, y, left) + _BETWEEN
     canvas.height = canvas.key(y, _KEY)
@@ -56,7 +58,8 @@ def draw(figure: Panels, task: TaskView, _: Samples) -> DrawnFigure | None:
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    head, more = ("of", figure.item, "column", "value"), f" {figure.absent}"
+    head = ("of", figure.item, "column", "value")
+    more = f" {figure.absent}"
     return finished(figure, canvas, head, rows, more, most=_TABLE)
 
 
@@ -68,13 +71,13 @@ def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
         (row.name, row.scores.get(figure.order, Score()).value)
         for row in task.result.by
     ]
-    known = {name: -value for name, value in scored if value is not None}
-    return sorted(panels, key=lambda panel: known.get(panel.row, math.inf))
+    order = {name: -value for name, value in scored if value is not None}
+    return sorted(panels, key=lambda panel: order.get(panel.row, math.inf))
 
 
 def _spread(panel: Panel) -> float:
-    known = [value for value in panel.items[0][1] if value is not None]
-    return max(known) - min(known) if known else 0.0
+    values = [value for value in panel.items[0][1] if value is not None]
+    return max(values) - min(values) if values else 0.0
 
 
 def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -> float:
@@ -100,7 +103,8 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
         high = max(_LINE, LINE * len(wrapped(item, left - 8)) + 3)
         canvas.label(left - 8, y + high / 2, item, left - 8)
         for place, value in enumerate(values[:_COLUMNS]):
-            x, middle = left + place * wide, y + high / 2
+            x = left + place * wide
+            middle = y + high / 2
             across = PixelScale(0.0, most, x, x + wide - _GAP - _NUMBER)
             canvas.line(x, y, x, y + high)
             if value is None:

@@ -21,7 +21,8 @@ from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Row, Score
 
-_LEFT, _RIGHT = 44.0, 16.0
+_LEFT = 44.0
+_RIGHT = 16.0
 _MANY = 60  # points, above which only those with a name show their interval
 _TABLE = 40  # points that are a table on the page, too
 _LABELLED = 14  # points that are named at most
@@ -43,9 +44,9 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
     ]
     if len(points) < 2:
         return None
-    ends = any(one.ends for one in points)
+    ends = any(point.ends for point in points)
     clear = [
-        side for side in ("high", "low") if any(one.side == side for one in points)
+        side for side in ("high", "low") if any(point.side == side for point in points)
     ]
     entries = [("pt", "not clearly off the line" if clear else "a row")]
     entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
@@ -53,24 +54,33 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
     canvas = canvas_of(figure)
     top = canvas.key(8, entries) + 24
     height = canvas.height = top + 276.0
-    xs, ys = [one.x for one in points], [one.y for one in points]
-    low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
+    xs = [point.x for point in points]
+    ys = [point.y for point in points]
+    low = min(figure.x.low, *xs)
+    high = max(figure.x.high, *xs)
     across = PixelScale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
-    low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
+    low = min(figure.y.low, *ys)
+    high = max(figure.y.high, *ys)
     up = PixelScale(low, high, height - 40, top).to_ticks()
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
     if figure.diagonal:
-        low, high = max(across.low, up.low), min(across.high, up.high)
+        low = max(across.low, up.low)
+        high = min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
-    order = farthest([(across(one.x), up(one.y)) for one in points])
+    order = farthest([(across(point.x), up(point.y)) for point in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
     some = ends and len(points) > _MANY
     more = " Only points with a name show their interval." if some else ""
-    rows: list[tuple[object, ...]] = [(one.name, one.x, one.y) for one in points]
+    rows: list[tuple[object, ...]] = [
+        (point.name, point.x, point.y) for point in points
+    ]
     head: tuple[str, ...] = ("row", "x", "y")
     if figure.intervals:
-        rows = [(one.name, one.x, one.y, *(one.ends or ("", ""))) for one in points]
+        rows = [
+            (point.name, point.x, point.y, *(point.ends or ("", "")))
+            for point in points
+        ]
         head = ("row", "x", "y", "y_low", "y_high")
     says = _says(points) if figure.difference else ""
     return finished(figure, canvas, head, rows, more, says, _TABLE)
@@ -88,14 +98,15 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
     if x is None or y is None:
         return None
     score = row.scores.get(figure.y.score or "", Score())
-    low, high = _placed(figure.y, score.ci_low), _placed(figure.y, score.ci_high)
+    low = _placed(figure.y, score.ci_low)
+    high = _placed(figure.y, score.ci_high)
     ends = None
     if figure.intervals and low is not None and high is not None:
         ends = (min(low, high), max(low, high))
-    found = row.scores.get(figure.difference or "", Score())
+    difference = row.scores.get(figure.difference or "", Score())
     side = ""
-    if found.value and row_state(found) == "clear":
-        side = "high" if found.value > 0 else "low"
+    if difference.value and row_state(difference) == "clear":
+        side = "high" if difference.value > 0 else "low"
     return _Point(row.name, x, y, ends, side)
 
 
@@ -106,34 +117,38 @@ def _draw(
     across: PixelScale,
     up: PixelScale,
 ) -> None:
-    places = [(across(one.x), up(one.y)) for one in points]
-    names = [one.name for one in points]
+    places = [(across(point.x), up(point.y)) for point in points]
+    names = [point.name for point in points]
     named = labels(places, names, order, (_LEFT, canvas.width), _LABELLED)
     many = len(points) > _MANY
     shown = {label.number for label in named} if many else set(range(len(points)))
-    for number, one in enumerate(points):
-        if one.ends is not None and number in shown:
-            low, high = (min(max(end, up.low), up.high) for end in one.ends)
+    for number, point in enumerate(points):
+        if point.ends is not None and number in shown:
+            low, high = (min(max(end, up.low), up.high) for end in point.ends)
             canvas.line(places[number][0], up(low), places[number][0], up(high))
-    for one, place in zip(points, places, strict=True):
-        tip = f"{one.name}: {one.x:.2f}, {one.y:.2f}"
-        canvas.dot(*place, one.side or "pt", 2.2 if many and not one.side else 3.0, tip)
+    for point, place in zip(points, places, strict=True):
+        tip = f"{point.name}: {point.x:.2f}, {point.y:.2f}"
+        canvas.dot(
+            *place, point.side or "pt", 2.2 if many and not point.side else 3.0, tip
+        )
     for label in named:
         canvas.text(label.x, label.y, names[label.number], label.anchor)
 
 
 def _says(points: Sequence[_Point]) -> str:
-    above, below = (sum(one.side == side for one in points) for side in ("high", "low"))
+    above, below = (
+        sum(point.side == side for point in points) for side in ("high", "low")
+    )
     count = len(points)
     if not above + below:
         return (
             f"None of {count} rows lies clearly off the line after Holm’s correction, which is "
             "not the same as on it."
         )
-    rest = count - above - below
+    on_line = count - above - below
     return (
         f"Clearly off the line after Holm’s correction: {above} of {count} rows above it, {below} "
-        f"below; {rest} cannot be told from it."
+        f"below; {on_line} cannot be told from it."
     )
 
 
@@ -143,7 +158,8 @@ def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
     middle_y = math.fsum(y for _, y in places) / len(places)
 
     def distance(number: int) -> float:
-        x, y = places[number][0] - middle_x, places[number][1] - middle_y
+        x = places[number][0] - middle_x
+        y = places[number][1] - middle_y
         return math.hypot(x, y) + abs(x + y)
 
     return sorted(range(len(places)), key=distance, reverse=True)

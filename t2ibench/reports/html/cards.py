@@ -375,7 +375,8 @@ def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:
 
 
 def _method(task: TaskView) -> MethodView:
-    result, spec = task.result, task.spec
+    result = task.result
+    spec = task.spec
     controls = [
         ControlLine(reader, control.says, control.contradicts is not None)
         for reader, _, control in controls_by_reader(result)

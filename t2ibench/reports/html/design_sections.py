@@ -98,9 +98,13 @@ def _wordings(task: TaskView, report: WordingReport) -> WordingsView:
 
 
 def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
-    low, value, high = part.ci_low, part.value, part.ci_high
+    low = part.ci_low
+    value = part.value
+    high = part.ci_high
     if is_square:
-        low, value, high = root(low), root(value), root(high)
+        low = root(low)
+        value = root(value)
+        high = root(high)
     several = f" ({part.wordings} wordings)" if part.wordings > 1 else ""
     has_interval = value is not None and low is not None
     return WordingRow(

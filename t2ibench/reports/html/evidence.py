@@ -80,7 +80,8 @@ class Thumbnails:
 
     def of(self, row: Mapping[str, Any]) -> str | None:
         """Return the thumbnail of a row of samples as a data URI, or None."""
-        file, sha256 = row.get("file"), row.get("sha256")
+        file = row.get("file")
+        sha256 = row.get("sha256")
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):
             return None
         if sha256 not in self.made:
@@ -93,12 +94,12 @@ class Thumbnails:
                     small.save(buffer, format="WEBP", quality=_QUALITY, method=6)
                     data = base64.b64encode(buffer.getvalue()).decode()
                     self.made[sha256] = f"data:image/webp;base64,{data}"
-        found = self.made[sha256]
-        self.full = self.size + len(found or "") > self.budget
+        image = self.made[sha256]
+        self.full = self.size + len(image or "") > self.budget
         if self.full:
             return None
-        self.size += len(found or "")
-        return found
+        self.size += len(image or "")
+        return image
 
     def link(self, row: Mapping[str, Any]) -> str:
         """Return a link from the page to the original image of a row."""
@@ -110,7 +111,9 @@ class Thumbnails:
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
     """Return the section with the images behind a task's number, or None."""
     rows = [row for row in samples if isinstance(row.get("file"), str)]
-    series, strips, title = task.shown.images, [], ""
+    series = task.shown.images
+    strips = []
+    title = ""
     if isinstance(series, ImageSeries):
         strips = _ends(task.id, series, rows, thumbnails)
         title = f"The images, by {series.noun}"
@@ -135,31 +138,33 @@ def of_prompts(
     if not task.prompts or not isinstance(shown, ImageGroups):
         return {}
     wanted = {
-        (one.counted.attribute, row.counted.name)
-        for one in task.prompts
-        for row in sorted_rows(one)[:_PROMPTS]
+        (attribute.counted.attribute, row.counted.name)
+        for attribute in task.prompts
+        for row in sorted_rows(attribute)[:_PROMPTS]
     }
     images: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in samples:
         prompt = str(row.get("prompt"))
         name = shown.stimuli.get(prompt, prompt)
-        for one in task.prompts if isinstance(row.get("file"), str) else ():
-            key = (one.counted.attribute, name)
+        for attribute in task.prompts if isinstance(row.get("file"), str) else ():
+            key = (attribute.counted.attribute, name)
             if key in wanted and shown.of(key[0], row) is not None:
                 images.setdefault(key, []).append(row)
-    found, few = {}, len(images) <= _FEW
+    tiles = {}
+    few = len(images) <= _FEW
     for key, rows in images.items():
         drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
-        found[key] = tuple(
+        tiles[key] = tuple(
             _tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn
         )
-    return found
+    return tiles
 
 
 def _ends(
     task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails
 ) -> list[Strip]:
-    key, axis = series.value, series.axis
+    key = series.value
+    axis = series.axis
     valued = [
         row
         for row in rows
@@ -168,7 +173,8 @@ def _ends(
     if not valued:
         return []
     ordered = sorted(valued, key=lambda row: (row[key], row["file"]))
-    count, drawn = min(SHOWN, len(ordered) // 2), _random(task, valued)
+    count = min(SHOWN, len(ordered) // 2)
+    drawn = _random(task, valued)
     total = f"of {len(valued):,}"
     low, high = (f"most like {people(name, GROUP)}" for name in (axis.low, axis.high))
     parts = [
@@ -198,13 +204,16 @@ def _groups(
     for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[
         :_STRIPS
     ]:
-        chosen, rule = _random(f"{task}\0{group}", members), "at random"
+        chosen = _random(f"{task}\0{group}", members)
+        rule = "at random"
         if series.value is not None:
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
             rule = f"most like “{name}”"
         tiles = tuple(_tile(row, thumbnails, value(name, row)) for row in chosen)
-        said = series.said.format(group=group)
-        strips.append(Strip(said, f"{len(tiles)} of {len(members):,}, {rule}", tiles))
+        caption = series.said.format(group=group)
+        strips.append(
+            Strip(caption, f"{len(tiles)} of {len(members):,}, {rule}", tiles)
+        )
     if series.value is not None and len(strips) < _STRIPS:
         drawn = _random(task, [row for members in groups.values() for row in members])
         tiles = tuple(_tile(row, thumbnails, None) for row in drawn)

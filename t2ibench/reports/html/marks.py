@@ -79,7 +79,8 @@ class TaskRowView:
 
 def task_row_view(task: TaskView) -> TaskRowView:
     """Return the view of a test as a row of a page."""
-    axis, mark = poles(task), task.mark
+    axis = poles(task)
+    mark = task.mark
     leans_low = mark.state == "clear" and mark.side == "low"
     leans_high = mark.state == "clear" and mark.side != "low"
     ticks = _ticks(task)

@@ -84,7 +84,8 @@ def _again_section(run: RunView) -> SectionView:
 
 def _facts(run: RunView) -> Iterator[tuple[str, str]]:
     """Return names and values of the run's settings; a text is empty if it is not known."""
-    results, model = run.results, run.results.model
+    results = run.results
+    model = run.results.model
     name = model.name or run.name
     yield "Model", f"{name} @ {model.revision}" if model.revision else name
     if model.rewriter is not None:

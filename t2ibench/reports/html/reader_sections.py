@@ -113,13 +113,13 @@ def agreement_section(
 
 
 def _pair(pair: MeasuredPair) -> PairView:
-    agreement = pair.found
+    agreement = pair.agreement
     without_noise = method_agreement.correlation(agreement.true)
     result = STATES["cannot_tell"].word if agreement.reason else without_noise
     others = [
         (
             method_agreement.attribute_of(other),
-            method_agreement.correlation(other.found.linear),
+            method_agreement.correlation(other.agreement.linear),
         )
         for other in pair.others
     ]

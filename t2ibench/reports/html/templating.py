@@ -50,12 +50,12 @@ class FreeLayout(Extension):
 def _without_layout(text: str, before: str, after: str) -> str:
     """Return the text between two template tags without line breaks that are only layout."""
 
-    def replacement(found: re.Match[str]) -> str:
-        left = text[: found.start()].rstrip()[-1:] or before[:2]
-        right = text[found.end() :][:1] or after[:2]
+    def replacement(match: re.Match[str]) -> str:
+        left = text[: match.start()].rstrip()[-1:] or before[:2]
+        right = text[match.end() :][:1] or after[:2]
         beside_tag = left in {">", "{%", "{#", "<p"} or right in {"<", "{%", "{#", "<p"}
         # A comment keeps the numbers of lines, which errors name.
-        lines = "\n" * found.group().count("\n")
+        lines = "\n" * match.group().count("\n")
         return f"{{#{lines}#}}" if beside_tag else f" {{#{lines}#}}"
 
     return _LINE_BREAK.sub(replacement, text)

@@ -50,7 +50,7 @@ def figure_2(draft: Exhibit) -> None:
             for name, values in table.items()
         ]
         series.append(Series(model, points))
-    most = _ABOVE * max(y for one in series for _, _, y in one.points)
+    most = _ABOVE * max(y for model_series in series for _, _, y in model_series.points)
     task = draft.results.get(_TASK)
     points = [
         (row.name, delta, alpha)

@@ -12,7 +12,8 @@ from t2ibench.apps.papers.figures import Series, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.results.schema import Row
 
-_EXAMPLES, _PROFESSIONS = "openbias_examples", "openbias_winobias"
+_EXAMPLES = "openbias_examples"
+_PROFESSIONS = "openbias_winobias"
 _ALL_PROFESSIONS = "all professions"
 
 
@@ -40,15 +41,18 @@ def _biases(draft: Exhibit) -> list[FoundBias]:
         for row in task.by
         if {"unknown_share", "severity"} & {*row.scores}
     }
-    found = [
+    biases = [
         FoundBias(spelt(name), rows[name], detail, value_of(rows[name], "severity"))
         for detail in task.details.get("biases") or []
         if (name := detail["bias"]) in rows
     ]
     without = math.inf  # after all others
     return sorted(
-        found,
-        key=lambda one: (without if one.severity is None else -one.severity, one.name),
+        biases,
+        key=lambda bias: (
+            without if bias.severity is None else -bias.severity,
+            bias.name,
+        ),
     )
 
 
@@ -58,9 +62,10 @@ def table_5(draft: Exhibit) -> None:
     if task is None:
         return
     rows = {row.name.casefold(): row for row in task.by}
-    own, other = (draft.file.published[model] for model in draft.file.models)
-    points, beside = [], []
-    for name in own:
+    first_model, other = (draft.file.published[model] for model in draft.file.models)
+    points = []
+    beside = []
+    for name in first_model:
         if name == _ALL_PROFESSIONS:
             continue
         row = rows.get(name.casefold())
@@ -77,7 +82,7 @@ def table_5(draft: Exhibit) -> None:
         if share is not None:
             draft.score(name, "share of women", share, 2)
         if value is not None:
-            points.append((name, float(own[name]["delta"] or 0.0), value))
+            points.append((name, float(first_model[name]["delta"] or 0.0), value))
             beside.append(abs(value - float(other[name]["delta"] or 0.0)))
     draft.line(_ALL_PROFESSIONS, "mean delta", value_of(task, "relative_deviation"), 2)
     mean = math.fsum(beside) / len(beside) if beside else None
@@ -88,7 +93,8 @@ def table_5(draft: Exhibit) -> None:
 
 def figure_3(draft: Exhibit) -> None:
     """Build Figure 3: biases by decreasing severity."""
-    biases, groups = _biases(draft), []
+    biases = _biases(draft)
+    groups = []
     ranked = sum(bias.severity is not None for bias in biases)
     for place, (name, row, detail, severity) in enumerate(biases, start=1):
         if severity is None:  # says why
@@ -106,7 +112,8 @@ def figure_3(draft: Exhibit) -> None:
 
 def figure_9(draft: Exhibit) -> None:
     """Build Figure 9: severities within captions, and over all captions."""
-    biases, points = _biases(draft), []
+    biases = _biases(draft)
+    points = []
     for name, row, _, aware in biases:
         if aware is None:
             draft.score(name, "severity", row.scores.get("severity"), 2)
@@ -115,11 +122,12 @@ def figure_9(draft: Exhibit) -> None:
         draft.line(name, "context-aware", aware, 2)
         draft.line(name, "context-free", free, 2)
         if free is not None:
-            said = "higher" if aware > free + 1e-9 else "no higher"
-            draft.line(name, "within captions", said)
+            comparison = "higher" if aware > free + 1e-9 else "no higher"
+            draft.line(name, "within captions", comparison)
             points.append((name, aware, free))
         draft.score(name, "squared lean within", row.scores.get("squared_lean"), 2)
-    measured, drawn = {bias.name for bias in biases}, {name for name, _, _ in points}
+    measured = {bias.name for bias in biases}
+    drawn = {name for name, _, _ in points}
     for name in draft.known:
         if name not in drawn:
             note = "" if name in measured else "not asked about these captions"

@@ -30,12 +30,12 @@ def table_1(draft: Exhibit) -> None:
             ("p", "p_value", association.p),
             ("d", "effect_size", value_of(task, "effect_size")),
         ):
-            known = tuple(
+            published = tuple(
                 blocks.get(model, {}).get(score) for model in draft.file.models
             )
             is_p = symbol == "p"
             draft.lines.append(
-                Line(row, symbol, value, known, note=task.reason or "", is_p=is_p)
+                Line(row, symbol, value, published, note=task.reason or "", is_p=is_p)
             )
         draft.score(row, "lean", task.headline, note=task.inconclusive or "")
 
@@ -48,7 +48,8 @@ def table_2(draft: Exhibit) -> None:
         if isinstance(spec, T2iatTask)
         for side, concept in (("x", spec.concepts.X), ("y", spec.concepts.Y))
     }
-    asc, ratings = [], []
+    asc = []
+    ratings = []
     for name, ours in concepts.items():
         draft.line(name, "rating")
         draft.line(name, "asc", ours, 4)
@@ -60,11 +61,12 @@ def table_2(draft: Exhibit) -> None:
     if len(asc) < 2:
         draft.line(_ALL, score, None, 2, "too few concepts")
         return
-    found = kendall_tau(asc, ratings)
+    correlation = kendall_tau(asc, ratings)
     tau, low, high = (
-        x if math.isfinite(x) else None for x in (found.tau, found.low, found.high)
+        x if math.isfinite(x) else None
+        for x in (correlation.tau, correlation.low, correlation.high)
     )
-    draft.line(_ALL, score, tau, 2, f"p = {found.p:.3f}", (low, high))
+    draft.line(_ALL, score, tau, 2, f"p = {correlation.p:.3f}", (low, high))
 
 
 PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_2)

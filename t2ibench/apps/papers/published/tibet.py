@@ -9,7 +9,8 @@ from t2ibench.apps.papers.exhibits import Exhibit, value_of, which_side
 from t2ibench.apps.papers.figures import arrows
 from t2ibench.apps.papers.paper import read_paper
 
-_OCCUPATIONS, _ALL = "tibet_occupations", "all occupations"
+_OCCUPATIONS = "tibet_occupations"
+_ALL = "all occupations"
 
 
 def occupation(row: str) -> str:
@@ -24,7 +25,8 @@ def figure_4(draft: Exhibit) -> None:
         return
     drawn = []
     for row in task.by:
-        name, lean = occupation(row.name), row.scores.get("lean")
+        name = occupation(row.name)
+        lean = row.scores.get("lean")
         male, female = (
             value_of(row, f"concept_association_score:{side}")
             for side in ("male", "female")
@@ -38,11 +40,11 @@ def figure_4(draft: Exhibit) -> None:
             drawn.append((name, 0.0, difference))
     for side in ("male", "female"):
         values = [value_of(row, f"concept_association_share:{side}") for row in task.by]
-        known = [value for value in values if value is not None]
+        shares = [value for value in values if value is not None]
         draft.line(
             _ALL,
             f"CAS share of {side}",
-            math.fsum(known) / len(known) if known else None,
+            math.fsum(shares) / len(shares) if shares else None,
             2,
         )
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None

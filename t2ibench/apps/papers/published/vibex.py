@@ -13,7 +13,9 @@ from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
 
-GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
+GENDER = "vibex_gender"
+RACE = "vibex_race"
+LOCATION = "vibex_location"
 _FIGURES = "vibex_figures_gender"
 
 
@@ -33,28 +35,30 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
 
 def table_2(draft: Exhibit) -> None:
     """Build Table 2: the tendency of each concept that experts found, and if it leans here."""
-    for name, known in draft.known.items():
-        task = draft.results.get(f"vibex_{known['scenario']}")
+    for name, concept in draft.known.items():
+        task = draft.results.get(f"vibex_{concept['scenario']}")
         if task is None:
             continue
-        query = str(known["query"])
+        query = str(concept["query"])
         row = row_of(task, name, query)
-        said = f"{query} query of {known['experts']}"
-        said += "; among TIBET's axes" if known.get("TIBET covers it") == "yes" else ""
-        said += "; not measured" if row is None else ""
+        note = f"{query} query of {concept['experts']}"
+        note += (
+            "; among TIBET's axes" if concept.get("TIBET covers it") == "yes" else ""
+        )
+        note += "; not measured" if row is None else ""
         draft.line(
             name,
             "tendency",
             _entry(task.details, "tendencies", name).get("found"),
             3,
-            said,
+            note,
         )
         if row is None:
             continue
         if query == "inverse":
             reasons = (
-                one.reason
-                for key, one in row.scores.items()
+                score.reason
+                for key, score in row.scores.items()
                 if key.startswith("share:")
             )
             why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
@@ -99,7 +103,7 @@ def figure_3(draft: Exhibit) -> None:
             )
             draft.score(name, "beyond words", row.scores.get("beyond_words"), 4)
             first, second = (
-                value_of(row, f"probability:{one}") or 0.0 for one in anchors
+                value_of(row, f"probability:{anchor}") or 0.0 for anchor in anchors
             )
             drawn.append((name, 0.0, 100.0 * (first - second)))
     words = draft.words(x=anchors[1], y=anchors[0]) if anchors else draft.words()
