@@ -141,7 +141,7 @@ def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[st
     assert (
         not missing
         and len(scored) == tasks
-        and not any(one.lacking for one in scored.values())
+        and not any(one.incomplete for one in scored.values())
     )
     return {
         "images": len(plan.requests), "tasks": tasks, "workers": workers or cores(),
