@@ -21,7 +21,7 @@ class Readers:
 
     Attributes:
         results: Name to result; one that lacks evidence gives that as the reason.
-        absent: The names of those that have no score because they lack evidence.
+        absent: The names of those that lack evidence where others have a score.
     """
 
     results: Mapping[str, MethodResult]
@@ -59,10 +59,7 @@ class Readers:
 
     @property
     def present(self) -> dict[str, MethodResult]:
-        """Return the results that enter the mean: those with evidence, or all if none scored."""
-        scored = [result for result in self.results.values() if not result.reason]
-        if not scored:
-            return dict(self.results)
+        """Return the results that enter the mean: of all encoders or judges but the absent."""
         return {
             name: result
             for name, result in self.results.items()
