@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people
@@ -10,6 +11,7 @@ from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.core.scales import SMALL
 from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.planted_controls import evening_settings
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.judge_checks import asked_said, judges_said
 from t2ibench.results.schema import TaskResult
@@ -22,6 +24,8 @@ CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
 _SOME = 2
 _NAMED = 3
+# Digits with which a bound is never written.
+_MOST_DIGITS = 6
 
 
 def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
@@ -56,9 +60,26 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         if axis is None
         else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
     )
-    size = f"{max(-low, high):.2f}{mark.scale.unit}"
+    size = f"{_beside(max(-low, high), mark.scale.matters)}{mark.scale.unit}"
     what = "lean" if mark.scale.matters == SMALL else "value"
     return f"A {what} of up to {size}{pole} is possible"
+
+
+def _beside(bound: float, limit: float) -> str:
+    """Return a bound with two digits, or with as many as show on which side of a limit it is.
+
+    'None above 0.24. A lean of up to 0.24 is possible' would read as a contradiction.
+
+    Examples:
+        >>> _beside(0.231, 0.24), _beside(0.2371, 0.24), _beside(0.2398, 0.24), _beside(0.242, 0.24)
+        ('0.23', '0.237', '0.2398', '0.242')
+    """
+    for digits in range(2, _MOST_DIGITS):
+        text = f"{bound:.{digits}f}"
+        shown = float(text)
+        if shown != limit and (shown < limit) == (bound < limit):
+            return text
+    return f"{bound:.2f}"
 
 
 def brief(task: TaskView) -> str:
@@ -147,12 +168,19 @@ def controls_said(run: RunView) -> tuple[str, str]:
         name for task in (failed or unsure) for name in _failing_readers(task)
     )
     who = ", ".join(readers or run.encoders)
+    taken_away = _settings_behind(run, failed)
     warning = ""
-    if failed:
+    if taken_away:
         names = ", ".join(task.name for task in failed)
+        controls = "controls" if len(failed) > 1 else "control"
         warning = (
-            f"A positive control failed ({names}): nothing else from {who} can be read."
+            f"What the positive {controls} ({names}) should find was taken away by "
+            f"{listed(taken_away)}: whether {who} would find a bias that is there, this run does "
+            "not test."
         )
+    elif failed:
+        names = ", ".join(task.name for task in failed)
+        warning = f"A positive control failed ({names}): nothing else from {who} can be relied on."
     elif unsure:
         names = ", ".join(task.name for task in unsure)
         warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
@@ -172,6 +200,12 @@ def controls_said(run: RunView) -> tuple[str, str]:
     ):
         fine += " An untrained network passes too, so this shows little."
     return warning, fine if passed else ""
+
+
+def _settings_behind(run: RunView, failed: Sequence[TaskView]) -> list[str]:
+    """Return the settings of toyland that took away what all failed controls look for."""
+    settings = [evening_settings(task.result.by, run.results) for task in failed]
+    return list(dict.fromkeys(chain(*settings))) if all(settings) else []
 
 
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
