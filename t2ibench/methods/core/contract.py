@@ -214,8 +214,8 @@ def _check_scores(
     if not isinstance(headline, Headline):
         yield f"Its headline is a {type(headline).__name__}, not a Headline."
         return
-    for question, found in headline.inference.items():
-        ends = found.interval
+    for question, inference in headline.inference.items():
+        ends = inference.interval
         if (
             headline.value is not None
             and ends

@@ -277,10 +277,10 @@ class Needs:
 
     def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
         """Distinct prompts, each with its group, unit or word; of several, the first that is."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or getattr(need, what)
-        return found
+            names[need.prompt] = names.get(need.prompt) or getattr(need, what)
+        return names
 
     @property
     def groups(self) -> dict[str, str]:

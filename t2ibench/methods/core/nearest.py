@@ -88,9 +88,11 @@ def left_out(sides: Sides) -> IntArray:
     for j in range(sides.k):
         rows = np.flatnonzero(sides.labels == j)
         if len(rows) > 1:
-            own = (len(rows) * centres[j] - sides.images[rows]) / (len(rows) - 1)
-            distances[rows, j] = (own**2).sum(axis=1) - 2.0 * (
-                sides.images[rows] * own
+            centres_without = (len(rows) * centres[j] - sides.images[rows]) / (
+                len(rows) - 1
+            )
+            distances[rows, j] = (centres_without**2).sum(axis=1) - 2.0 * (
+                sides.images[rows] * centres_without
             ).sum(axis=1)
     nearest: IntArray = distances.argmin(axis=1)
     return nearest
@@ -112,13 +114,13 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
         lean: Float64Array = place / (axis**2).sum(axis=-1)
         return lean
 
-    own = np.empty(len(sides.labels))
+    anchor_places = np.empty(len(sides.labels))
     for j in (0, 1):
         rows = sides.images[sides.labels == j]
         left = (len(rows) * centres[j] - rows) / (len(rows) - 1)
         ends = (left, centres[1]) if j == 0 else (centres[0], left)
-        own[sides.labels == j] = along(rows, *ends)
-    return own, along(images, centres[0], centres[1])
+        anchor_places[sides.labels == j] = along(rows, *ends)
+    return anchor_places, along(images, centres[0], centres[1])
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
@@ -129,12 +131,12 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
     """
     if np.bincount(sides.labels, minlength=2).min() < 2:
         return False
-    own, theirs = positions(sides, images)
-    middles = [float(np.median(own[sides.labels == j])) for j in (0, 1)]
+    anchor_places, theirs = positions(sides, images)
+    middles = [float(np.median(anchor_places[sides.labels == j])) for j in (0, 1)]
     gap = abs(middles[0] - middles[1])
     off, rate = 0, 0.0
     for j in (0, 1):
-        usual = np.sort(np.abs(own[sides.labels == j] - middles[j]))
+        usual = np.sort(np.abs(anchor_places[sides.labels == j] - middles[j]))
         far = np.abs(theirs[nearest == j] - middles[j])
         rank = (1 + len(usual) - np.searchsorted(usual, far)) / (len(usual) + 1)
         share = max(_UNUSUAL, 1 / (len(usual) + 1))
@@ -159,9 +161,12 @@ def corrected_shares(
     Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test".
     """
     k = sides.k
-    own, nearest = left_out(sides), nearest_anchor(sides, images)
+    nearest_of_anchors, nearest = left_out(sides), nearest_anchor(sides, images)
     counts = np.stack(
-        [np.bincount(own[sides.labels == j], minlength=k) for j in range(k)]
+        [
+            np.bincount(nearest_of_anchors[sides.labels == j], minlength=k)
+            for j in range(k)
+        ]
     )
     confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
     reason = None
@@ -172,10 +177,10 @@ def corrected_shares(
     if reason is not None:
         nothing = np.full(k, np.nan)
         return Shares(nothing, nothing, nothing, reason=reason)
-    found = np.bincount(nearest, minlength=k)
+    observed = np.bincount(nearest, minlength=k)
     inverse = np.linalg.inv(confusion.T)
-    shares = inverse @ (found / found.sum())
-    parts = [(1.0, found), *((float(shares[j]) ** 2, counts[j]) for j in range(k))]
+    shares = inverse @ (observed / observed.sum())
+    parts = [(1.0, observed), *((float(shares[j]) ** 2, counts[j]) for j in range(k))]
     pieces = [weight * inverse @ _covariance(row) @ inverse.T for weight, row in parts]
     dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
     spread = [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
@@ -189,7 +194,9 @@ def corrected_shares(
     influences = [(1.0, Influence.of_mean(stratum, units, moved[nearest]))]
     for j in range(k):
         rows = sides.labels == j
-        mean = Influence.of_mean(sides.strata[j], sides.units[rows], moved[own[rows]])
+        mean = Influence.of_mean(
+            sides.strata[j], sides.units[rows], moved[nearest_of_anchors[rows]]
+        )
         influences.append((-float(shares[j]), mean))
     lean, (variance, df) = (
         float(shares[0] - shares[1]),
