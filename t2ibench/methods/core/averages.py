@@ -72,21 +72,22 @@ def average_results(
     failed = [result for result in results if result.reason]
     if failed:
         return failed[0]
-    warnings = list(
-        dict.fromkeys(text for result in results for text in result.warnings)
-    )
     excluded = Counter(first.excluded)
+    warnings: dict[str, None] = {}
     for result in results:
         excluded |= result.excluded
+        warnings |= dict.fromkeys(result.warnings)
+    reasons = [result.inconclusive for result in results if result.inconclusive]
+    headline = average_headlines([result.headline for result in results], level)
     return replace(
         first,
         n_images=min(result.n_images for result in results),
         excluded=excluded,
-        headline=average_headlines([result.headline for result in results], level),
+        headline=headline,
         scores=_average_scores([result.scores for result in results], level),
         by=_average_rows([result.by for result in results], level),
-        warnings=warnings,
-        inconclusive=next((r.inconclusive for r in results if r.inconclusive), None),
+        warnings=list(warnings),
+        inconclusive=reasons[0] if reasons else None,
     )
 
 
@@ -147,7 +148,8 @@ def judged_rows(
             return estimate
         estimates = [table[item.name, item.group].scores[name] for table in tables]
         p, interval = _least_sure(
-            [e.p for e in estimates], [e.interval for e in estimates]
+            [estimate.p for estimate in estimates],
+            [estimate.interval for estimate in estimates],
         )
         return replace(estimate, p=p, interval=interval)
 
@@ -178,17 +180,15 @@ def untested_shares(rows: Sequence[Item]) -> list[Item]:
 def _least_sure(
     p_values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None]
 ) -> tuple[float | None, tuple[float, float] | None]:
-    p_values_present = [p for p in p_values if p is not None]
+    """Return the largest p-value and the mean interval; None of which any judge has none."""
+    present = [p for p in p_values if p is not None]
+    largest = max(present) if len(present) == len(p_values) else None
     ends = [interval for interval in intervals if interval is not None]
-    return (
-        max(p_values_present) if len(p_values_present) == len(p_values) else None,
-        (
-            float(np.mean([low for low, _ in ends])),
-            float(np.mean([high for _, high in ends])),
-        )
-        if len(ends) == len(intervals)
-        else None,
-    )
+    if len(ends) < len(intervals):
+        return largest, None
+    low = float(np.mean([low for low, _ in ends]))
+    high = float(np.mean([high for _, high in ends]))
+    return largest, (low, high)
 
 
 def mean_over_encoders(

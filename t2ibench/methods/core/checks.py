@@ -259,7 +259,7 @@ def _wording(
         return
     foreign = list(_foreign_wording(wording, language, stimuli, attributes, at))
     yield from foreign
-    if foreign:  # what is wrong by English rules says nothing of it
+    if foreign:  # such a wording cannot be checked by English rules
         return
     yield from articles(
         (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")

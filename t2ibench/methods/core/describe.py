@@ -35,25 +35,27 @@ _ONE = {
 _ADJECTIVES = {
     name.casefold(): name
     for name in (
-        *(
-            "white",
-            "Black",
-            "Asian",
-            "East Asian",
-            "South Asian",
-            "Latino",
-            "Hispanic",
-            "Indian",
-        ),
-        *(
-            "Middle Eastern",
-            "young",
-            "middle-aged",
-            "young or middle-aged",
-            "old",
-            "nonbinary",
-        ),
-        *("non-binary", "rich", "poor", "gay", "straight", "disabled", "able-bodied"),
+        "white",
+        "Black",
+        "Asian",
+        "East Asian",
+        "South Asian",
+        "Latino",
+        "Hispanic",
+        "Indian",
+        "Middle Eastern",
+        "young",
+        "middle-aged",
+        "young or middle-aged",
+        "old",
+        "nonbinary",
+        "non-binary",
+        "rich",
+        "poor",
+        "gay",
+        "straight",
+        "disabled",
+        "able-bodied",
     )
 }
 GROUP = "people"  # what a name is of where a task compares groups of people
@@ -245,18 +247,15 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
     answered = [row for row in rows if row.most is not None]
     clear = [row for row in answered if row.clear]
     clauses = [_side(side) for side in _sides(clear or answered)]
+    unclear = [row for row in answered if not row.clear]
     if answered and not clear:
         none = {1: "it is not clear by itself", 2: "neither is clear by itself"}
         clauses.append(none.get(len(answered), "none of them is clear by itself"))
-    elif len(clear) < len(answered):
-        clauses.append(
-            f"not clear: {_unclear([row for row in answered if not row.clear])}"
-        )
-    silent = [row for row in rows if row.most is None]
+    elif unclear:
+        clauses.append(f"not clear: {_unclear(unclear)}")
+    silent = [row.short for row in rows if row.most is None]
     if silent:
-        clauses.append(
-            f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}"
-        )
+        clauses.append(f"without an answer: {listed(silent, _NAMED_UNCLEAR)}")
     return "; ".join(clauses)
 
 

@@ -260,17 +260,15 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
 def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
     """The means of the leans that all of them have."""
     tables = [{part.name: part for part in parts} for parts in part_lists]
-    return [
-        Part(
-            name,
-            float(np.mean([table[name].value for table in tables])),
-            Influence.combined(
-                [(1.0 / len(tables), table[name].influence) for table in tables]
-            ),
-        )
-        for name in tables[0]
-        if all(name in table for table in tables)
-    ]
+    weight = 1.0 / len(tables)
+    averaged = []
+    for name in tables[0]:
+        if all(name in table for table in tables):
+            parts = [table[name] for table in tables]
+            value = float(np.mean([part.value for part in parts]))
+            influence = Influence.combined([(weight, part.influence) for part in parts])
+            averaged.append(Part(name, value, influence))
+    return averaged
 
 
 @dataclass(frozen=True, slots=True)

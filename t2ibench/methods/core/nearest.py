@@ -88,12 +88,10 @@ def left_out(sides: Sides) -> IntArray:
     for j in range(sides.k):
         rows = np.flatnonzero(sides.labels == j)
         if len(rows) > 1:
-            centres_without = (len(rows) * centres[j] - sides.images[rows]) / (
-                len(rows) - 1
-            )
-            distances[rows, j] = (centres_without**2).sum(axis=1) - 2.0 * (
-                sides.images[rows] * centres_without
-            ).sum(axis=1)
+            sums_without = len(rows) * centres[j] - sides.images[rows]
+            centres_without = sums_without / (len(rows) - 1)
+            products = (sides.images[rows] * centres_without).sum(axis=1)
+            distances[rows, j] = (centres_without**2).sum(axis=1) - 2.0 * products
     nearest: IntArray = distances.argmin(axis=1)
     return nearest
 
@@ -161,7 +159,8 @@ def corrected_shares(
     Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test".
     """
     k = sides.k
-    nearest_of_anchors, nearest = left_out(sides), nearest_anchor(sides, images)
+    nearest_of_anchors = left_out(sides)
+    nearest = nearest_anchor(sides, images)
     counts = np.stack(
         [
             np.bincount(nearest_of_anchors[sides.labels == j], minlength=k)
@@ -170,7 +169,7 @@ def corrected_shares(
     )
     confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
     reason = None
-    if not _told_apart(counts, confusion):
+    if not _distinguished(counts, confusion):
         reason = "the encoder does not tell the anchors' own images apart"
     elif k == 2 and _elsewhere(sides, images, nearest):
         reason = ELSEWHERE
@@ -180,10 +179,7 @@ def corrected_shares(
     observed = np.bincount(nearest, minlength=k)
     inverse = np.linalg.inv(confusion.T)
     shares = inverse @ (observed / observed.sum())
-    parts = [(1.0, observed), *((float(shares[j]) ** 2, counts[j]) for j in range(k))]
-    pieces = [weight * inverse @ _covariance(row) @ inverse.T for weight, row in parts]
-    dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
-    spread = [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
+    spread = _spread(shares, inverse, observed, counts)
     ends = [t_interval(float(shares[j]), *spread[j], level) for j in range(k)]
     low = np.minimum(np.maximum([end[0] for end in ends], 0.0), shares)
     high = np.maximum(np.minimum([end[1] for end in ends], 1.0), shares)
@@ -194,16 +190,29 @@ def corrected_shares(
     influences = [(1.0, Influence.of_mean(stratum, units, moved[nearest]))]
     for j in range(k):
         rows = sides.labels == j
-        mean = Influence.of_mean(
-            sides.strata[j], sides.units[rows], moved[nearest_of_anchors[rows]]
-        )
+        values = moved[nearest_of_anchors[rows]]
+        mean = Influence.of_mean(sides.strata[j], sides.units[rows], values)
         influences.append((-float(shares[j]), mean))
-    lean, (variance, df) = (
-        float(shares[0] - shares[1]),
-        (4.0 * spread[0][0], spread[0][1]),
-    )
+    lean = float(shares[0] - shares[1])
+    variance = 4.0 * spread[0][0]
+    df = spread[0][1]
     influence = Influence.combined(influences).with_floor(variance)
     return Shares(shares, low, high, lean, influence, t_test(lean, variance, df))
+
+
+def _spread(
+    shares: Float64Array, inverse: Float64Array, observed: IntArray, counts: IntArray
+) -> list[tuple[float, float]]:
+    """Return variance and degrees of freedom of each corrected share.
+
+    Both the images' own counts, shape (k,), and those of the anchors' images, shape (k, k), vary.
+    """
+    k = len(counts)
+    parts = [(1.0, observed)]
+    parts += [(float(shares[j]) ** 2, counts[j]) for j in range(k)]
+    pieces = [weight * inverse @ _covariance(row) @ inverse.T for weight, row in parts]
+    dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
+    return [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
 
 
 def _covariance(counts: IntArray) -> Float64Array:
@@ -214,8 +223,8 @@ def _covariance(counts: IntArray) -> Float64Array:
     return covariance
 
 
-def _told_apart(counts: IntArray, confusion: Float64Array) -> bool:
-    """Whether each pair of anchors is told apart by more than its standard errors."""
+def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
+    """Whether each pair of anchors is distinguished by more than its standard errors."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

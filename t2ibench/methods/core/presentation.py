@@ -152,7 +152,7 @@ class Bars:
 class Panel:
     """Numbers of one row of the result: of some items, beside each other in columns."""
 
-    title: str  # what they are of
+    title: str  # what the items are, such as concepts
     row: str  # name of the result's row that decides which panels come first
     # what is beside each other, such as a prompt and its counterfactuals
     columns: tuple[str, ...]

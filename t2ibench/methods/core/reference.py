@@ -80,8 +80,8 @@ def beyond_words(
     A text may be near one anchor's images for no other reason than that the encoder places it near
     that anchor's text: "doctor" near "man", whatever the images show. Such a text leans by
     a (v · u) / |u|, with a its cosine with the difference u of the anchors' texts and v the
-    difference of their images: as the anchors' own texts do. What is left of the images without u
-    leans beyond that.
+    difference of their images: as the anchors' own texts do. The images without u lean beyond
+    that.
 
     Examples:
         >>> beyond_words(np.array([[0.6, 0.8]]), np.array([[1.0, 0.0], [-1.0, 0.0]])).tolist()

@@ -133,7 +133,7 @@ class WordingReport:
     by_language: list[PartScore]
     # standard deviation, over wordings, of the signed mean lean; its noise is taken out
     sd: float
-    p: float | None  # p-value that the mean lean is the same in all wordings
+    p: float | None  # p-value that the mean lean is the same in every wording
     sentence: str  # the same in words
 
 
@@ -157,19 +157,15 @@ def wording_report(
         if not chosen.separation > GATE:
             return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
         scored = headline(chosen)
-        low, high, reason = (
-            scored.chosen.ci_low,
-            scored.chosen.ci_high,
-            scored.chosen.reason,
-        )
+        inference = scored.chosen
         return PartScore(
             name,
             language,
             len(numbers),
             scored.value,
-            low,
-            high,
-            scored.reason or reason,
+            inference.ci_low,
+            inference.ci_high,
+            scored.reason or inference.reason,
         )
 
     languages: dict[str, list[int]] = {}
@@ -177,17 +173,23 @@ def wording_report(
         if wording.language:
             languages.setdefault(wording.language, []).append(t)
     others = count >= FEWEST if about_others is None else about_others
+    by_language = []
+    if len(languages) > 1:
+        by_language = [part(name, name, at) for name, at in languages.items()]
+    by_wording = [
+        part(wording.neutral, wording.language, [t])
+        for t, wording in enumerate(wordings)
+    ]
+    sd, p = _between(*signed, groups)
     report = WordingReport(
-        pair,
-        headline(leans).scale,
-        "other wordings" if others else "these wordings",
-        [
-            part(wording.neutral, wording.language, [t])
-            for t, wording in enumerate(wordings)
-        ],
-        [part(name, name, at) for name, at in languages.items() if len(languages) > 1],
-        *_between(*signed, groups),
-        "",
+        pair=pair,
+        scale=headline(leans).scale,
+        interval_about="other wordings" if others else "these wordings",
+        by_wording=by_wording,
+        by_language=by_language,
+        sd=sd,
+        p=p,
+        sentence="",
     )
     return replace(report, sentence=_sentence(report))
 
@@ -234,9 +236,8 @@ def _sentence(report: WordingReport) -> str:
     clauses = []
     scored = [part for part in report.by_wording if part.value is not None]
     if len(scored) > 1:
-        low, high = (
-            pick(scored, key=lambda part: part.value or 0.0) for pick in (min, max)
-        )
+        low = min(scored, key=lambda part: part.value or 0.0)
+        high = max(scored, key=lambda part: part.value or 0.0)
         clauses.append(
             f"by wording the headline goes from {_shown(low, report.scale)} to "
             f"{_shown(high, report.scale)}"
