@@ -123,8 +123,11 @@ class Leans:
     def pooled(self) -> tuple[Float64Array, Float64Array]:
         """Variances of the means and their degrees of freedom, pooled by kind of images.
 
-        What is said of all stimuli together uses these; a row has its own variance.
+        What is said of all stimuli together uses these; a row has its own variance. Those of
+        several wordings stay: what varies between wordings is pooled over stimuli anyway.
         """
+        if self.wordings is not None:
+            return self.variances, self.dfs
         return pooled_variance(self.variances, self.dfs, self.numbers)
 
     @property
@@ -141,8 +144,6 @@ class Leans:
         """Variance of N at the leans that were measured: with half an image more at either end."""
         variance, _ = self.top_variance
         images, _ = self.pooled
-        if self.wordings is not None:
-            images = self.variances
         added = self._smoothed(images)[:, 0] - images[:, 0]
         larger: Float64Array = variance + TOP[0] ** 2 * added
         return larger
