@@ -230,20 +230,17 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
     first = headlines[0]
     weight = 1.0 / len(headlines)
     parts = _averaged([headline.parts for headline in headlines])
+    items = _averaged([headline.items for headline in headlines])
     if first.scale == "mean_square" and len(parts) > 1:
         return square_headline(parts, level)
     value = float(np.mean([headline.value for headline in headlines]))
     inference = {first.question: t_inference(value, parts[0].influence, level)}
-    others = {
-        name: Influence.combined(
-            [(weight, headline.others[name]) for headline in headlines]
-        )
-        for name in first.others
-        if all(name in headline.others for headline in headlines)
-    }
-    inference |= {
-        name: t_inference(value, influence, level) for name, influence in others.items()
-    }
+    others = {}
+    for name in first.others:
+        if all(name in headline.others for headline in headlines):
+            shares = [(weight, headline.others[name]) for headline in headlines]
+            others[name] = Influence.combined(shares)
+            inference[name] = t_inference(value, others[name], level)
     return replace(
         first,
         value=value,
@@ -251,7 +248,7 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
         fair=fair_band(inference[first.question], value),
         parts=tuple(parts),
         test="t",
-        items=tuple(_averaged([headline.items for headline in headlines])),
+        items=tuple(items),
         noise=None,
         others=others,
     )
