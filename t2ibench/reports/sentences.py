@@ -365,7 +365,19 @@ def interval_text(task: TaskView) -> str:
             f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
             f"{signed(task.mark.fair_high)}{task.mark.scale.unit} at this size."
         )
-    return text
+    return f"{text} {effective_number_text(task.result)}".rstrip()
+
+
+def effective_number_text(result: TaskResult) -> str:
+    """Return how unequally the stimuli count in a headline that is weighted; '' in others."""
+    effective = result.scores.get("effective_stimuli")
+    if effective is None or effective.value is None:
+        return ""
+    count = len([row for row in result.by if "weight" in row.scores])
+    return (
+        f"The {count} stimuli count by how visible the groups are in them: as "
+        f"{effective.value:.1f} equally visible ones would."
+    )
 
 
 def nothing(task: TaskView) -> str:
