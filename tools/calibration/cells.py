@@ -74,6 +74,8 @@ class Cell:
         world: Where its data sets come from.
         settings: How it is measured; every data set has its own seed.
         row_score: The score of the rows that is checked; None checks none.
+        any_row: Whether it is checked how often any of its fair rows is clear after Holm's
+            correction, which reads the tail of their tests.
         share: Of the data sets that a calibration asks for; below 1 where one takes long.
         quick: Whether it is part of `--quick`.
         conservative: Why its tests may reject less often than the level says, and its intervals
@@ -93,6 +95,7 @@ class Cell:
     world: World | ToylandWorld
     settings: Settings = SETTINGS
     row_score: str | None = None
+    any_row: bool = False
     share: float = 1.0
     quick: bool = False
     conservative: str | None = None
