@@ -209,8 +209,8 @@ def test_a_thinned_world_has_fewer_images_and_says_so() -> None:
     evidence = cell.world.draw(np.random.default_rng(0)).evidence
     sizes = {}
     assert isinstance(evidence, ThinnedEvidence)
-    for prompt in evidence.embeddings:
-        images = evidence.images(prompt, 40)
+    for prompt, rows in evidence.embeddings.items():
+        images = evidence.images(prompt, len(rows))
         sizes[prompt] = len(images.indices)
-        assert images.excluded.total() == 40 - len(images.indices)
+        assert images.excluded.total() == len(rows) - len(images.indices)
     assert set(sizes.values()) == {5, 20, 40}
