@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
 
+from t2ibench.methods.core.averages import average
 from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.lean_scores import row_scores
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.mixture_variance import MixtureVariance
 from t2ibench.methods.core.pooled_variance import pooled_variance
@@ -167,3 +170,15 @@ def test_intervals_of_strong_leans_of_few_images_cover(
 
 def pair_of(leans: Leans) -> Any:
     return SimpleNamespace(leans=leans, unclear=None, pair=SimpleNamespace(suffix=""))
+
+
+def test_a_mean_over_encoders_is_tested_with_the_variance_of_no_lean() -> None:
+    """Both encoders see the same 14 of 16, so their mean has the variance of either: 1 / 4."""
+    leans = leans_of([at_poles(14, 2), at_poles(8, 8)])
+    row, _ = row_scores(leans, 0.95)
+    mean = average([row, row])
+    # N / D = .75 with the standard error √(1/4) / 2, and the degrees of freedom of 16 images.
+    assert mean.p == pytest.approx(2 * scipy_stats.t.sf(3.0, 15))
+    without = average([replace(row, null_influence=None)] * 2)
+    assert without.p is not None and mean.p is not None and without.p < mean.p / 5
+    assert without.interval == mean.interval

@@ -218,11 +218,15 @@ class Leans:
         points = np.broadcast_to(np.asarray(at, np.float64), len(self.names))
         smoothed = self._smoothed(self.variances)
         estimated = self._row_ratios(level, points, smoothed, self.dfs)
+        tested = self.rows_at_null(level, points)
+        return replace(estimated, p=np.maximum(estimated.p, tested.p))
+
+    def rows_at_null(self, level: float, points: Float64Array) -> Ratio:
+        """The same with the variance that y has if the leans are at some points (stimuli,)."""
         variances = self.variances.copy()
         dfs = self.dfs.copy()
         variances[:, 0], dfs[:, 0] = self._null_variance(points)
-        tested = self._row_ratios(level, points, variances, dfs)
-        return replace(estimated, p=np.maximum(estimated.p, tested.p))
+        return self._row_ratios(level, points, variances, dfs)
 
     def _null_variance(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Variance of y, and its degrees of freedom, if the leans were at these points."""

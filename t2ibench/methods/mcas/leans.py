@@ -64,26 +64,30 @@ def _lean(
         return Estimate(lean)
     influence = Influence.combined([(1.0, of_axis), (1.0 / axis.length, of_images)])
     p = float(ratio.p)
+    at_null = influence
     if _images_are_units(target, of_images):
         of_units = axis.influence(numerators)
-        p = max(p, _p_of_no_lean(target, axis, mixture, numerator, of_units))
+        variance, df = _variance_of_no_lean(target, axis, mixture, numerator, of_units)
+        p = max(p, t_test(numerator, variance, df))
+        at_null = influence.with_floor(variance / axis.length**2)
     return Estimate(
         lean,
         p=p,
         test="t",
         interval=(float(ratio.low), float(ratio.high)),
         influence=influence,
+        null_influence=at_null,
     )
 
 
-def _p_of_no_lean(
+def _variance_of_no_lean(
     target: Target,
     axis: AttributeAxis,
     mixture: MixtureVariance,
     numerator: float,
     of_units: Influence,
-) -> float:
-    """Return the p-value of a lean of 0, with the variance that images have at that lean.
+) -> tuple[float, float]:
+    """Return the variance of the numerator at a lean of 0, and its degrees of freedom.
 
     See `core.row_test`.
 
@@ -103,10 +107,9 @@ def _p_of_no_lean(
         distances=np.array([numerator / 2.0]),
         mixture=mixture,
     )
-    total, total_df = satterthwaite(
+    return satterthwaite(
         [4.0 * float(variance[0]), of_units.variance], [float(df[0]), of_units.df]
     )
-    return t_test(numerator, total, total_df)
 
 
 def _images_are_units(target: Target, of_images: Influence) -> bool:
