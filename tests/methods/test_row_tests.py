@@ -182,3 +182,17 @@ def test_a_mean_over_encoders_is_tested_with_the_variance_of_no_lean() -> None:
     without = average([replace(row, null_influence=None)] * 2)
     assert without.p is not None and mean.p is not None and without.p < mean.p / 5
     assert without.interval == mean.interval
+
+
+def test_an_interval_holds_no_lean_where_the_test_does_not_reject_it() -> None:
+    """Of 20 images 15 are like A: t is 1 / (2 √.05) = 2.2, with 6 degrees of freedom.
+
+    With its own variance it is 2.5, with 19 degrees of freedom.
+    """
+    leans = leans_of([at_poles(15, 5), at_poles(5, 15), at_poles(10, 10)], guided=2)
+    ratios = leans.rows(0.95)
+    assert ratios.p[0] == pytest.approx(2 * scipy_stats.t.sf(0.5 / 0.05**0.5, 6))
+    assert ratios.low[0] == 0.0 < ratios.value[0] < ratios.high[0]
+    assert ratios.high[1] == 0.0 > ratios.value[1] > ratios.low[1]
+    wider = leans.rows(0.99)
+    assert wider.low[0] < 0.0 and wider.p.tolist() == ratios.p.tolist()

@@ -12,6 +12,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Inference, average_headlines
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.row_test import reach_null
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 from t2ibench.stats import p_value
@@ -66,9 +67,13 @@ def _tested_at_null(
         [(1.0 / len(influences), influence) for influence in influences]
     )
     tested = Estimate.from_influence(mean.value, at_null, level)
-    if mean.p is None or tested.p is None:
+    if mean.p is None or tested.p is None or mean.interval is None:
         return mean
-    return replace(mean, p=max(mean.p, tested.p), null_influence=at_null)
+    p = max(mean.p, tested.p)
+    low, high = reach_null(*mean.interval, p, level)
+    return replace(
+        mean, p=p, interval=(float(low), float(high)), null_influence=at_null
+    )
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:

@@ -17,7 +17,7 @@ from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.mixture_variance import MixtureVariance
 from t2ibench.methods.core.pooled_variance import pooled_variance
-from t2ibench.methods.core.row_test import null_variance
+from t2ibench.methods.core.row_test import null_variance, reach_null
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.core.wording_images import (
     Strata,
@@ -210,8 +210,9 @@ class Leans:
         """The lean of each stimulus, over its shrunk D, with its interval and its test.
 
         The variance of y is no less than with half an image more at A and half a one at B: a few
-        images that are all alike do not show that others would be. The p-value is the larger one of
-        two: with that variance, and with the variance at the lean that is tested (`row_test`).
+        images that are all alike do not show that others would be. The p-value is the larger one
+        of two: with that variance, and with the variance at the lean that is tested (`row_test`).
+        Where that does not reject, the interval reaches there.
 
         `at` is subtracted from the leans, shape () or (stimuli,).
         """
@@ -219,7 +220,9 @@ class Leans:
         smoothed = self._smoothed(self.variances)
         estimated = self._row_ratios(level, points, smoothed, self.dfs)
         tested = self.rows_at_null(level, points)
-        return replace(estimated, p=np.maximum(estimated.p, tested.p))
+        p = np.maximum(estimated.p, tested.p)
+        low, high = reach_null(estimated.low, estimated.high, p, level)
+        return replace(estimated, p=p, low=low, high=high)
 
     def rows_at_null(self, level: float, points: Float64Array) -> Ratio:
         """The same with the variance that y has if the leans are at some points (stimuli,)."""

@@ -68,3 +68,30 @@ def null_variance(
     # Of a single image nothing is known.
     largest = np.where(np.isfinite(variances), largest, np.nan)
     return largest / numbers, np.where(is_sample_larger, dfs, mixture.df)
+
+
+def reach_null(
+    low: npt.ArrayLike, high: npt.ArrayLike, p: npt.ArrayLike, level: float
+) -> tuple[Float64Array, Float64Array]:
+    """Ends of intervals that hold 0 exactly where a test does not reject it.
+
+    An interval that was made with another variance than the test may end just short of 0.
+
+    Args:
+        low: Lower ends, of any shape.
+        high: Upper ends, the same shape.
+        p: p-values that the value is 0, the same shape.
+        level: Confidence level, in (0, 1).
+
+    Example:
+        >>> low, high = reach_null([0.1, 0.1], [0.9, 0.9], [0.06, 0.04], 0.95)
+        >>> low.tolist(), high.tolist()
+        ([0.0, 0.1], [0.9, 0.9])
+    """
+    lower = np.asarray(low, np.float64)
+    upper = np.asarray(high, np.float64)
+    is_kept = np.asarray(p, np.float64) >= 1 - level
+    return (
+        np.where(is_kept, np.minimum(lower, 0.0), lower),
+        np.where(is_kept, np.maximum(upper, 0.0), upper),
+    )

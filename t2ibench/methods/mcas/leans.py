@@ -7,7 +7,7 @@ import numpy as np
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.mixture_variance import MixtureVariance
-from t2ibench.methods.core.row_test import null_variance
+from t2ibench.methods.core.row_test import null_variance, reach_null
 from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.equal_spread import EqualSpread
 from t2ibench.methods.mcas.fieller import ratio_set
@@ -49,7 +49,8 @@ def _lean(
     """Estimate one target's lean, with Fieller's set as its interval.
 
     It has no interval where the target has a single unit, which shows no variance. Its p-value is
-    the larger one of two: with the variance of the interval, and with that of a lean of 0.
+    the larger one of two: with the variance of the interval, and with that of a lean of 0; where
+    that does not reject, the interval reaches 0.
     """
     lean, of_axis = axis.lean(target.point)
     of_images = _image_influence(target, axis, lean)
@@ -70,11 +71,12 @@ def _lean(
         variance, df = _variance_of_no_lean(target, axis, mixture, numerator, of_units)
         p = max(p, t_test(numerator, variance, df))
         at_null = influence.with_floor(variance / axis.length**2)
+    low, high = reach_null(ratio.low, ratio.high, p, level)
     return Estimate(
         lean,
         p=p,
         test="t",
-        interval=(float(ratio.low), float(ratio.high)),
+        interval=(float(low), float(high)),
         influence=influence,
         null_influence=at_null,
     )
