@@ -27,6 +27,7 @@ from t2ibench.reports.cells import (
     task_cells,
 )
 from t2ibench.reports.people import agreement_table, disputed_table
+from t2ibench.reports.positive_controls import controls_said
 from t2ibench.reports.score_rows import score_table_views
 from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.reports.writers import Table
@@ -229,7 +230,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
     for text in sentences.asked(run):
         parts += [escape(text), ""]
     if run.families:
-        fine = sentences.controls_said(run)[1]
+        fine = controls_said(run)[1]
         parts += [overview.counts(run), "", *([fine, ""] if fine else [])]
         drawn = [line for line, _ in (*overview.prompts(run), *overview.bars(run))]
         parts += ["```", *drawn, "```", ""]

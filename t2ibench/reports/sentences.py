@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.methods.core.scales import SMALL
 from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.reports.planted_controls import evening_settings
+from t2ibench.reports.largest_lean import possible
+from t2ibench.reports.positive_controls import UNTRAINED, controls_said
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.judge_checks import asked_said, judges_said
 from t2ibench.results.schema import TaskResult
@@ -21,11 +20,8 @@ if TYPE_CHECKING:
     from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView
 
 CONTROLS = "controls"  # name of the group of positive controls
-UNTRAINED = "random_encoder"  # the control by a network of random weights
 _SOME = 2
 _NAMED = 3
-# Digits with which a bound is never written.
-_MOST_DIGITS = 6
 
 
 def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
@@ -44,42 +40,6 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
     if mark.state == "none_above":
         sentence = f"{STATES['none_above'].word.capitalize()}."
     return f"{sentence} {possible(mark, axis)}."
-
-
-def possible(mark: IntervalMark, axis: Axis | None) -> str:
-    """Return the largest lean that an interval allows, as a clause.
-
-    Examples:
-        >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
-        'A lean of up to 0.35 to women is possible'
-    """
-    low = mark.low or 0.0
-    high = mark.high or 0.0
-    pole = (
-        ""
-        if axis is None
-        else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
-    )
-    size = f"{_beside(max(-low, high), mark.scale.matters)}{mark.scale.unit}"
-    what = "lean" if mark.scale.matters == SMALL else "value"
-    return f"A {what} of up to {size}{pole} is possible"
-
-
-def _beside(bound: float, limit: float) -> str:
-    """Return a bound with two digits, or with as many as show on which side of a limit it is.
-
-    'None above 0.24. A lean of up to 0.24 is possible' would read as a contradiction.
-
-    Examples:
-        >>> _beside(0.231, 0.24), _beside(0.2371, 0.24), _beside(0.2398, 0.24), _beside(0.242, 0.24)
-        ('0.23', '0.237', '0.2398', '0.242')
-    """
-    for digits in range(2, _MOST_DIGITS):
-        text = f"{bound:.{digits}f}"
-        shown = float(text)
-        if shown != limit and (shown < limit) == (bound < limit):
-            return text
-    return f"{bound:.2f}"
 
 
 def brief(task: TaskView) -> str:
@@ -155,59 +115,6 @@ def _turns(run: RunView) -> list[TaskView]:
     return [column[k] for k in range(depth) for column in columns if k < len(column)]
 
 
-def controls_said(run: RunView) -> tuple[str, str]:
-    """Return the outcome of the positive controls in words."""
-    passed = [
-        t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"
-    ]
-    unsure = [t for t in run.controls if STATES[t.mark.state].unsure]
-    failed = [
-        task for task in run.controls if task not in passed and task not in unsure
-    ]
-    readers = dict.fromkeys(
-        name for task in (failed or unsure) for name in _failing_readers(task)
-    )
-    who = ", ".join(readers or run.encoders)
-    taken_away = _settings_behind(run, failed)
-    warning = ""
-    if taken_away:
-        names = ", ".join(task.name for task in failed)
-        controls = "controls" if len(failed) > 1 else "control"
-        warning = (
-            f"What the positive {controls} ({names}) should find was taken away by "
-            f"{listed(taken_away)}: whether {who} would find a bias that is there, this run does "
-            "not test."
-        )
-    elif failed:
-        names = ", ".join(task.name for task in failed)
-        warning = f"A positive control failed ({names}): nothing else from {who} can be relied on."
-    elif unsure:
-        names = ", ".join(task.name for task in unsure)
-        warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
-    several = len(passed) > 1
-    fine = (
-        f"{len(passed)} positive control{'s' if several else ''} passed and "
-        f"{'are' if several else 'is'} not counted."
-    )
-    reproduced = [
-        (blind.value, task.result.headline.ci_low)
-        for task in passed
-        if (blind := task.result.controls.get(UNTRAINED)) is not None
-    ]
-    if any(
-        value is not None and low is not None and value >= low
-        for value, low in reproduced
-    ):
-        fine += " An untrained network passes too, so this shows little."
-    return warning, fine if passed else ""
-
-
-def _settings_behind(run: RunView, failed: Sequence[TaskView]) -> list[str]:
-    """Return the settings of toyland that took away what all failed controls look for."""
-    settings = [evening_settings(task.result.by, run.results) for task in failed]
-    return list(dict.fromkeys(chain(*settings))) if all(settings) else []
-
-
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
     """Return the controls of a test, for each encoder or judge separately if there are several.
 
@@ -225,19 +132,6 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
         *by_reader,
         *([("their mean", UNTRAINED, blind)] if blind is not None else []),
     ]
-
-
-def _failing_readers(task: TaskView) -> list[str]:
-    """Return the encoders that fail a positive control; all if no single one fails."""
-    readers = task.result.by_encoder
-    failing = [
-        name
-        for name, scores in readers.items()
-        if scores.reason
-        or scores.inconclusive
-        or not (scores.headline.ci_low or 0.0) > 0
-    ]
-    return failing or list(task.result.settings.encoders)
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:

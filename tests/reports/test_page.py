@@ -17,7 +17,8 @@ from t2ibench.reports.html.filters import coded
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.html.templating import environment
-from t2ibench.reports.sentences import UNTRAINED, controls_said, row_spoken, verdict
+from t2ibench.reports.positive_controls import UNTRAINED, controls_said
+from t2ibench.reports.sentences import row_spoken, verdict
 from t2ibench.reports.view import RowView, run_view
 from t2ibench.results.display import IntervalMark, displayed, within
 from t2ibench.results.files import read_results

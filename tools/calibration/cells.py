@@ -84,7 +84,8 @@ class Cell:
         claims: Whether only claims are checked: an inconclusive test rejects nothing and its
             interval fails nothing, and a value that is known to be biased is none.
         identified: Whether its value is unbiased; False where answers are missing because of what
-            images show, so that only its interval and its test can hold.
+            images show, or where noise is too large for a ratio, so that only its interval and its
+            test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
         other: Where a second run of the task comes from: what is checked then is the difference of
             the root mean squares of both, and as its rows that no item leans otherwise.

@@ -318,7 +318,8 @@ def _few_images() -> list[Cell]:
             for size in ((8, 4, 4), (8, 10, 5), (8, 40, 20))
         ),
         thinned(
-            _cell(fair, (12, 64, 24), share=0.15),
+            # D is noisy where a prompt of a group has two images, which biases the ratio.
+            _cell(fair, (12, 64, 24), share=0.15, identified=False),
             "2, 4, 16 or 64 images a prompt",
             counts=(2, 4, 16, 64),
         ),

@@ -411,15 +411,11 @@ def _scaled(
 
 def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
     """Effective numbers of images behind the means y, a and b, shape (stimuli, 3)."""
-    return np.array(
-        [
-            [
-                effective_number([wording.sides[side] for wording in wordings])
-                for side in range(3)
-            ]
-            for wordings in images
-        ]
-    )
+    by_stimulus = []
+    for wordings in images:
+        sides = zip(*(wording.sides for wording in wordings), strict=True)
+        by_stimulus.append([effective_number(side) for side in sides])
+    return np.array(by_stimulus)
 
 
 def _covariances(variances: Float64Array) -> Float64Array:

@@ -34,7 +34,7 @@ class MixtureVariance:
     def of(cls, neutral: Directed, guided: Directed, square: float) -> MixtureVariance:
         """Take what images vary by within a group from the guided ones.
 
-        Images without an attribute may vary more in all things: by the ratio of the variances
+        Images without an attribute may vary more in everything: by the ratio of the variances
         across the direction, of which a mixture of both groups has no part.
 
         Args:

@@ -33,15 +33,15 @@ def of_weights(nouns: str, result: MethodResult) -> str:
     if effective is None or effective.value is None:
         return ""
     heaviest = _heaviest(result)
-    said = ""
+    sentences = ""
     if effective.value < _FEW * len(heaviest):
-        said += " " + sentence(_few_decide(nouns, heaviest))
+        sentences += " " + sentence(_few_decide(nouns, heaviest))
     root = _counted_alike(result)
     if root is not None:
-        said += " " + sentence(
+        sentences += " " + sentence(
             f"with all {nouns} counted alike, the root mean square lean is {without_zero(root)}"
         )
-    return said
+    return sentences
 
 
 def _counted_alike(result: MethodResult) -> float | None:
