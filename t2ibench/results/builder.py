@@ -11,9 +11,9 @@ import numpy as np
 
 from t2ibench.errors import first_line
 from t2ibench.methods import method_of
-from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.results.display import text_only
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
@@ -40,7 +40,7 @@ from t2ibench.stats.permutation import benjamini_hochberg
 from t2ibench.tasks.loader import LoadedTask
 
 PartT = TypeVar("PartT", TaskResult, EncoderScores)
-RecordT = TypeVar("RecordT", core.Inference, Control)
+RecordT = TypeVar("RecordT", Inference, Control)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,9 @@ def _interval(
     return None, None
 
 
-def headline_record(headline: core.Headline, direction: str | None = None) -> Headline:
+def headline_record(
+    headline: HeadlineEstimate, direction: str | None = None
+) -> Headline:
     """Return the record of a headline with its intervals and the sentence on its direction."""
     chosen = headline.chosen
     fair_low, fair_high = headline.fair or (None, None)
@@ -125,7 +127,7 @@ def headline_record(headline: core.Headline, direction: str | None = None) -> He
         ci_low=rounded(chosen.ci_low),
         ci_high=rounded(chosen.ci_high),
         p=rounded(chosen.p),
-        test=headline.test if tested else None,
+        test=headline.inference.test if tested else None,
         direction=direction,
         scale=headline.scale,
         square=rounded(headline.square),

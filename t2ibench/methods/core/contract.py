@@ -17,7 +17,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, first_line
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.method import Method
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
@@ -211,8 +211,8 @@ def _check_scores(
 ) -> Iterator[str]:
     needs, scored = method.needs(task, settings), _score(method, task, settings)
     headline: Any = scored.headline
-    if not isinstance(headline, Headline):
-        yield f"Its headline is a {type(headline).__name__}, not a Headline."
+    if not isinstance(headline, HeadlineEstimate):
+        yield f"Its headline is a {type(headline).__name__}, not a HeadlineEstimate."
         return
     for question, found in headline.inference.items():
         ends = found.interval
@@ -297,11 +297,13 @@ def _check_combine(
     yield from _bad_estimates(method.combine(task, [result, other], settings))
 
 
-def _number(estimate: Estimate | Headline) -> float:
+def _number(estimate: Estimate | HeadlineEstimate) -> float:
     return np.nan if estimate.value is None else estimate.value
 
 
-def _estimates(result: MethodResult) -> Iterator[tuple[str, Estimate | Headline]]:
+def _estimates(
+    result: MethodResult,
+) -> Iterator[tuple[str, Estimate | HeadlineEstimate]]:
     yield "the headline", result.headline
     for name, estimate in result.scores.items():
         yield f"'{name}'", estimate
