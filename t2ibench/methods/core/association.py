@@ -176,12 +176,12 @@ class Apart:
         """
         if any(min(len(a), len(b)) < _FEWEST for a, b in pairs):
             return None
-        found = []
+        distances = []
         for a, b in pairs:
             between = 1.0 - float(a.mean(axis=0) @ b.mean(axis=0))
             within = diversity_of(a)[0] + diversity_of(b)[0]
-            found.append((between - within / 2, between))
-        beyond, distance = np.mean(found, axis=0)
+            distances.append((between - within / 2, between))
+        beyond, distance = np.mean(distances, axis=0)
         return cls(float(beyond), float(distance))
 
 
@@ -194,14 +194,14 @@ def apart_row(
 
     The labels are shuffled within each wording.
     """
-    found = Apart.of(pairs)
-    if found is None:
+    apart = Apart.of(pairs)
+    if apart is None:
         return Estimate.undefined("a set has a single image")
     draws = min(n_draws, _MOST_DRAWS)
     null = np.mean([_shuffled(a, b, draws, rng) for a, b in pairs], axis=0)
     # The distances within and between sets trade off, so the sum that is left decides.
-    p = p_value(null, found.beyond, "greater", exact=False)
-    return Estimate(found.value, p=p, test="monte_carlo", alternative="greater")
+    p = p_value(null, apart.beyond, "greater", exact=False)
+    return Estimate(apart.value, p=p, test="monte_carlo", alternative="greater")
 
 
 def _shuffled(
@@ -211,7 +211,7 @@ def _shuffled(
     rows = np.concatenate([a, b])
     n, m = len(a), len(b)
     gram = rows @ rows.T
-    own = np.diag(gram)
+    squares = np.diag(gram)
     picked = np.zeros((draws, n + m))
     picked[:, :n] = 1.0
     picked = rng.permuted(picked, axis=1)
@@ -219,9 +219,9 @@ def _shuffled(
     first = (towards * picked).sum(axis=1)
     cross = towards.sum(axis=1) - first
     second = float(gram.sum()) - first - 2 * cross
-    alone = picked @ own
+    alone = picked @ squares
     within_a = 1.0 - (first - alone) / (n * (n - 1))
-    within_b = 1.0 - (second - (own.sum() - alone)) / (m * (m - 1))
+    within_b = 1.0 - (second - (squares.sum() - alone)) / (m * (m - 1))
     beyond: Float64Array = 1.0 - cross / (n * m) - (within_a + within_b) / 2
     return beyond
 
@@ -230,12 +230,12 @@ def apart_mean(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
     """Return the mean distance between two sets over stimuli, as a ratio of means."""
-    found = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
-    if not found:
+    measured = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
+    if not measured:
         return Estimate.undefined("a set has a single image")
-    at = np.arange(len(found))
-    beyond = np.array([one.beyond for one in found])
-    between = np.array([one.between for one in found])
+    at = np.arange(len(measured))
+    beyond = np.array([apart.beyond for apart in measured])
+    between = np.array([apart.between for apart in measured])
     return over_stimuli(beyond, between, [("stimuli", at, at)], level).estimate()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 
-UNKNOWN = "unknown"  # what a judge says where it cannot tell
+UNKNOWN = "unknown"  # what a judge answers where the image does not show it
 # Reasons for an image without an answer that may depend on what it shows, or would have shown.
 UNSEEN = ("refused", "filtered", "failed")
 
@@ -257,7 +257,7 @@ class Needs:
         questions: Questions for a judge.
         embeds: Whether the images are embedded.
         checks: Questions about images that an encoder measures, for a judge or for people.
-        concepts: Concepts that are looked for in all images: more of them need no images.
+        concepts: Concepts that are looked for in every image: more of them need no images.
     """
 
     prompts: tuple[PromptNeed, ...] = ()
@@ -277,10 +277,10 @@ class Needs:
 
     def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
         """Distinct prompts, each with its group, unit or word; of several, the first that is."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or getattr(need, what)
-        return found
+            names[need.prompt] = names.get(need.prompt) or getattr(need, what)
+        return names
 
     @property
     def groups(self) -> dict[str, str]:

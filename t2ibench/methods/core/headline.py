@@ -234,20 +234,18 @@ def _average_of_single_parts(
     )
 
 
-def _averaged(part_sets: Sequence[Sequence[Part]]) -> list[Part]:
+def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
     """The means of the leans that all encoders or judges have."""
-    tables = [{part.name: part for part in parts} for parts in part_sets]
-    return [
-        Part(
-            name,
-            float(np.mean([table[name].value for table in tables])),
-            Influence.combined(
-                [(1.0 / len(tables), table[name].influence) for table in tables]
-            ),
-        )
-        for name in tables[0]
-        if all(name in table for table in tables)
-    ]
+    tables = [{part.name: part for part in parts} for parts in part_lists]
+    weight = 1.0 / len(tables)
+    averaged = []
+    for name in tables[0]:
+        if all(name in table for table in tables):
+            parts = [table[name] for table in tables]
+            value = float(np.mean([part.value for part in parts]))
+            influence = Influence.combined([(weight, part.influence) for part in parts])
+            averaged.append(Part(name, value, influence))
+    return averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,10 +295,10 @@ def of_halves(
 ) -> Control:
     """Whether two halves of the images agree: their difference, or what is `shown` of it."""
     differ = bool(p < _DISAGREE)
-    told = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
+    p_text = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
     says = (
         f"Split halves {'disagree' if differ else 'agree'} "
-        f"(difference {abs(value if shown is None else shown):.2f}, {told})."
+        f"(difference {abs(value if shown is None else shown):.2f}, {p_text})."
     )
     low, high = interval
     return Control(says, value, low, high, p, reason if differ else None)

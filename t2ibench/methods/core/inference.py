@@ -96,11 +96,11 @@ class HeadlineInference(Mapping[Question, Inference]):
 def t_inference(value: float, influence: Influence, level: float) -> Inference:
     """Student's t interval and test from an influence."""
     variance = influence.variance
+    df = influence.df
     if not np.isfinite(variance):
         return Inference(reason="one unit has no variance")
-    low, high = t_interval(value, variance, influence.df, level)
-    p = t_test(value, variance, influence.df)
-    return Inference(low, high, p, influence.df)
+    low, high = t_interval(value, variance, df, level)
+    return Inference(low, high, t_test(value, variance, df), df)
 
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:

@@ -109,22 +109,22 @@ def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
     """The difference, as N, of images of even and of odd numbers; None with fewer than two."""
-    found = []
+    tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
         parts = []
-        for one in wordings:
-            even = one.neutral.indices % 2 == 0
+        for images in wordings:
+            even = images.neutral.indices % 2 == 0
             if min(even.sum(), (~even).sum()) < _FEWEST:
                 return None
             parts += [
-                moments(one.neutral.where(kept), direction[None])
-                for kept in (even, ~even)
+                moments(images.neutral.where(chosen), direction[None])
+                for chosen in (even, ~even)
             ]
         mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
         weight = 2.0 / len(wordings)
         difference = weight * (mean[:, 0] - mean[:, 1]).sum()
-        found.append((difference, *satterthwaite(weight**2 * variance, df)))
-    differences, variances, dfs = np.array(found).T
+        tests.append((difference, *satterthwaite(weight**2 * variance, df)))
+    differences, variances, dfs = np.array(tests).T
     return differences, variances, dfs
 
 
@@ -159,12 +159,12 @@ def other_directions(leans: Leans) -> list[Half]:
     real = real / np.linalg.norm(real)
     lengths = np.linalg.norm(leans.directions, axis=1)
     halves = [np.arange(start, count, 2) for start in (0, 1)]
-    found = [
+    components = [
         _principal([leans.images[j] for j in half], real) for half in reversed(halves)
     ]
-    most = min(len(weights) for _, weights in found)
+    most = min(len(weights) for _, weights in components)
     directions = np.empty((count, most, len(real)))
-    for half, (rows, _) in zip(halves, found, strict=True):
+    for half, (rows, _) in zip(halves, components, strict=True):
         directions[half] = rows[:most] * lengths[half, None, None]
     mean, variances, _ = project(leans.images, directions)
     tops = np.einsum("jtcs,c->jts", mean, TOP)
@@ -176,7 +176,7 @@ def other_directions(leans: Leans) -> list[Half]:
         return []
     return [
         Half(half, top[half], variance[half], weights[:most] / weights[:most].sum())
-        for half, (_, weights) in zip(halves, found, strict=True)
+        for half, (_, weights) in zip(halves, components, strict=True)
     ]
 
 
@@ -207,7 +207,12 @@ def _principal(
     images: Sequence[Sequence[WordingImages]], real: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
     """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
-    sides = [side for wordings in images for one in wordings for side in (one.a, one.b)]
+    sides = [
+        side
+        for wordings in images
+        for stimulus in wordings
+        for side in (stimulus.a, stimulus.b)
+    ]
     rows = np.concatenate(
         [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
     )

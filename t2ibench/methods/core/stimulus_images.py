@@ -66,16 +66,16 @@ def obeying(
     """
     names = tuple(answers.values())
     totals, left = dict.fromkeys(names, Seen()), []
-    for one in images if question else ():
+    for stimulus in images if question else ():
         guided = {}
         for group, name in answers.items():
-            found = [
+            parts = [
                 obedient(evidence, part, count, (question or "", names), name)
-                for part in one.guided[group]
+                for part in stimulus.guided[group]
             ]
-            guided[group] = [part for part, _ in found]
-            totals[name] = sum((seen for _, seen in found), totals[name])
-        left.append(replace(one, guided=guided))
+            guided[group] = [part for part, _ in parts]
+            totals[name] = sum((seen for _, seen in parts), totals[name])
+        left.append(replace(stimulus, guided=guided))
     if not all(seen.asked for seen in totals.values()):
         return list(images), {}
     return left, totals
@@ -86,8 +86,8 @@ def read_groups(
 ) -> tuple[Seen, Seen]:
     """How many images of two groups are nearer their own group's text, over all wordings."""
     of_first, of_second = Seen(), Seen()
-    for one in images:
-        for a, b in zip(one.guided[first], one.guided[second], strict=True):
+    for stimulus in images:
+        for a, b in zip(stimulus.guided[first], stimulus.guided[second], strict=True):
             texts = (evidence.texts(side.prompts) for side in (a, b))
             seen = adherence(a.embeddings, b.embeddings, *texts)
             of_first, of_second = of_first + seen[0], of_second + seen[1]
