@@ -99,14 +99,16 @@ def standardised_draws(
     weights_b: Float64Array,
 ) -> Float64Array:
     """`standardised` under resampling of A and B by weights, shape (draws, k) and (draws, l)."""
-    k, count = cosines_a.shape[1], cosines_a.shape[1] + cosines_b.shape[1]
-    mean_a, mean_b = weights_a @ cosines_a.T, weights_b @ cosines_b.T
-    share = k / count
-    second = share * (weights_a @ cosines_a.T**2) + (1 - share) * (
-        weights_b @ cosines_b.T**2
-    )
+    count_a = cosines_a.shape[1]
+    count = count_a + cosines_b.shape[1]
+    share = count_a / count
+    mean_a = weights_a @ cosines_a.T
+    mean_b = weights_b @ cosines_b.T
     mean = share * mean_a + (1 - share) * mean_b
-    variance = np.maximum(second - mean**2, 0.0) * count / max(count - 1, 1)
+    square_a = weights_a @ cosines_a.T**2
+    square_b = weights_b @ cosines_b.T**2
+    square = share * square_a + (1 - share) * square_b
+    variance = np.maximum(square - mean**2, 0.0) * count / max(count - 1, 1)
     return safe_ratio(mean_a - mean_b, np.sqrt(variance))
 
 
@@ -121,12 +123,15 @@ def adherence(
     Texts without a vector count for nothing; where an attribute has no other, its images and the
     other's are unknown.
     """
-    a_known, b_known = with_vector(a_texts), with_vector(b_texts)
-    if not len(a_known) or not len(b_known):
+    a_vectors = with_vector(a_texts)
+    b_vectors = with_vector(b_texts)
+    if not len(a_vectors) or not len(b_vectors):
         return Seen(unknown=len(a_images)), Seen(unknown=len(b_images))
-    nearer = association(a_images, a_known, b_known) > 0
-    farther = association(b_images, a_known, b_known) < 0
-    return Seen(int(nearer.sum()), len(nearer)), Seen(int(farther.sum()), len(farther))
+    a_shown = association(a_images, a_vectors, b_vectors) > 0
+    b_shown = association(b_images, a_vectors, b_vectors) < 0
+    a_seen = Seen(int(a_shown.sum()), len(a_shown))
+    b_seen = Seen(int(b_shown.sum()), len(b_shown))
+    return a_seen, b_seen
 
 
 def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> list[str]:

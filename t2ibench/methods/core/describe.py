@@ -268,7 +268,8 @@ def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
 
 
 def _side(rows: Sequence[ShownRow]) -> str:
-    hits, images = sum(row.hits for row in rows), sum(row.images for row in rows)
+    hits = sum(row.hits for row in rows)
+    images = sum(row.images for row in rows)
     unknown = sum(row.counted.unanswered for row in rows)
     who = shown_class(rows[0].most, rows[0].about)
     lost = f", {_number(unknown)} without an answer" if unknown else ""
@@ -292,21 +293,21 @@ def shown_class(name: str | None, about: str) -> str:
 def counts_text(row: ShownRow) -> str:
     """Return the answer counts of a row in words, such as '7 women, 3 men'."""
     ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
+    counts = []
+    for name, count in ordered:
+        if not count:
+            continue
+        nouns = people(name, row.about)
+        if row.estimated:
+            counts.append(f"{percent(count)} {nouns}")
+        else:
+            noun = _replaced(nouns, _ONE) if count == 1 else nouns
+            counts.append(f"{_number(count)} {noun}")
     if row.estimated:
-        counts = [
-            f"{percent(share)} {people(name, row.about)}"
-            for name, share in ordered
-            if share
-        ]
         return ", ".join(counts)
-    nouns = [people(name, row.about) for name, _ in ordered]
-    counts = [
-        f"{_number(count)} {_replaced(noun, _ONE) if count == 1 else noun}"
-        for noun, (_, count) in zip(nouns, ordered, strict=True)
-        if count
-    ]
     lost = row.counted.unanswered
-    counts += [f"{_number(lost)} without an answer"] if lost else []
+    if lost:
+        counts.append(f"{_number(lost)} without an answer")
     return ", ".join(counts) or "no answer"
 
 
@@ -320,16 +321,16 @@ def count_text(row: ShownRow) -> str:
     """Return the count of the most frequent answer of a row in words."""
     if row.estimated:
         return f"about {percent(row.hits / row.images)} like {shown_class(row.most, row.about)}"
-    lost = row.counted.unanswered
-    if [*row.counted.counts.values()].count(row.hits) > 1 and row.hits:
+    counts = list(row.counted.counts.values())
+    if row.hits and counts.count(row.hits) > 1:
         return counts_text(row)
+    if row.most is None:
+        return "no answer"
+    lost = row.counted.unanswered
     count = f"{_number(row.hits)} of {_number(row.images)}"
-    count += f", {_number(lost)} without an answer" if lost else ""
-    return (
-        "no answer"
-        if row.most is None
-        else f"{shown_class(row.most, row.about)} in {count}"
-    )
+    if lost:
+        count += f", {_number(lost)} without an answer"
+    return f"{shown_class(row.most, row.about)} in {count}"
 
 
 def _number(count: float) -> str:

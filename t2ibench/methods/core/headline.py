@@ -210,13 +210,14 @@ def _average_of_single_parts(
     first = headlines[0]
     weight = 1.0 / len(headlines)
     value = _mean_value(headlines)
-    other_influences = {
-        question: Influence.combined(
-            [(weight, headline.other_influences[question]) for headline in headlines]
-        )
-        for question in first.other_influences
-        if all(question in headline.other_influences for headline in headlines)
-    }
+    items = _averaged([headline.items for headline in headlines])
+    other_influences: dict[Question, Influence] = {}
+    for question in first.other_influences:
+        if all(question in headline.other_influences for headline in headlines):
+            shares = [
+                (weight, headline.other_influences[question]) for headline in headlines
+            ]
+            other_influences[question] = Influence.combined(shares)
     influences = {first.question: parts[0].influence, **other_influences}
     by_question = {
         question: t_inference(value, influence, level)
@@ -228,7 +229,7 @@ def _average_of_single_parts(
         value=value,
         inference=HeadlineInference(by_question, first.question, fair, test="t"),
         parts=tuple(parts),
-        items=tuple(_averaged([headline.items for headline in headlines])),
+        items=tuple(items),
         noise=None,
         other_influences=other_influences,
     )

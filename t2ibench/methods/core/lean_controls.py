@@ -169,15 +169,18 @@ def other_directions(leans: Leans) -> list[Half]:
     mean, variances, _ = project(leans.images, directions)
     tops = np.einsum("jtcs,c->jts", mean, TOP)
     wordings = tops.shape[1]
-    top, variance = tops.mean(axis=1), np.einsum("jtcs,c->js", variances, TOP**2)
+    top = tops.mean(axis=1)
     if wordings > 1:
         variance = tops.var(axis=1, ddof=1) / wordings
+    else:
+        variance = np.einsum("jtcs,c->js", variances, TOP**2)
     if most == 0 or not np.isfinite(variance).all():
         return []
-    return [
-        Half(half, top[half], variance[half], weights[:most] / weights[:most].sum())
-        for half, (_, weights) in zip(halves, components, strict=True)
-    ]
+    half_leans = []
+    for half, (_, weights) in zip(halves, components, strict=True):
+        shares = weights[:most] / weights[:most].sum()
+        half_leans.append(Half(half, top[half], variance[half], shares))
+    return half_leans
 
 
 def beyond_control(square: float, p: float | None, allowed: float) -> Control:
@@ -210,19 +213,17 @@ def _principal(
     sides = [
         side
         for wordings in images
-        for stimulus in wordings
-        for side in (stimulus.a, stimulus.b)
+        for wording in wordings
+        for side in (wording.a, wording.b)
     ]
-    rows = np.concatenate(
-        [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
-    )
+    deviations = [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
+    rows = np.concatenate(deviations)
     count = min(len(rows), _SAMPLE)
     rows = rows[np.arange(count) * len(rows) // count]
     places = rows @ real
     along = float(places @ places)
-    _, lengths, vectors = np.linalg.svd(
-        rows - np.outer(places, real), full_matrices=False
-    )
+    orthogonal = rows - np.outer(places, real)
+    _, lengths, vectors = np.linalg.svd(orthogonal, full_matrices=False)
     if not (along > 0 and lengths[0] > 0):
         return vectors[:0], lengths[:0]
     ratios = lengths**2 / along

@@ -132,15 +132,20 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
     anchor_places, theirs = positions(sides, images)
     middles = [float(np.median(anchor_places[sides.labels == j])) for j in (0, 1)]
     gap = abs(middles[0] - middles[1])
-    off, rate = 0, 0.0
+    off = 0
+    rate = 0.0
     for j in (0, 1):
         usual = np.sort(np.abs(anchor_places[sides.labels == j] - middles[j]))
         far = np.abs(theirs[nearest == j] - middles[j])
-        rank = (1 + len(usual) - np.searchsorted(usual, far)) / (len(usual) + 1)
+        n_farther = len(usual) - np.searchsorted(usual, far)
+        rank = (1 + n_farther) / (len(usual) + 1)
         share = max(_UNUSUAL, 1 / (len(usual) + 1))
-        off += int(((rank <= share) & (far > _FAR * gap)).sum())
+        unusual = (rank <= share) & (far > _FAR * gap)
+        off += int(unusual.sum())
         rate = max(rate, share)
-    return float(bdtrc(off - 1, len(images), rate)) < _CHANCE if off else False
+    if not off:
+        return False
+    return float(bdtrc(off - 1, len(images), rate)) < _CHANCE
 
 
 def corrected_shares(
@@ -210,9 +215,13 @@ def _spread(
     k = len(counts)
     parts = [(1.0, observed)]
     parts += [(float(shares[j]) ** 2, counts[j]) for j in range(k)]
-    pieces = [weight * inverse @ _covariance(row) @ inverse.T for weight, row in parts]
-    dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
-    return [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
+    variances = []
+    dfs = []
+    for weight, row in parts:
+        covariance = weight * inverse @ _covariance(row) @ inverse.T
+        variances.append(np.diag(covariance))
+        dfs.append(max(int(row.sum()) - 1, 1))
+    return [satterthwaite([part[j] for part in variances], dfs) for j in range(k)]
 
 
 def _covariance(counts: IntArray) -> Float64Array:

@@ -157,13 +157,15 @@ def image_p(similarities: Nearness) -> Float64Array:
     """
     high, low = extremes(similarities)
     columns = np.arange(similarities.means.shape[1])
-    a, b = similarities.variances[high, columns], similarities.variances[low, columns]
+    means = similarities.means
+    difference = np.abs(means[high, columns] - means[low, columns])
+    a = similarities.variances[high, columns]
+    b = similarities.variances[low, columns]
+    variance = a + b
     sizes = similarities.sizes.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = (a + b) ** 2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
-        t = np.abs(
-            similarities.means[high, columns] - similarities.means[low, columns]
-        ) / np.sqrt(a + b)
+        df = variance**2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
+        t = difference / np.sqrt(variance)
         p = 2.0 * stdtr(df, -t)
     pairs = similarities.k * (similarities.k - 1) / 2
     bounded: Float64Array = np.minimum(1.0, np.nan_to_num(p, nan=1.0) * pairs)
@@ -187,30 +189,27 @@ def squares_without_each(
     similarities: Nearness, parts: Sequence[slice]
 ) -> list[Float64Array]:
     """Mean squared effect of sets of texts without each image; nan with two images or fewer."""
-    n, k = len(similarities.labels), similarities.k
-    out = [np.full(n, np.nan) for _ in parts]
-    total, of_squares = (
-        similarities.means.sum(axis=0),
-        (similarities.means**2).sum(axis=0),
-    )
+    k = similarities.k
+    out = [np.full(len(similarities.labels), np.nan) for _ in parts]
+    total = similarities.means.sum(axis=0)
+    total_square = (similarities.means**2).sum(axis=0)
     noise = similarities.variances.sum(axis=0)
     for j in range(k):
         rows = np.flatnonzero(similarities.labels == j)
         size = len(rows)
         if size < 3:
             continue
-        x, mean = similarities.values[rows], similarities.means[j]
-        left = (size * mean - x) / (size - 1)
-        sums = (
-            similarities.variances[j] * size * (size - 1)
-            - size / (size - 1) * (x - mean) ** 2
-        )
+        x = similarities.values[rows]
+        mean = similarities.means[j]
+        variance = similarities.variances[j]
+        # The mean of the anchor's other images, and the variance of that mean.
+        mean_left = (size * mean - x) / (size - 1)
+        sums = variance * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
         variance_left = sums / ((size - 1) * (size - 2))
-        sum_of_squares = of_squares - mean**2 + left**2
-        centred = sum_of_squares - (total - mean + left) ** 2 / k
-        values = 2.0 / (k - 1) * centred - 2.0 / k * (
-            noise - similarities.variances[j] + variance_left
-        )
+        square_left = total_square - mean**2 + mean_left**2
+        centred = square_left - (total - mean + mean_left) ** 2 / k
+        noise_left = noise - variance + variance_left
+        values = 2.0 / (k - 1) * centred - 2.0 / k * noise_left
         for part, chosen in zip(out, parts, strict=True):
             part[rows] = values[:, chosen].mean(axis=1)
     return out

@@ -85,12 +85,15 @@ def read_groups(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Seen, Seen]:
     """How many images of two groups are nearer their own group's text, over all wordings."""
-    of_first, of_second = Seen(), Seen()
+    of_first = Seen()
+    of_second = Seen()
     for stimulus in images:
         for a, b in zip(stimulus.guided[first], stimulus.guided[second], strict=True):
-            texts = (evidence.texts(side.prompts) for side in (a, b))
-            seen = adherence(a.embeddings, b.embeddings, *texts)
-            of_first, of_second = of_first + seen[0], of_second + seen[1]
+            a_texts = evidence.texts(a.prompts)
+            b_texts = evidence.texts(b.prompts)
+            a_seen, b_seen = adherence(a.embeddings, b.embeddings, a_texts, b_texts)
+            of_first += a_seen
+            of_second += b_seen
     return of_first, of_second
 
 

@@ -107,12 +107,12 @@ def difference_from_others(
     """
     both = [*group, *others]
     units: dict[str, int] = {}
-    total, variances, counts = np.zeros(len({_unit(prompt) for prompt in both})), [], []
+    total = np.zeros(len({_unit(prompt) for prompt in both}))
+    variances = []
+    counts = []
     for side, sign in ((group, 1.0), (others, -1.0)):
         means = np.array([prompt.mean for prompt in side])
-        numbers = np.array(
-            [units.setdefault(_unit(prompt), len(units)) for prompt in side], np.int64
-        )
+        numbers = _unit_numbers(side, units)
         count = len(np.unique(numbers))
         if count < 2:
             return None
@@ -123,10 +123,9 @@ def difference_from_others(
         counts.append(count)
     variance = float((total**2).sum())
     df = min(welch(variances, counts)[1], len(units) - 1.0)
-    value = float(
-        np.mean([prompt.mean for prompt in group])
-        - np.mean([prompt.mean for prompt in others])
-    )
+    mean = np.mean([prompt.mean for prompt in group])
+    mean_of_others = np.mean([prompt.mean for prompt in others])
+    value = float(mean - mean_of_others)
     weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
     variance, df = _with_words(both, weights, variance, df)
     return _tested(value, variance, df, level, "prompt_population", both)
@@ -156,13 +155,18 @@ def _unit(prompt: PromptCosines) -> str:
     return prompt.unit or prompt.prompt
 
 
+def _unit_numbers(prompts: Sequence[PromptCosines], units: dict[str, int]) -> IntArray:
+    """Return the number of each prompt's unit, shape (n,); new units are added to `units`."""
+    numbers = [units.setdefault(_unit(prompt), len(units)) for prompt in prompts]
+    return np.array(numbers, np.int64)
+
+
 def _mean(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     means = np.array([prompt.mean for prompt in prompts])
-    value, count = float(means.mean()), len(means)
+    value = float(means.mean())
+    count = len(means)
     units: dict[str, int] = {}
-    numbers = np.array(
-        [units.setdefault(_unit(prompt), len(units)) for prompt in prompts], np.int64
-    )
+    numbers = _unit_numbers(prompts, units)
     if len(units) == 1:
         return _tested(value, *_of_images(prompts), level, "fixed_prompts", prompts)
     sums = np.bincount(numbers, weights=(means - value) / count)

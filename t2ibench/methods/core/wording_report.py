@@ -64,12 +64,13 @@ def over_stimuli_and_wordings(
     extra = nearest_covariance(raw - _wording_scores_interaction(both, groups))
     sums = means.mean(axis=1)
     weights = np.array([1.0, -over.value])
-    part, whole = float(weights @ extra @ weights), float(weights @ raw @ weights)
+    part = float(weights @ extra @ weights)
+    whole = float(weights @ raw @ weights)
     if not part > 0:
         return over
-    stimuli = np.sum(
-        [np.cov(both[:, at].mean(axis=2)) / len(at) for _, at, _ in groups], axis=0
-    )  # of the means of N and of D
+    # Covariance of the means of N and of D over stimuli.
+    by_group = [np.cov(both[:, at].mean(axis=2)) / len(at) for _, at, _ in groups]
+    stimuli = np.sum(by_group, axis=0)
     df = max((count - 1) * min(part / whole, 1.0) ** 2, 1.0)
     of_stimuli = float(weights @ stimuli @ weights)
     freedom = satterthwaite([of_stimuli, part], [len(top) - len(groups), df])[1]
