@@ -195,9 +195,9 @@ class Recorder:
         for walk in self.walks:
             walk.note(frame, event, result)
 
-    def depth(self, function: str, file: str) -> int:
-        """From how many functions at most a function of a walk was called, itself included."""
-        return max(self.depths[code_of(function, file)])
+    def deepest(self) -> int:
+        """From how many functions a function of a walk was called at most, itself included."""
+        return max(max(depths) for depths in self.depths.values())
 
 
 def types_with(number: float, objects: Iterable[Any]) -> set[str]:
