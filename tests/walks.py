@@ -36,12 +36,12 @@ def in_contributing(name: str) -> list[tuple[str, str]]:
 def code_of(function: str, file: str) -> CodeType:
     """The code of a function or method; it must be there."""
     module = f"t2ibench.{file.removesuffix('.py').replace('/', '.')}"
-    found: Any = importlib.import_module(module.removesuffix(".__init__"))
+    target: Any = importlib.import_module(module.removesuffix(".__init__"))
     for name in function.split("."):
-        found = getattr(found, name)
-    while hasattr(found, "__wrapped__"):
-        found = found.__wrapped__
-    code = getattr(found, "__func__", found).__code__
+        target = getattr(target, name)
+    while hasattr(target, "__wrapped__"):
+        target = target.__wrapped__
+    code = getattr(target, "__func__", target).__code__
     assert Path(code.co_filename) == ROOT / file, f"{function} is not in {file}"
     return code
 
@@ -204,7 +204,7 @@ def types_with(number: float, objects: Iterable[Any]) -> set[str]:
     """The types of the objects that have a number, rounded as in results.json, as a field."""
     names: set[str] = set()
     for item in objects:
-        own = [part for part in parts_of(item) if isinstance(part, float)]
-        if any(abs(part - number) < 1e-8 for part in own):
+        numbers = [part for part in parts_of(item) if isinstance(part, float)]
+        if any(abs(part - number) < 1e-8 for part in numbers):
             names.add(type(item).__name__)
     return names
