@@ -157,7 +157,9 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> HeadlineEsti
         value=stored.value,
         scale=stored.scale,
         inference=HeadlineInference(
-            inference, stored.question or "fixed_prompts", fair
+            by_question=inference,
+            question=stored.question or "fixed_prompts",
+            fair=fair,
         ),
         parts=parts,
         reason=reason,

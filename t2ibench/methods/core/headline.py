@@ -133,7 +133,9 @@ def _lean_of_influences(
         value=value,
         scale="lean",
         inference=HeadlineInference(
-            by_question, question, fair_band(by_question[question], value)
+            by_question=by_question,
+            question=question,
+            fair=fair_band(by_question[question], value),
         ),
         parts=(Part("", value, influences[question]),),
         other_influences=others,
@@ -155,7 +157,7 @@ def square_headline(parts: Sequence[Part], level: float) -> HeadlineEstimate:
         value=square.value,
         scale="mean_square",
         inference=HeadlineInference(
-            {"fixed_prompts": inference},
+            by_question={"fixed_prompts": inference},
             fair=(square.fair_low, square.fair_high),
             test="f",
         ),
@@ -227,7 +229,9 @@ def _average_of_single_parts(
     return replace(
         first,
         value=value,
-        inference=HeadlineInference(by_question, first.question, fair, test="t"),
+        inference=HeadlineInference(
+            by_question=by_question, question=first.question, fair=fair, test="t"
+        ),
         parts=tuple(parts),
         items=tuple(items),
         noise=None,

@@ -78,7 +78,9 @@ def _test_alone(design: Design, equal: EqualSpread, reason: str) -> HeadlineEsti
     p = t_test(difference, sampling.variance, sampling.df)
     return replace(
         HeadlineEstimate.undefined(reason),
-        inference=HeadlineInference({QUESTION: Inference(p=p)}, QUESTION),
+        inference=HeadlineInference(
+            by_question={QUESTION: Inference(p=p)}, question=QUESTION
+        ),
     )
 
 
@@ -131,7 +133,8 @@ def headline_of_leans(
             value=value,
             scale="lean",
             inference=HeadlineInference(
-                {"fixed_prompts": fixed_prompts, QUESTION: unknown}, QUESTION
+                by_question={"fixed_prompts": fixed_prompts, QUESTION: unknown},
+                question=QUESTION,
             ),
         )
     low, high = t_interval(value, sampling.variance, sampling.df, level)
@@ -147,9 +150,9 @@ def headline_of_leans(
         value=value,
         scale="lean",
         inference=HeadlineInference(
-            {"fixed_prompts": fixed_prompts, QUESTION: over_targets},
-            QUESTION,
-            fair_band(over_targets, value),
+            by_question={"fixed_prompts": fixed_prompts, QUESTION: over_targets},
+            question=QUESTION,
+            fair=fair_band(over_targets, value),
         ),
         parts=(Part("", value, Influence.combined(parts)),),
     )

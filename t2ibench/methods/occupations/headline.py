@@ -110,8 +110,8 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> HeadlineEstimate:
         value=None if reason else square.value,
         scale="mean_square",
         inference=HeadlineInference(
-            inference,
-            "fixed_prompts",
+            by_question=inference,
+            question="fixed_prompts",
             fair=None if reason else (square.fair_low, square.fair_high),
             test="f",
         ),

@@ -50,8 +50,8 @@ def headline_of(
         value=square.value,
         scale="mean_square",
         inference=HeadlineInference(
-            test.inference,
-            square.question,
+            by_question=test.inference,
+            question=square.question,
             fair=(float(test.null.min()), test.critical),
             test="monte_carlo",
         ),

@@ -57,8 +57,8 @@ def headline_of(leans: Leans, sides: Sides, level: float) -> HeadlineEstimate:
         value=value,
         scale="lean",
         inference=HeadlineInference(
-            inference,
-            question,
+            by_question=inference,
+            question=question,
             fair=(-half_width, half_width) if np.isfinite(half_width) else None,
         ),
         parts=(Part("", value, influence),) if has_variance else (),

@@ -97,8 +97,8 @@ def headline_of_squared_leans(
         value=mean_square.value,
         scale="mean_square",
         inference=HeadlineInference(
-            inference,
-            "fixed_prompts",
+            by_question=inference,
+            question="fixed_prompts",
             fair=(mean_square.fair_low, mean_square.fair_high),
             test="f",
         ),

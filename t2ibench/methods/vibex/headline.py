@@ -86,9 +86,12 @@ def excess_headline(
         value=value,
         scale="excess",
         inference=HeadlineInference(
-            {"fixed_prompts": fixed_prompts, "prompt_population": prompt_population},
-            "prompt_population",
-            fair,
+            by_question={
+                "fixed_prompts": fixed_prompts,
+                "prompt_population": prompt_population,
+            },
+            question="prompt_population",
+            fair=fair,
             test="rank",
         ),
         parts=(Part("", value, _influence_on_excess(effects)),),
@@ -100,7 +103,9 @@ def _undecided_headline(fixed_prompts: Inference) -> HeadlineEstimate:
     inference: dict[Question, Inference] = {"fixed_prompts": fixed_prompts}
     return replace(
         HeadlineEstimate.undefined(ALIKE, "excess"),
-        inference=HeadlineInference(inference, "prompt_population", test="rank"),
+        inference=HeadlineInference(
+            by_question=inference, question="prompt_population", test="rank"
+        ),
     )
 
 

@@ -73,8 +73,8 @@ def headline_of_delta(delta: Estimate, level: float) -> HeadlineEstimate:
         value=delta.value,
         scale="lean",
         inference=HeadlineInference(
-            {"prompt_population": Inference(low, high, delta.p)},
-            "prompt_population",
+            by_question={"prompt_population": Inference(low, high, delta.p)},
+            question="prompt_population",
             fair=(fair_low, fair_high),
             test="monte_carlo",
         ),
