@@ -157,7 +157,7 @@ def test_intervals_of_strong_leans_of_few_images_cover(
         intervals = []
         for leans in sets:
             headline = headline_of([pair_of(leans)], 0.95)
-            intervals.append(headline.inference["fixed_prompts"].interval)
+            intervals.append(headline.inference.by_question["fixed_prompts"].interval)
         hits = [low <= 0.81 <= high for low, high in filter(None, intervals)]
         return float(np.mean(hits))
 

@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.wording_images import WordingImages
 from t2ibench.methods.occupations.describe_weights import of_weights
@@ -100,7 +100,9 @@ def test_a_sentence_names_the_few_that_decide() -> None:
 def test_nothing_is_said_of_weights_where_nothing_is_measured() -> None:
     pair = pair_of([3.0, 1.0, 1.0], [10, 18, 2])
     assert of_weights("jobs", result_of(pair, inconclusive="it failed")) == ""
-    assert of_weights("jobs", MethodResult(Headline.undefined("no images"))) == ""
+    assert (
+        of_weights("jobs", MethodResult(HeadlineEstimate.undefined("no images"))) == ""
+    )
     pair.unclear = "the groups are alike"
     scores = weight_scores([pair], 0.95)
     assert {score.value for score in scores.values()} == {None}
