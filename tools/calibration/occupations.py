@@ -281,7 +281,7 @@ def _few_images() -> list[Cell]:
     """Strong leans of few images, unequally many images, and the tail of rows."""
     fair = "no association"
     visible = Space(0.5)
-    fifth = {"counts": (2, 16), "weights": (0.2, 0.8)}
+    fifth: dict[str, Any] = {"counts": (2, 16), "weights": (0.2, 0.8)}
     return [
         _cell(
             "plainly visible groups, no association",

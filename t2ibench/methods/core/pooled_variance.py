@@ -11,20 +11,24 @@ _PRIOR = 4.0
 # The median number of images of a kind from which its variances are pooled. Of two or three images
 # everywhere, few degrees of freedom are what covers the noise of what images have in common.
 _FEWEST = 4
+# The share of that median up to which a prompt has few images.
+_FEW = 0.5
 
 
 def pooled_variance(
     variances: Float64Array, dfs: Float64Array, numbers: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Variances of means with each prompt's own shrunk to that of its kind.
+    """Variances of means, those of prompts with few images shrunk to that of their kind.
 
-    With s² the variance of the images of a prompt and f its degrees of freedom, for each kind:
+    With s² the variance of the images of a prompt and f its degrees of freedom, where it has at
+    most half of the median number of images of its kind:
 
         s² ← (f s² + f₀ s̄²) / (f + f₀)      s̄² = Σ f s² / Σ f      f ← f + f₀      f₀ = 4
 
     Where some prompts have two images and others sixty, the mean of two has the largest variance,
     with one degree of freedom: it dominates sums of variances, and now and then it is nearly 0.
-    With equal numbers of images the sum over prompts of a kind stays as it is.
+    Where all have about as many images, everything stays as it is: pooled, four images everywhere
+    rejected a fair model in .07 to .08.
 
     Args:
         variances: s² / n, shape (prompts, kinds), of images with equal spread; nan where n is 1.
@@ -43,19 +47,22 @@ def pooled_variance(
         >>> rows = [np.array([values]).T for values in ([0.125, 0.125, 0.0], [7, 7, 1], [8, 8, 2])]
         >>> variances, dfs = pooled_variance(*rows)
         >>> (variances * rows[2]).T.round(3).tolist(), dfs.T.tolist()
-        ([[0.976, 0.976, 0.747]], [[11.0, 11.0, 5.0]])
+        ([[1.0, 1.0, 0.747]], [[7.0, 7.0, 5.0]])
     """
     pooled = variances.astype(np.float64)
     degrees = dfs.astype(np.float64)
     for kind in range(variances.shape[1]):
         is_known = np.isfinite(variances[:, kind])
-        n = numbers[is_known, kind]
-        if not is_known.any() or np.median(numbers[:, kind]) < _FEWEST:
+        n = numbers[:, kind]
+        median = float(np.median(n))
+        is_few = is_known & (n <= _FEW * median)
+        if median < _FEWEST or not is_few.any():
             continue
         # A mean that does not vary has no degrees of freedom that could be told.
-        f = np.where(np.isfinite(dfs[is_known, kind]), dfs[is_known, kind], n - 1)
-        squares = variances[is_known, kind] * n
-        of_kind = float(f @ squares) / float(f.sum())
-        pooled[is_known, kind] = (f * squares + _PRIOR * of_kind) / (f + _PRIOR) / n
-        degrees[is_known, kind] = f + _PRIOR
+        f = np.where(np.isfinite(dfs[:, kind]), dfs[:, kind], n - 1)
+        squares = variances[:, kind] * n
+        of_kind = float(f[is_known] @ squares[is_known]) / float(f[is_known].sum())
+        shrunk = (f * squares + _PRIOR * of_kind) / (f + _PRIOR) / n
+        pooled[is_few, kind] = shrunk[is_few]
+        degrees[is_few, kind] = f[is_few] + _PRIOR
     return pooled, degrees
