@@ -81,7 +81,7 @@ class Guard:
         # The server reads no more of a body than its stated length.
         length = headers.get("content-length", "")
         if not length.isdecimal():
-            return 411, "Expected the length of what is sent."
+            return 411, "Expected the header content-length."
         if int(length) > _LARGEST_BODY:
             return 413, f"more than {_LARGEST_BODY:,} bytes were sent"
         return 200, ""

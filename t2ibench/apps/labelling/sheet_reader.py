@@ -108,7 +108,7 @@ def _rows_of(
             raise T2IBenchError(
                 f"{table.where()}: its column '{shown(table.find('labeller'))}' names "
                 f"{len(by_labeller)} people ({people}{more}), and none is '{shown(labeller)}'.",
-                "Without --labeller each answer is stored under the name that stands there.",
+                "Without --labeller each answer is stored under the name in its row.",
             )
         rows = by_labeller[named]
     yield from ((line, row, labeller or NOBODY) for line, row in rows)

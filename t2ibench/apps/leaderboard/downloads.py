@@ -29,7 +29,8 @@ def rounded(value: float | None) -> float | None:
 
 def identity(entry: Entry) -> dict[str, Any]:
     """Return the name, model and settings of an entry, for programs."""
-    manifest, rewriter = entry.manifest, entry.results.model.rewriter
+    manifest = entry.manifest
+    rewriter = entry.results.model.rewriter
     # A rewriter makes another model of a generator, whatever name it was submitted by.
     behind = f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
     return {
@@ -105,7 +106,8 @@ def results_csv(entries: Sequence[Entry]) -> str:
 
 
 def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
-    head, settings = task.headline, task.settings
+    head = task.headline
+    settings = task.settings
     why = task.inconclusive
     return {
         "family": task.family,
@@ -172,7 +174,8 @@ def _model_record(model: Model) -> dict[str, Any]:
 
 
 def _task_record(view: TaskView) -> dict[str, Any]:
-    mark, axis = view.mark, poles(view)
+    mark = view.mark
+    axis = poles(view)
     return {
         "name": view.name,
         "family": view.result.method,

@@ -80,7 +80,7 @@ def pack(
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
     # In the order of their keys, which keeps the file small and the same.
-    attempts.sort(key=lambda one: (content_id(one.prompt), one.index))
+    attempts.sort(key=lambda attempt: (content_id(attempt.prompt), attempt.index))
     target = to / f"{slug(name)}-{generator.fingerprint[:8]}"
     shutil.rmtree(target, ignore_errors=True)
     with closing(Database(target, EVIDENCE)) as packed:
@@ -97,7 +97,7 @@ def pack(
     assert settings is not None  # _checked refuses runs of Python objects
     results = assemble(
         info,
-        {name: one.result for name, one in scored.items()},
+        {name: scored_task.result for name, scored_task in scored.items()},
         _without_paths(settings, record),
         record=record,
     )
@@ -126,7 +126,9 @@ def pack(
 
 def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     """Return the model record of a run that can be packed; raise an error if it cannot."""
-    record, generator, run = folder.record, folder.record.generator, folder.path
+    record = folder.record
+    generator = folder.record.generator
+    run = folder.path
     if generator is None:
         raise T2IBenchError(
             f"'{run}' is a run on texts alone.", "Submit a run of a model."
@@ -184,7 +186,7 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
             "include_path": (),
             "model": without_path(settings.model or ""),
             "judge": tuple(map(without_path, settings.judge)),
-            "judge_check": tuple(Path(one).name for one in settings.judge_check),
+            "judge_check": tuple(Path(path).name for path in settings.judge_check),
             "captions": {},
             "rewriter": settings.rewriter and without_path(settings.rewriter),
             "rewriter_args": {
@@ -203,7 +205,11 @@ def _pack_evidence(
     target: Database,
 ) -> None:
     """Copy the observations of encoders, their controls and judges into the submission."""
-    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
+    hashes = {
+        (attempt.prompt, attempt.index): attempt.sha256
+        for attempt in attempts
+        if attempt.sha256
+    }
 
     def pack(
         of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
@@ -211,7 +217,8 @@ def _pack_evidence(
         keys = {
             sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)
         }
-        store, packed = EvidenceStore(folder.database, *of), EvidenceStore(target, *of)
+        store = EvidenceStore(folder.database, *of)
+        packed = EvidenceStore(target, *of)
         _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
         _pack_embeddings(store, packed, "images", keys)
 
@@ -228,8 +235,10 @@ def _pack_evidence(
         )
     # What images look like decides where some repeat others.
     repeated = {
-        one.prompt
-        for one in repeated_prompts(plan.prompts, DistinctImages(images).first)
+        repeated_prompt.prompt
+        for repeated_prompt in repeated_prompts(
+            plan.prompts, DistinctImages(images).first
+        )
     }
     keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
     seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
@@ -240,9 +249,9 @@ def _pack_evidence(
         seen,
     )
     for of in folder.record.judges.items():
-        found = _answers(AnswerStore(folder.database, *of), plan, hashes)
+        answers = _answers(AnswerStore(folder.database, *of), plan, hashes)
         by_key = sorted(
-            found, key=lambda a: (question_id(a.question, a.classes), a.image)
+            answers, key=lambda a: (question_id(a.question, a.classes), a.image)
         )
         AnswerStore(target, *of).add(by_key)
 

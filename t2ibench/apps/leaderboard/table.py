@@ -105,12 +105,11 @@ def asked_images() -> dict[str, int]:
 
 def unlike(name: str, task: TaskResult) -> list[str]:
     """Report in which settings a task deviates from its definition, one clause each."""
-    settings, asked, usual = (
-        Settings.of(task.settings),
-        asked_images().get(name, 0),
-        Settings(),
-    )
-    images, guided = settings.images(asked), settings.guided_images(asked)
+    settings = Settings.of(task.settings)
+    asked = asked_images().get(name, 0)
+    usual = Settings()
+    images = settings.images(asked)
+    guided = settings.guided_images(asked)
     parts = (
         [f"{images} images a prompt, fewer than asked for"] if images < asked else []
     )
@@ -128,8 +127,12 @@ def unlike(name: str, task: TaskResult) -> list[str]:
 
 def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
     """Report in which settings a submission deviates from the definitions of its tasks."""
-    found = Counter(text for name, task in tasks.items() for text in unlike(name, task))
-    return [f"{n} of {len(tasks)} tasks: {text}" for text, n in found.items()]
+    departures_counted = Counter(
+        text for name, task in tasks.items() for text in unlike(name, task)
+    )
+    return [
+        f"{n} of {len(tasks)} tasks: {text}" for text, n in departures_counted.items()
+    ]
 
 
 def families(
@@ -158,18 +161,22 @@ def _cell(
     }
     heads = {name: head for name, head in sound.items() if head.square is not None}
     squares = {name: float(head.square or 0.0) for name, head in heads.items()}
-    found = {name: draws_of(paired[name]) for name in heads if name in paired}
-    draws = {name: one for name, one in found.items() if one is not None}
+    all_draws = {name: draws_of(paired[name]) for name in heads if name in paired}
+    draws = {
+        name: task_draws
+        for name, task_draws in all_draws.items()
+        if task_draws is not None
+    }
     mean = math.fsum(squares.values()) / len(squares) if squares else None
     low = high = measured = None
     if mean is not None and len(draws) == len(squares):
         measured = Measured(squares, draws)
         # Student's t, with the variance of the mean over tasks that may share images.
-        moved = np.mean([one.deviations for one in draws.values()], axis=0)
-        variances, dfs = (
-            [one.variance for one in draws.values()],
-            [d.df for d in draws.values()],
+        moved = np.mean(
+            [task_draws.deviations for task_draws in draws.values()], axis=0
         )
+        variances = [task_draws.variance for task_draws in draws.values()]
+        dfs = [d.df for d in draws.values()]
         low, high = t_interval(
             mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1]
         )
@@ -205,7 +212,7 @@ def _fair(heads: Sequence[Headline]) -> float | None:
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
     """Return ranks by squared magnitude (1 is smallest) for models that ran the same tasks."""
-    found: list[Rank | None] = [None] * len(cells)
+    ranks_of_cells: list[Rank | None] = [None] * len(cells)
     groups: dict[frozenset[str], list[int]] = {}
     for index, cell in enumerate(cells):
         if cell is not None and cell.ranked:
@@ -217,13 +224,13 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
             if cell and cell.measured
         ]
         for index, rank in zip(members, rank_intervals(models), strict=True):
-            found[index] = rank
-    return found
+            ranks_of_cells[index] = rank
+    return ranks_of_cells
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
     """Return the ranks of entries in a family."""
-    return ranks([one.families.get(family) for one in entries])
+    return ranks([entry.families.get(family) for entry in entries])
 
 
 @dataclass(slots=True)
@@ -248,7 +255,8 @@ class Stratum:
             _fits(self.encoders, other.encoders)
             and _fits(self.judges, other.judges)
             and all(
-                one == self.tasks.get(name, one) for name, one in other.tasks.items()
+                measurement == self.tasks.get(name, measurement)
+                for name, measurement in other.tasks.items()
             )
         )
 
@@ -260,7 +268,11 @@ class Stratum:
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
         if by_people(self.judges, self.encoders):
             titles = sorted(
-                {t.title for one in self.entries for t in one.results.tasks.values()}
+                {
+                    t.title
+                    for entry in self.entries
+                    for t in entry.results.tasks.values()
+                }
             )
             return f"{'; '.join(titles)}, {readers}"
         return readers[0].upper() + readers[1:]
@@ -283,42 +295,47 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
 
 def _measured(entry: Entry) -> Stratum:
     """Return the stratum of one model; tests of texts alone do not count."""
-    found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
+    stratum = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in entry.results.tasks.items():
         if not text_only(task):
-            found.encoders |= task.settings.encoders
-            found.judges |= task.settings.judges
-            found.tasks[name] = (task.task_hash, *unlike(name, task))
-    return found
+            stratum.encoders |= task.settings.encoders
+            stratum.judges |= task.settings.judges
+            stratum.tasks[name] = (task.task_hash, *unlike(name, task))
+    return stratum
 
 
 def strata(entries: Sequence[Entry]) -> list[Stratum]:
     """Group models that were measured in the same way, and rank them within each group."""
-    found: list[Stratum] = []
+    strata_so_far: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
     # Who was measured in most ways says what a stratum is; the others join it.
-    measurements.sort(key=lambda one: (-len(one[1].tasks), one[0].id))
+    measurements.sort(
+        key=lambda measurement: (-len(measurement[1].tasks), measurement[0].id)
+    )
     for entry, measured in measurements:
-        stratum = next((one for one in found if one.takes(measured)), None)
+        stratum = next(
+            (candidate for candidate in strata_so_far if candidate.takes(measured)),
+            None,
+        )
         if stratum is None:
             stratum = measured
-            found.append(stratum)
+            strata_so_far.append(stratum)
         stratum.encoders |= measured.encoders
         stratum.judges |= measured.judges
         stratum.tasks |= measured.tasks
         stratum.entries.append(entry)
     # Models that people use come before those that are bundled to show what the tests find.
-    found.sort(
-        key=lambda one: (
-            all(entry.toy for entry in one.entries),
-            -len(one.entries),
-            one.settings != AS_ASKED,
+    strata_so_far.sort(
+        key=lambda stratum_of_models: (
+            all(entry.toy for entry in stratum_of_models.entries),
+            -len(stratum_of_models.entries),
+            stratum_of_models.settings != AS_ASKED,
         )
     )
-    for number, stratum in enumerate(found, start=1):
+    for number, stratum in enumerate(strata_so_far, start=1):
         stratum.id = f"s{number}"
         _rank(stratum)
-    return found
+    return strata_so_far
 
 
 def _rank(stratum: Stratum) -> None:
@@ -326,7 +343,10 @@ def _rank(stratum: Stratum) -> None:
     stratum.families = [
         name
         for name in METHODS.names()
-        if any(name in one.families and not one.families[name].text for one in entries)
+        if any(
+            name in entry.families and not entry.families[name].text
+            for entry in entries
+        )
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
     # One model alone in a family is first of one, which says nothing.
@@ -357,7 +377,10 @@ def _rank(stratum: Stratum) -> None:
 def _order(entry: Entry) -> tuple[object, ...]:
     """Return the sort key of a model: by rank, with unranked models last."""
     rank = entry.overall
-    middles = [(one.best + one.worst) / 2 for one in entry.ranks.values()]
+    middles = [
+        (rank_interval.best + rank_interval.worst) / 2
+        for rank_interval in entry.ranks.values()
+    ]
     return (
         (rank is None, (rank.best + rank.worst) / 2 if rank else 0.0),
         statistics.fmean(middles or [0.0]),

@@ -35,7 +35,7 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
 
 def table_2(draft: Exhibit) -> None:
     """Build Table 2: the tendency of each concept that experts found, and if it leans here."""
-    for name, concept in draft.known.items():
+    for name, concept in draft.published.items():
         task = draft.results.get(f"vibex_{concept['scenario']}")
         if task is None:
             continue
