@@ -169,30 +169,34 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
         _task_view(name, task, (specs or {}).get(name))
         for name, task in results.tasks.items()
     ]
-    of_texts = [view for view in views if text_only(view.result)]
-    names = {view.id for view in of_texts}
-    on_images = [view for view in views if view.id not in names]
-    ran = {view.result.method for view in on_images}
-    order = [
-        *(name for name in METHODS.names() if name in ran),
-        *sorted(ran.difference(METHODS)),
-    ]
-    families = tuple(
-        FamilyView(
-            name,
-            method_named(name).title,
-            sorted_tasks(view for view in on_images if view.result.method == name),
-        )
-        for name in order
-    )
-    tasks = results.tasks.values()
+    on_images: list[TaskView] = []
+    of_texts: list[TaskView] = []
+    encoders: set[str] = set()
+    judges: set[str] = set()
+    for view in views:
+        (of_texts if text_only(view.result) else on_images).append(view)
+        encoders |= view.result.settings.encoders.keys()
+        judges |= view.result.settings.judges.keys()
     return RunView(
-        results.title,
-        families,
-        sorted_tasks(of_texts),
-        results,
-        tuple(sorted({name for task in tasks for name in task.settings.encoders})),
-        tuple(sorted({name for task in tasks for name in task.settings.judges})),
+        name=results.title,
+        families=_families(on_images),
+        texts=sorted_tasks(of_texts),
+        results=results,
+        encoders=tuple(sorted(encoders)),
+        judges=tuple(sorted(judges)),
+    )
+
+
+def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
+    """Return tasks by family, in the order of the registry; those of unknown methods last."""
+    by_method: dict[str, list[TaskView]] = {}
+    for task in tasks:
+        by_method.setdefault(task.result.method, []).append(task)
+    known_methods = [name for name in METHODS.names() if name in by_method]
+    other_methods = sorted(by_method.keys() - set(METHODS))
+    return tuple(
+        FamilyView(name, method_named(name).title, sorted_tasks(by_method[name]))
+        for name in (*known_methods, *other_methods)
     )
 
 

@@ -84,18 +84,20 @@ def task_row_view(task: TaskView) -> TaskRowView:
     leans_low = mark.state == "clear" and mark.side == "low"
     leans_high = mark.state == "clear" and mark.side != "low"
     ticks = _ticks(task)
+    half = mark.sized and all(tick >= 0 for tick in ticks)
+    high_classes = f" on {tone(mark)}".rstrip() if leans_high else ""
     return TaskRowView(
         id=task.id,
         name=task.name,
         low=axis.low,
         high=axis.high,
         low_classes=" on t-left" if leans_low else "",
-        high_classes=f" on {tone(mark)}".rstrip() if leans_high else "",
+        high_classes=high_classes,
         mark=mark,
         spoken=spoken(task),
         ticks=ticks,
         absent=nothing(task),
-        half=mark.sized and all(tick >= 0 for tick in ticks),
+        half=half,
         value=value_text(mark),
         tone=tone(mark),
         ends=task_ends(task),
@@ -130,7 +132,7 @@ class ForestView:
         name: The run.
         summary: Its size.
         verdict: It in a sentence, in parts; those that are a finding are marked.
-        limited: Whether it was made with fewer stimuli, for a try.
+        limited: Whether it was made with fewer stimuli, for a trial.
         missing: What is missing in it; empty where nothing is.
         has_images: Whether it has tests on images.
         families: Those tests, by family.
@@ -159,12 +161,14 @@ def forest_view(run: RunView) -> ForestView:
         )
         for family in run.groups
     ]
+    results = run.results
+    missing = results.what_is_missing if results.partial else ""
     return ForestView(
         name=run.name,
         summary=summary(run),
         verdict=tuple(verdict(run)),
-        limited=run.results.limited,
-        missing=run.results.what_is_missing if run.results.partial else "",
+        limited=results.limited,
+        missing=missing,
         has_images=bool(run.families),
         families=tuple(families),
         texts=tuple(map(task_row_view, run.texts)),

@@ -8,6 +8,7 @@ from pathlib import Path
 from t2ibench.apps.papers.exhibits import Exhibit, value_of, which_side
 from t2ibench.apps.papers.figures import arrows
 from t2ibench.apps.papers.paper import read_paper
+from t2ibench.methods.core.score_names import join_score_name
 
 _OCCUPATIONS = "tibet_occupations"
 _ALL = "all occupations"
@@ -28,7 +29,7 @@ def figure_4(draft: Exhibit) -> None:
         name = occupation(row.name)
         lean = row.scores.get("lean")
         male, female = (
-            value_of(row, f"concept_association_score:{side}")
+            value_of(row, join_score_name("concept_association_score", side))
             for side in ("male", "female")
         )
         difference = None if male is None or female is None else male - female
@@ -39,7 +40,10 @@ def figure_4(draft: Exhibit) -> None:
         if difference is not None:
             drawn.append((name, 0.0, difference))
     for side in ("male", "female"):
-        values = [value_of(row, f"concept_association_share:{side}") for row in task.by]
+        values = [
+            value_of(row, join_score_name("concept_association_share", side))
+            for row in task.by
+        ]
         shares = [value for value in values if value is not None]
         draft.line(
             _ALL,
