@@ -19,6 +19,7 @@ NOTE = (
     "share of the differences between items that is not noise. Another attribute of the same "
     "items should go along less."
 )
+_UNSURE = STATES["cannot_tell"].word.capitalize()
 _FULL = 0.995  # from which on it is shown as 1.00
 
 
@@ -43,12 +44,11 @@ def in_words(pair: MeasuredPair) -> str:
     """Return one or two sentences on whether two methods agree."""
     true = pair.agreement.true
     if pair.agreement.reason is not None:
-        unsure = STATES["cannot_tell"].word.capitalize()
-        sentence = f"{unsure}: {pair.agreement.reason}."
+        sentence = f"{_UNSURE}: {pair.agreement.reason}."
     elif true.high < 0:
         sentence = "They see opposite leans."
     elif true.low <= 0:
-        sentence = "It is not clear whether they agree: the interval contains 0."
+        sentence = f"{_UNSURE} whether they agree: the interval holds 0."
     elif true.high < _FULL:
         sentence = f"They agree, but not fully: at most {true.high:.2f}."
     else:

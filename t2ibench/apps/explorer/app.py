@@ -76,15 +76,17 @@ class Explorer:
             (words,) = _named(request, "words")
             return scores.of_words(_run_of(request), words)
 
-        return [
+        routes = [
             _get("/api/images", lambda request: answers.images()),
             _get("/api/map", lambda request: answers.map(_run_of(request))),
+            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
+        ]
+        routes += [
             _get("/api/scores", lambda request: scores.all(_run_of(request))),
             _get("/api/scores/{task}", of_images),
             _get("/api/tested", of_words),
-            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
-            _get("/api/session", self._load),
         ]
+        return [*routes, _get("/api/session", self._load)]
 
     def _asking(self) -> list[Route]:
         """Return the POST routes, each with the model that validates its request body."""

@@ -70,19 +70,15 @@ class Anchors:
 def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     """Return the anchors that have images in a run, with the images of each."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
-    images_of_prompts = [
-        (n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))
-    ]
+    images = {prompt: gallery.of_run(run, [prompt]) for prompt in numbers}
+    present = [prompt for prompt in numbers if len(images[prompt])]
+    ids = [images[prompt] for prompt in present]
+    sizes = [len(images_of_prompt) for images_of_prompt in ids]
     return Anchors(
-        np.concatenate(
-            [ids for _, _, ids in images_of_prompts] or [np.zeros(0, np.int64)]
-        ),
-        np.repeat(
-            np.arange(len(images_of_prompts)),
-            [len(ids) for _, _, ids in images_of_prompts],
-        ),
-        np.array([number for number, _, _ in images_of_prompts], np.int64),
-        [prompt for _, prompt, _ in images_of_prompts],
+        ids=np.concatenate(ids or [np.zeros(0, np.int64)]),
+        labels=np.repeat(np.arange(len(present)), sizes),
+        present=np.array([numbers[prompt] for prompt in present], np.int64),
+        prompts=present,
     )
 
 
@@ -224,19 +220,19 @@ def measured(
     values = effects(beyond).tolist()
     plain_values = effects(plain).tolist()
     intervals = _intervals(beyond)
-    return [
-        (
-            {
-                "similarity_difference": plain_values[row],
-                "beyond_words": values[row],
-                "beyond_low": intervals[row][0],
-                "beyond_high": intervals[row][1],
-                "percentile": float(percentiles[row]),
-            },
-            Reading(p[row], sides[row], p_plain[row], plain_sides[row]),
-        )
-        for row in range(m)
-    ]
+    answers = []
+    for row in range(m):
+        low, high = intervals[row]
+        numbers = {
+            "similarity_difference": plain_values[row],
+            "beyond_words": values[row],
+            "beyond_low": low,
+            "beyond_high": high,
+            "percentile": float(percentiles[row]),
+        }
+        reading = Reading(p[row], sides[row], p_plain[row], plain_sides[row])
+        answers.append((numbers, reading))
+    return answers
 
 
 def _measured(

@@ -81,35 +81,53 @@ class Scores:
     def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
         """Return the value or judge's answer of each image that a score was computed from."""
         view = self.view(run)
-        task = (
-            None
-            if view is None
-            else next((t for t in view.tasks if t.id == name), None)
-        )
-        if task is None:
+        tasks = {} if view is None else {task.id: task for task in view.tasks}
+        if name not in tasks:
             return None
+        task = tasks[name]
         rows = _rows(task)
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers = self._collection.gallery.samples(run)
-        values = []
-        for sample in read_samples(self._collection.source(run).folder, task.id):
-            number = numbers.get((sample.get("prompt"), sample.get("index")))
-            value_and_label = _value(task, chosen, sample)
-            if number is not None and value_and_label is not None:
-                values.append((number, *value_and_label))
+        ids, values, labels = self._values(run, task, chosen)
         series = task.shown.images
+        axis = None
+        noun = ""
+        answer = ""
+        if isinstance(series, ImageSeries):
+            axis = series.axis
+            noun = series.noun
+        elif isinstance(series, ImageGroups):
+            answer = series.said
         return {
-            "ids": [number for number, _, _ in values],
-            "values": [value for _, value, _ in values],
-            "labels": [label for _, _, label in values],
+            "ids": ids,
+            "values": values,
+            "labels": labels,
             "row": chosen or None,
             "rows": rows,
-            "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
-            "noun": series.noun if isinstance(series, ImageSeries) else "",
-            "said": series.said if isinstance(series, ImageGroups) else "",
+            "poles": _poles(axis),
+            "noun": noun,
+            "said": answer,
         }
+
+    def _values(
+        self, run: int, task: TaskView, row: str
+    ) -> tuple[list[int], list[float | str], list[str]]:
+        """Return the numbers of the images that have a value, their values and their labels."""
+        numbers = self._collection.gallery.samples(run)
+        ids: list[int] = []
+        values: list[float | str] = []
+        labels: list[str] = []
+        for sample in read_samples(self._collection.source(run).folder, task.id):
+            number = numbers.get((sample.get("prompt"), sample.get("index")))
+            value_and_label = _value(task, row, sample)
+            if number is None or value_and_label is None:
+                continue
+            value, label = value_and_label
+            ids.append(number)
+            values.append(value)
+            labels.append(label)
+        return ids, values, labels
 
 
 def _read(folder: Path) -> RunView:
@@ -152,17 +170,18 @@ def _within(some: list[str], words: list[str]) -> bool:
 
 
 def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
+    shown = series.series
     return {
         "task": task.id,
         "name": task.name,
         "family": method_named(task.result.method).title,
         "item": row.name,
         "row": row.name if row.name in _rows(task) else None,
-        "noun": series.series.noun,
-        "square": series.series.square,
+        "noun": shown.noun,
+        "square": shown.square,
         "n": row.n_images,
         **_marked(row.mark),
-        "poles": _poles(series.series.axis),
+        "poles": _poles(shown.axis),
     }
 
 

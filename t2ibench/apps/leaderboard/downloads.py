@@ -56,12 +56,16 @@ def ran_as(entry: Entry) -> str:
 
 def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
     """Return a model's scores in a family of tests that it ran."""
+    value, low, high, fair = (
+        rounded(cell.shown(square))
+        for square in (cell.square, cell.low, cell.high, cell.fair_high)
+    )
     return {
         "square": rounded(cell.square),
-        "value": rounded(cell.shown(cell.square)),
-        "low": rounded(cell.shown(cell.low)),
-        "high": rounded(cell.shown(cell.high)),
-        "fair": rounded(cell.shown(cell.fair_high)),
+        "value": value,
+        "low": low,
+        "high": high,
+        "fair": fair,
         "tasks": cell.conclusive,
         "rooted": cell.rooted,
         "inconclusive": cell.inconclusive,
@@ -108,7 +112,8 @@ def results_csv(entries: Sequence[Entry]) -> str:
 def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
     head = task.headline
     settings = task.settings
-    why = task.inconclusive
+    why = visible(task.inconclusive) if task.inconclusive else None
+    excluded = sum(task.excluded.values())
     return {
         "family": task.family,
         "task": name,
@@ -124,8 +129,8 @@ def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
         "images": task.n_images,
         "images_per_prompt": settings.images_per_prompt,
         "seed": settings.seed,
-        "excluded": sum(task.excluded.values()),
-        "inconclusive": visible(why) if why else None,
+        "excluded": excluded,
+        "inconclusive": why,
     }
 
 

@@ -105,6 +105,8 @@ def pack(
         _warning_without_paths(warning) for warning in results.library_warnings
     ]
     write_text(target / "results.json", results.to_json())
+    encoders = {name: encoder.fingerprint for name, encoder in record.encoders.items()}
+    files = {name: sha256_of(target / name) for name in (EVIDENCE, "results.json")}
     manifest = Manifest(
         t2ibench=__version__,
         name=name,
@@ -112,12 +114,10 @@ def pack(
         model_args=generator.model_args,
         fingerprint=generator.fingerprint,
         revision=generator.revision,
-        encoders={
-            name: encoder.fingerprint for name, encoder in record.encoders.items()
-        },
+        encoders=encoders,
         controls=record.controls,
         judges=record.judges,
-        files={name: sha256_of(target / name) for name in (EVIDENCE, "results.json")},
+        files=files,
         card=card or Card(),
     )
     write_text(target / "submission.json", manifest.model_dump_json(indent=1) + "\n")
@@ -179,6 +179,11 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
     args = dict(settings.rewriter_args)
     if 0 < len(asked) <= _LONGEST_TEMPLATE and args.get("template", "").startswith("@"):
         args["template"] = asked
+    rewriter_args = {
+        key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
+        for key, text in args.items()
+    }
+    judge_checks = tuple(Path(path).name for path in settings.judge_check)
     return settings.model_copy(
         update={
             "output_dir": "runs",
@@ -186,13 +191,10 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
             "include_path": (),
             "model": without_path(settings.model or ""),
             "judge": tuple(map(without_path, settings.judge)),
-            "judge_check": tuple(Path(path).name for path in settings.judge_check),
+            "judge_check": judge_checks,
             "captions": {},
             "rewriter": settings.rewriter and without_path(settings.rewriter),
-            "rewriter_args": {
-                key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
-                for key, text in args.items()
-            },
+            "rewriter_args": rewriter_args,
         }
     )
 

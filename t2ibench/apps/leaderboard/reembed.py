@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from t2ibench.models.protocols import Encoder, HasUntrained, Judge
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import embedded_texts, encode, naming
 from t2ibench.pipeline.judging import answered
-from t2ibench.pipeline.work_items import ImageQuestions
+from t2ibench.pipeline.work_items import AskReport, ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 
@@ -240,35 +241,41 @@ def _compare_answers(
     """Ask one judge again until it fails, and compare its answers with the stored ones."""
     reports = list(answered(questions, judge))
     answers = {
-        (a.image, a.question, a.classes): a.answer
-        for report in reports
-        for a in report.answers
+        (answer.image, answer.question, answer.classes): answer.answer
+        for answer in chain.from_iterable(report.answers for report in reports)
     }
     same = 0
     asked = 0
     unlike = []
     surely = False
-    for regenerated, (image, of) in zip(images, questions, strict=True):
-        for question, classes in of:
+    for regenerated, (image, asked_of_image) in zip(images, questions, strict=True):
+        for question, classes in asked_of_image:
             asked += 1
-            answer = answers.get((image.sha256, question, classes))
+            given = answers.get((image.sha256, question, classes))
+            if given is None:
+                continue
             claimed = store.get(regenerated.attempt.sha256 or "", question, classes)
             stated = claimed.answer if claimed else None
-            if answer is not None and answer == stated:
+            if given == stated:
                 same += 1
                 verdict.compared.add(regenerated.attempt.key)
-            elif answer is not None:
+            else:
                 surely = surely or regenerated.same_file
                 unlike.append(
-                    f"asked '{question}' about {regenerated}, {judge.name} says '{answer}'; "
+                    f"asked '{question}' about {regenerated}, {judge.name} says '{given}'; "
                     f"the submission says '{stated}'"
                 )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
         verdict.differ(unlike, "answers")
     elif same < asked:
-        why = next((f" ({report.stopped})" for report in reports if report.stopped), "")
         verdict.lacking.append(
             f"of {asked} answers of {judge.name} {same} are the same and {len(unlike)} are others, "
-            f"about images that this machine draws a little differently{why}"
+            f"about images that this machine draws a little differently{_stop(reports)}"
         )
     verdict.count("answers", same)
+
+
+def _stop(reports: Sequence[AskReport]) -> str:
+    """Return why a judge was stopped, in brackets; "" if it was not."""
+    stops = [report.stopped for report in reports if report.stopped]
+    return f" ({stops[0]})" if stops else ""

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
+from t2ibench.apps.leaderboard.ranks import (
+    Draws,
+    Measured,
+    Rank,
+    draws_of,
+    rank_intervals,
+)
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.methods import METHODS
 from t2ibench.results.display import text_only
@@ -156,44 +162,58 @@ def families(
 def _cell(
     tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, PairedTask]
 ) -> Cell:
-    sound = {
-        name: task.headline for name, task in tasks.items() if not task.inconclusive
-    }
-    heads = {name: head for name, head in sound.items() if head.square is not None}
+    """Return a family's mean squared magnitude; None where no task is conclusive."""
+    heads: dict[str, Headline] = {}
+    inconclusive = 0
+    for name, task in tasks.items():
+        if task.inconclusive:
+            inconclusive += 1
+        elif task.headline.square is not None:
+            heads[name] = task.headline
     squares = {name: float(head.square or 0.0) for name, head in heads.items()}
-    all_draws = {name: draws_of(paired[name]) for name in heads if name in paired}
-    draws = {
-        name: task_draws
-        for name, task_draws in all_draws.items()
-        if task_draws is not None
-    }
     mean = math.fsum(squares.values()) / len(squares) if squares else None
-    low = high = measured = None
-    if mean is not None and len(draws) == len(squares):
-        measured = Measured(squares, draws)
-        # Student's t, with the variance of the mean over tasks that may share images.
-        moved = np.mean(
-            [task_draws.deviations for task_draws in draws.values()], axis=0
-        )
-        variances = [task_draws.variance for task_draws in draws.values()]
-        dfs = [d.df for d in draws.values()]
-        low, high = t_interval(
-            mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1]
-        )
+    measured = _measured_family(squares, paired)
+    low = high = None
+    if mean is not None and measured is not None:
+        low, high = _interval(mean, list(measured.draws.values()))
+    rooted = any(head.scale != "excess" for head in heads.values())
+    departs = any(unlike(name, task) for name, task in tasks.items())
     return Cell(
         mean,
         low,
         high,
         _fair(list(heads.values())),
-        rooted=any(head.scale != "excess" for head in heads.values()),
+        rooted=rooted,
         conclusive=len(heads),
-        inconclusive=len(tasks) - len(sound),
+        inconclusive=inconclusive,
         of=size,
-        unlike=any(unlike(name, task) for name, task in tasks.items()),
+        unlike=departs,
         text=bool(tasks) and all(map(text_only, tasks.values())),
         measured=measured,
         tasks=frozenset(tasks),
     )
+
+
+def _measured_family(
+    squares: Mapping[str, float], paired: Mapping[str, PairedTask]
+) -> Measured | None:
+    """Return a family's tasks with their draws; None if the variance of any is not known."""
+    draws: dict[str, Draws] = {}
+    for name in squares:
+        draws_of_task = draws_of(paired[name]) if name in paired else None
+        if draws_of_task is None:
+            return None
+        draws[name] = draws_of_task
+    return Measured(squares, draws) if draws else None
+
+
+def _interval(mean: float, draws: Sequence[Draws]) -> tuple[float, float]:
+    """Return Student's t interval of the mean over tasks, which may share images."""
+    moved = np.mean([draws_of_task.deviations for draws_of_task in draws], axis=0)
+    variances = [draws_of_task.variance for draws_of_task in draws]
+    degrees = [draws_of_task.df for draws_of_task in draws]
+    _, df = satterthwaite(variances, degrees)
+    return t_interval(mean, float(np.mean(moved**2)), df)
 
 
 def _fair(heads: Sequence[Headline]) -> float | None:
@@ -339,39 +359,53 @@ def strata(entries: Sequence[Entry]) -> list[Stratum]:
 
 
 def _rank(stratum: Stratum) -> None:
+    """Rank the models of a stratum in each family and over all of them, and sort them."""
     entries = stratum.entries
     stratum.families = [
         name
         for name in METHODS.names()
-        if any(
-            name in entry.families and not entry.families[name].text
-            for entry in entries
-        )
+        if any(_shows(entry, name) for entry in entries)
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
     # One model alone in a family is first of one, which says nothing.
-    compared = [name for name, of in places.items() if sum(map(bool, of)) > 1]
+    compared = [name for name, ranked in places.items() if sum(map(bool, ranked)) > 1]
     for index, entry in enumerate(entries):
-        entry.ranks = {name: rank for name, of in places.items() if (rank := of[index])}
-        lacking = [name for name in compared if name not in entry.ranks]
-        absent = [name for name in lacking if name not in entry.families]
-        titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-        entry.overall, entry.why = (
-            None,
-            f"not run: {titles}" if absent else f"no rank in {titles}",
-        )
-        if not lacking:
-            entry.why = "" if compared else "no other model was measured alike"
-    ranked = [entry for entry in entries if not entry.why]
-    for entry in ranked:
-        best, worst = zip(
-            *((r.best, r.worst) for r in map(entry.ranks.get, compared) if r),
-            strict=True,
-        )
-        entry.overall = Rank(
-            statistics.median(best), statistics.median(worst), len(ranked)
-        )
+        entry.ranks = {}
+        for name, ranked in places.items():
+            rank = ranked[index]
+            if rank:
+                entry.ranks[name] = rank
+        entry.overall = None
+        entry.why = _why_unranked(entry, compared)
+    ranked_entries = [entry for entry in entries if not entry.why]
+    for entry in ranked_entries:
+        entry.overall = _overall_rank(entry, compared, len(ranked_entries))
     entries.sort(key=_order)
+
+
+def _shows(entry: Entry, family: str) -> bool:
+    """Return whether an entry has scores of images in a family."""
+    return family in entry.families and not entry.families[family].text
+
+
+def _why_unranked(entry: Entry, compared: Sequence[str]) -> str:
+    """Return why a model has no rank over all families; "" if it has one."""
+    if not compared:
+        return "no other model was measured alike"
+    lacking = [name for name in compared if name not in entry.ranks]
+    absent = [name for name in lacking if name not in entry.families]
+    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
+    if absent:
+        return f"not run: {titles}"
+    return f"no rank in {titles}" if lacking else ""
+
+
+def _overall_rank(entry: Entry, compared: Sequence[str], among: int) -> Rank:
+    """Return the medians of a model's best and worst ranks over the compared families."""
+    ranks_of_families = [entry.ranks[name] for name in compared]
+    best = statistics.median(rank.best for rank in ranks_of_families)
+    worst = statistics.median(rank.worst for rank in ranks_of_families)
+    return Rank(best, worst, among)
 
 
 def _order(entry: Entry) -> tuple[object, ...]:

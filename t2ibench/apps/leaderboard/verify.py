@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -242,13 +242,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
         for again in (embed_again, ask_again):
             if not verdict.problems:
                 again(submission, images, verdict)
-        verdict.compared |= {image.attempt.key for image in images if image.same_file}
-        verdict.count("images", len(verdict.compared))
-        if len(verdict.compared) < len(images):
-            verdict.lacking.append(
-                f"{len(images) - len(verdict.compared)} images were generated, and there was "
-                "nothing here to compare them with"
-            )
+        _count_images(images, verdict)
     except bounds.TimeOver:
         verdict.lacking.append(
             "making it again took too long here; --minutes gives it more"
@@ -258,8 +252,23 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
     ) as error:  # of a model: it fails here, which is not the submission's fault
         why = f"{type(error).__name__}: {first_line(error)}"
         verdict.lacking.append(f"making it again failed here with {why}")
-    if verdict.problems:
-        return
+    if not verdict.problems:
+        _conclude(verdict, seed)
+
+
+def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
+    """Count the regenerated images that were compared, and report the others."""
+    verdict.compared |= {image.attempt.key for image in images if image.same_file}
+    verdict.count("images", len(verdict.compared))
+    if len(verdict.compared) < len(images):
+        verdict.lacking.append(
+            f"{len(images) - len(verdict.compared)} images were generated, and there was nothing "
+            "here to compare them with"
+        )
+
+
+def _conclude(verdict: Verdict, seed: int) -> None:
+    """Set the level of a submission whose regenerated parts agree, and list those parts."""
     if not verdict.lacking or verdict.parts.get("images"):
         verdict.level = "partly reproduced" if verdict.lacking else "reproduced"
     verdict.stated = [

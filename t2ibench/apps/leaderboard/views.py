@@ -250,22 +250,24 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
     """Return the confirmed facts and the unconfirmed statements about a submission's origin."""
     manifest = entry.manifest
     results = entry.results
+    model = results.model
+    library_warnings = [warning.text for warning in results.library_warnings]
+    rewriter = model.rewriter and model.rewriter.model_dump(mode="json")
     facts_stated = {
         "model": manifest.model,
         "arguments": manifest.model_args,
         "fingerprint": manifest.fingerprint,
         "revision": manifest.revision,
-        "settings": results.model.settings,
-        "effective settings": results.model.effective_settings,
+        "settings": model.settings,
+        "effective settings": model.effective_settings,
         "encoders": manifest.encoders,
         "networks": results.networks,
-        "warnings of libraries": [warning.text for warning in results.library_warnings],
+        "warnings of libraries": library_warnings,
         "judges": manifest.judges,
         "t2ibench": manifest.t2ibench,
         "environment": results.environment,
         "command": results.command,
-        "rewriter": results.model.rewriter
-        and results.model.rewriter.model_dump(mode="json"),
+        "rewriter": rewriter,
     }
     checked: set[str] = set()
     if entry.verdict.level in DRAWN_LEVELS:

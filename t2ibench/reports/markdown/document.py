@@ -22,20 +22,17 @@ _SCORED_WITHOUT = (
 def results_markdown(results: Results, run: RunView | None = None) -> str:
     """Return the text of results.md."""
     run = run or run_view(results)
-    lines = [
-        *_opening(results, run),
-        *_overview(run),
-        *_in_words(run),
-        *answers_sections(run),
-        *people_sections(run),
-        *_all_numbers(results),
-        *_instruments(results, run),
-        *rows_sections(results),
-        *remarks_section(results, run),
-        *_repetition(results),
-        f"t2ibench {results.t2ibench}, schema {results.schema_version}.",
-        "",
-    ]
+    lines = _opening(results, run)
+    lines += _overview(run)
+    lines += _in_words(run)
+    lines += answers_sections(run)
+    lines += people_sections(run)
+    lines += _all_numbers(results)
+    lines += _instruments(results, run)
+    lines += rows_sections(results)
+    lines += remarks_section(results, run)
+    lines += _repetition(results)
+    lines += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return visible_lines("\n".join(lines))
 
 
