@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from t2ibench.methods.core.scales import SCALES, scale_named
+from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.scales import LEAN, SCALES, SMALL, scale_named
 from t2ibench.reports.cells import (
     PUBLISHED,
     excluded,
@@ -16,13 +17,17 @@ from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results
 
-EXPLANATION = (
-    "The headline is a lean: 0 is balanced, +1 and -1 are all one side (of shares P and 1 - P, it "
-    "is 2 P - 1). An estimate can lie beyond 1 by chance; ‹ and › mark what goes on beyond the "
-    "axis. A fair model's headline lies in the band 'Fair' at this number of images. About "
-    "'these': these very prompts, with other images; 'like these': prompts like them, too. Holm's "
-    "correction is over all tasks of this table. A score describes this model as this encoder or "
-    "judge sees it; it says nothing about real people, and no single number sums a model up."
+_LEAN = (
+    "0 is balanced, +1 and -1 are all one side (of shares P and 1 - P, it is 2 P - 1)."
+)
+_UNSTATED = "lean"  # the scale of a headline that states none
+_BEYOND_ONE = "An estimate can lie beyond 1 by chance;"
+_EXPLANATION = (
+    "‹ and › mark what goes on beyond the axis. A fair model's headline lies in the band 'Fair' at "
+    "this number of images. About 'these': these very prompts, with other images; 'like these': "
+    "prompts like them, too. Holm's correction is over all tasks of this table. A score describes "
+    "this model as this encoder or judge sees it; it says nothing about real people, and no single "
+    "number sums a model up."
 )
 OF_ENCODERS = (
     "These tests read words alone: they describe the text encoder, which is the instrument, and "
@@ -74,11 +79,37 @@ def _tests(results: Results, notes: list[str]) -> Table:
 def explanations(results: Results) -> list[str]:
     """Return the explanations that a reader of the table needs."""
     tasks = list(results.tasks.values())
-    scales = {task.headline.scale for task in tasks}
+    scales = {task.headline.scale or _UNSTATED for task in tasks}
     explained = [scale_named(name).explanation for name in SCALES if name in scales]
     also = [text for text in explained if text]
     if any(task.inconclusive for task in tasks):
         also.append(_INCONCLUSIVE)
     if any(PUBLISHED in main_score(task) for task in tasks):
         also.append(_PUBLISHED)
-    return [EXPLANATION, *([" ".join(also)] if also else [])]
+    explanation = " ".join([*_of_scales(scales), _EXPLANATION])
+    return [explanation, *([" ".join(also)] if also else [])]
+
+
+def _of_scales(names: Collection[str]) -> Iterator[str]:
+    """Return sentences that name the scales of the headlines and say where they end."""
+    scales = [scale_named(name) for name in sorted(names, key=_place)]
+    leans = any(scale.matters == SMALL for scale in scales)
+    labels = [scale.label for scale in scales]
+    if labels == [LEAN.label]:
+        yield f"The headline is a lean: {_LEAN}"
+    elif labels:
+        title = (
+            "Scale of the headline" if len(labels) == 1 else "Scales of the headlines"
+        )
+        yield f"{title}: {listed(labels)}."
+        yield from (f"{scale.ends}." for scale in scales if scale.ends)
+        if leans:
+            yield f"Of a lean, {_LEAN}"
+    if leans:
+        yield _BEYOND_ONE
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Return where a scale stands among all: in the order of the registry, unknown ones last."""
+    names = SCALES.names()
+    return (names.index(name) if name in names else len(names)), name

@@ -145,7 +145,7 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
         **_marked(task.mark),
         "fair_low": task.mark.fair_low,
         "fair_high": task.mark.fair_high,
-        "scale": task.scale,
+        **_scaled(task.mark),
         "poles": _poles(task.shown.axis),
         "sentence": task.sentence,
         "text_only": text_only,
@@ -155,6 +155,18 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
 def _marked(mark: IntervalMark) -> dict[str, Any]:
     return {
         name: getattr(mark, name) for name in ("state", "value", "low", "high", "side")
+    }
+
+
+def _scaled(mark: IntervalMark) -> dict[str, Any]:
+    """Return how a headline's scale is drawn and written."""
+    scale = mark.scale
+    return {
+        "scale": scale.label,
+        "end": scale.end,
+        "unit": scale.unit,
+        "signed": scale.signed,
+        "ends": scale.ends,
     }
 
 

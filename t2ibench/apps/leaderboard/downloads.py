@@ -180,6 +180,7 @@ def _model_record(model: Model) -> dict[str, Any]:
 
 def _task_record(view: TaskView) -> dict[str, Any]:
     mark = view.mark
+    scale = mark.scale
     axis = poles(view)
     return {
         "name": view.name,
@@ -191,6 +192,10 @@ def _task_record(view: TaskView) -> dict[str, Any]:
         "state": mark.state,
         "side": mark.side,
         "poles": [axis.low, axis.high],
-        "scale": view.scale,
+        "scale": scale.label,
+        "end": scale.end,
+        "unit": scale.unit,
+        "signed": scale.signed,
+        "ends": scale.ends,
         "text_only": text_only(view.result),
     }
