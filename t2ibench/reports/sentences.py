@@ -132,7 +132,12 @@ def _turns(run: RunView) -> list[TaskView]:
     ]
     columns = sorted(filter(None, columns), key=lambda column: place(column[0]))
     depth = max((len(column) for column in columns), default=0)
-    return [column[k] for k in range(depth) for column in columns if k < len(column)]
+    return [
+        column[rank]
+        for rank in range(depth)
+        for column in columns
+        if rank < len(column)
+    ]
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
@@ -265,8 +270,10 @@ def why_unsure(task: TaskView) -> str:
     if too_wide(task):
         return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
     result = task.result
-    why = result.inconclusive or result.reason or result.headline.reason
-    return why or ("it has no p-value" if task.mark.value is not None else "no score")
+    reason = result.inconclusive or result.reason or result.headline.reason
+    return reason or (
+        "it has no p-value" if task.mark.value is not None else "no score"
+    )
 
 
 def summary(run: RunView) -> str:

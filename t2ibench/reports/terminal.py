@@ -99,8 +99,8 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
         return [(_OF_WORDS, run.texts)]
     every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
     decided = [
-        (title, [task for task in of if not STATES[task.mark.state].unsure])
-        for title, of in every
+        (title, [task for task in tasks if not STATES[task.mark.state].unsure])
+        for title, tasks in every
     ]
     return [(title, tasks) for title, tasks in decided if tasks]
 

@@ -177,7 +177,8 @@ def _words(text: str) -> list[str]:
 def _within(some: list[str], words: list[str]) -> bool:
     """Return whether words occur in a list of words, consecutively and in this order."""
     return any(
-        words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1)
+        words[start : start + len(some)] == some
+        for start in range(len(words) - len(some) + 1)
     )
 
 
@@ -208,8 +209,8 @@ def _rows(task: TaskView) -> list[str]:
         return []
     scored = {row.name: row.scores.get(series.row) for row in task.result.by}
     leans = {
-        n: abs(score.value)
-        for n, score in scored.items()
+        name: abs(score.value)
+        for name, score in scored.items()
         if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))

@@ -207,7 +207,7 @@ def _no_answers(
     for question, counts in unfit.items():
         options = [*classes[question], *NO_CLASS]
         values = ", ".join(
-            f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_LINES)
+            f"'{shown(text, 60)}' {count}" for text, count in counts.most_common(_LINES)
         )
         more = ", …" if len(counts) > _LINES else ""
         near = did_you_mean(next(iter(counts)), options)

@@ -136,21 +136,29 @@ def _measure(entries: Sequence[Entry]) -> None:
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended
     }
-    ran = {
-        entry.id: {n: t for n, t in entry.results.tasks.items() if n not in extended}
+    tasks_of_entries = {
+        entry.id: {
+            name: task
+            for name, task in entry.results.tasks.items()
+            if name not in extended
+        }
         for entry in entries
     }
-    sizes = _family_sizes(ran.values())
+    sizes = _family_sizes(tasks_of_entries.values())
     for entry in entries:
         # Who ran extended tests alone is compared with those who ran the same ones.
-        tasks = ran[entry.id] or entry.results.tasks
+        tasks = tasks_of_entries[entry.id] or entry.results.tasks
         sizes_of_entry = _family_sizes([tasks])
-        of = sizes | sizes_of_entry if ran[entry.id] else sizes_of_entry
-        entry.families = families(tasks, dict(sorted(of.items())), entry.verdict.paired)
+        all_sizes = (
+            sizes | sizes_of_entry if tasks_of_entries[entry.id] else sizes_of_entry
+        )
+        entry.families = families(
+            tasks, dict(sorted(all_sizes.items())), entry.verdict.paired
+        )
         entry.departures = departures(entry.results.tasks)
 
 
-def _family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:
+def _family_sizes(runs: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:
     """Number of tasks of each family."""
-    named = {(task.family, name) for tasks in ran for name, task in tasks.items()}
+    named = {(task.family, name) for tasks in runs for name, task in tasks.items()}
     return Counter(family for family, _ in named)

@@ -89,8 +89,10 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
         inside = [value for value in level if isinstance(value, dict | list)]
         level = [
             member
-            for v in inside
-            for member in (v.values() if isinstance(v, dict) else v)
+            for container in inside
+            for member in (
+                container.values() if isinstance(container, dict) else container
+            )
         ]
         if not level:
             return data

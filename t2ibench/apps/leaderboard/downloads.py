@@ -78,8 +78,13 @@ def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
 def _rank_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
     """Return a model's ranks in a family, or the reason why it has none."""
     if rank is None:
-        why = unranked(cell)
-        return {"best_rank": None, "worst_rank": None, "ranked": None, "unranked": why}
+        reason = unranked(cell)
+        return {
+            "best_rank": None,
+            "worst_rank": None,
+            "ranked": None,
+            "unranked": reason,
+        }
     return {
         "best_rank": rank.best,
         "worst_rank": rank.worst,
@@ -112,7 +117,7 @@ def results_csv(entries: Sequence[Entry]) -> str:
 def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
     head = task.headline
     settings = task.settings
-    why = visible(task.inconclusive) if task.inconclusive else None
+    reason = visible(task.inconclusive) if task.inconclusive else None
     excluded = sum(task.excluded.values())
     return {
         "family": task.family,
@@ -130,7 +135,7 @@ def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
         "images_per_prompt": settings.images_per_prompt,
         "seed": settings.seed,
         "excluded": excluded,
-        "inconclusive": why,
+        "inconclusive": reason,
     }
 
 

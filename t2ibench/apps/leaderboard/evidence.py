@@ -74,8 +74,10 @@ def content_problem(folder: Path) -> str | None:
     except subprocess.TimeoutExpired:
         problem = f"takes more than {_SECONDS} seconds to read"
     except ValueError:
-        why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        problem = f"cannot be read ({why or f'it ended the reader: {done.returncode}'})"
+        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        problem = (
+            f"cannot be read ({reason or f'it ended the reader: {done.returncode}'})"
+        )
     return problem and f"{NAME} {problem}"
 
 

@@ -214,13 +214,15 @@ def _pack_evidence(
     }
 
     def pack(
-        of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
+        model: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
     ) -> None:
         keys = {
-            sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)
+            image
+            for (text, index), image in hashes.items()
+            if index < counts.get(text, 0)
         }
-        store = EvidenceStore(folder.database, *of)
-        packed = EvidenceStore(target, *of)
+        store = EvidenceStore(folder.database, *model)
+        packed = EvidenceStore(target, *model)
         _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
         _pack_embeddings(store, packed, "images", keys)
 
@@ -242,7 +244,7 @@ def _pack_evidence(
             plan.prompts, DistinctImages(images).first
         )
     }
-    keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
+    keys = {image for (prompt, _), image in hashes.items() if prompt in repeated}
     seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
     _pack_embeddings(
         images.perceptual_hashes,
@@ -250,18 +252,22 @@ def _pack_evidence(
         "images",
         seen,
     )
-    for of in folder.record.judges.items():
-        answers = _answers(AnswerStore(folder.database, *of), plan, hashes)
+    for judge in folder.record.judges.items():
+        answers = _answers(AnswerStore(folder.database, *judge), plan, hashes)
         by_key = sorted(
-            answers, key=lambda a: (question_id(a.question, a.classes), a.image)
+            answers,
+            key=lambda answer: (
+                question_id(answer.question, answer.classes),
+                answer.image,
+            ),
         )
-        AnswerStore(target, *of).add(by_key)
+        AnswerStore(target, *judge).add(by_key)
 
 
 def _pack_embeddings(
-    store: EvidenceStore, target: EvidenceStore, kind: Kind, of: set[str]
+    store: EvidenceStore, target: EvidenceStore, kind: Kind, wanted: set[str]
 ) -> None:
-    keys = sorted(of)
+    keys = sorted(wanted)
     if lacking := store.missing(kind, keys):
         raise _incomplete(f"{len(lacking)} {kind} have no embedding by {store.name}.")
     for start in range(0, len(keys), _PART):
@@ -278,9 +284,9 @@ def _answers(
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
             for index in range(count):
-                sha = hashes.get((prompt, index))
-                answer = answers.get(sha, question, classes) if sha else None
-                if sha and answer is None:
+                image = hashes.get((prompt, index))
+                answer = answers.get(image, question, classes) if image else None
+                if image and answer is None:
                     raise _incomplete(
                         f"{answers.name} has not answered '{question}' everywhere."
                     )

@@ -168,8 +168,8 @@ class Pages:
             elif rank is not None:
                 standing = f"rank {span(rank.best, rank.worst)} of {rank.among}"
             else:
-                why = downloads.unranked(model.entry.families[family])
-                standing = f"not ranked: {why}"
+                reason = downloads.unranked(model.entry.families[family])
+                standing = f"not ranked: {reason}"
             standings.append(FamilyStanding(family, self._titles[family], standing))
         return standings
 
@@ -195,15 +195,15 @@ class Pages:
     def _tests(self) -> str:
         families: dict[str, list[TaskListing]] = {}
         for name in self._tasks:
-            ran = [model.tasks[name] for model in self._models if name in model.tasks]
-            spec = ran[0].spec
+            views = [model.tasks[name] for model in self._models if name in model.tasks]
+            spec = views[0].spec
             assert spec is not None  # what is on the board is of shipped tasks
             listing = TaskListing(
                 id=name,
-                name=ran[0].name,
+                name=views[0].name,
                 description=spec.description,
-                models=len(ran),
-                clear=sum(task.mark.state == "clear" for task in ran),
+                models=len(views),
+                clear=sum(task.mark.state == "clear" for task in views),
             )
             families.setdefault(self._titles[spec.method], []).append(listing)
         return self._render(

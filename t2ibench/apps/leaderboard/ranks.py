@@ -117,9 +117,11 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     difference = _differences(models)
     overlaps: list[tuple[int, int, float, float, float]] = []
     worst = np.full(DRAWS, -np.inf)
-    for k in range(len(models)):
+    for first in range(len(models)):
         pairs = [
-            (j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))
+            (second, pair)
+            for second in range(first + 1, len(models))
+            if (pair := difference(first, second))
         ]
         if not pairs:
             continue
@@ -127,11 +129,11 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
         moved = np.stack([draws for _, (_, draws) in pairs])
         lows, highs = np.quantile(moved, [0.025, 0.975], axis=1)
         undecided = (lows < 0) & (highs > 0)
-        for (j, (value, _)), low, high, keep in zip(
+        for (second, (value, _)), low, high, keep in zip(
             pairs, lows, highs, undecided, strict=True
         ):
             if keep:
-                overlaps.append((k, j, value, -float(low), float(high)))
+                overlaps.append((first, second, value, -float(low), float(high)))
         if undecided.any():
             draws = moved[undecided]
             low = lows[undecided, None]
@@ -140,11 +142,13 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     factor = float(np.quantile(worst, 0.95)) if overlaps else 1.0
     best = [1] * len(models)
     last = [len(models)] * len(models)
-    for k, j, value, below, above in overlaps:
-        if value > factor * above:  # k leans more than j
-            best[k], last[j] = best[k] + 1, last[j] - 1
+    for first, second, value, below, above in overlaps:
+        if value > factor * above:  # the first leans more than the second
+            best[first] += 1
+            last[second] -= 1
         elif -value > factor * below:
-            best[j], last[k] = best[j] + 1, last[k] - 1
+            best[second] += 1
+            last[first] -= 1
     return [Rank(low, high, len(models)) for low, high in zip(best, last, strict=True)]
 
 

@@ -81,12 +81,12 @@ def embed_again(
         embedder: Encoder,
         stored: EvidenceStore,
         texts: Sequence[str],
-        to: Mapping[str, int],
+        counts: Mapping[str, int],
     ) -> None:
         wanted = [
             image
             for image in images
-            if image.attempt.index < to.get(image.attempt.prompt, 0)
+            if image.attempt.index < counts.get(image.attempt.prompt, 0)
         ]
         with verdict.tolerant(f"{embedder.name} cannot embed here"):
             unlike = [*_unlike_texts(embedder, stored, texts)]
@@ -206,7 +206,10 @@ def ask_again(
     for image in images:
         asked = claims.plan.questions.get(image.attempt.prompt, {}).items()
         questions.append(
-            (image.image, [of for of, count in asked if image.attempt.index < count])
+            (
+                image.image,
+                [query for query, count in asked if image.attempt.index < count],
+            )
         )
     stores = claims.stores.judges
     command = claims.command

@@ -137,7 +137,8 @@ def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
         text for name, task in tasks.items() for text in unlike(name, task)
     )
     return [
-        f"{n} of {len(tasks)} tasks: {text}" for text, n in departures_counted.items()
+        f"{count} of {len(tasks)} tasks: {text}"
+        for text, count in departures_counted.items()
     ]
 
 
@@ -240,7 +241,7 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
     for members in groups.values():
         models = [
             cell.measured
-            for cell in (cells[k] for k in members)
+            for cell in (cells[member] for member in members)
             if cell and cell.measured
         ]
         for index, rank in zip(members, rank_intervals(models), strict=True):
@@ -289,9 +290,9 @@ class Stratum:
         if by_people(self.judges, self.encoders):
             titles = sorted(
                 {
-                    t.title
+                    task.title
                     for entry in self.entries
-                    for t in entry.results.tasks.values()
+                    for task in entry.results.tasks.values()
                 }
             )
             return f"{'; '.join(titles)}, {readers}"

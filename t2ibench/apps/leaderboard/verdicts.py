@@ -38,7 +38,12 @@ class Verifier:
         self._draw, self._home, self._minutes = draw, home, minutes
         for top in (root.resolve() for root in roots):
             checkout = next(
-                (p for p in (top, *top.parents) if (p / ".git").exists()), top
+                (
+                    folder
+                    for folder in (top, *top.parents)
+                    if (folder / ".git").exists()
+                ),
+                top,
             )
             if home is not None and home.resolve().is_relative_to(checkout):
                 raise T2IBenchError(

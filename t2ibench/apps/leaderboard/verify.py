@@ -68,8 +68,8 @@ def verify(
             f"it takes more than {minutes:g} minutes to check (--minutes)"
         )
     except Exception as error:  # nothing in one submission ends the check of the others
-        why = f"{type(error).__name__}: {first_line(error)}"
-        verdict.problems.append(f"{folder} cannot be read ({why})")
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        verdict.problems.append(f"{folder} cannot be read ({reason})")
     if verdict.problems:
         verdict.level = REFUSED
     for name in ("problems", "notes", "lacking"):
@@ -250,8 +250,8 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
     except (
         Exception
     ) as error:  # of a model: it fails here, which is not the submission's fault
-        why = f"{type(error).__name__}: {first_line(error)}"
-        verdict.lacking.append(f"making it again failed here with {why}")
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        verdict.lacking.append(f"making it again failed here with {reason}")
     if not verdict.problems:
         _conclude(verdict, seed)
 

@@ -295,5 +295,6 @@ def _text(value: Any) -> str:
 
 def effective(model: Model) -> list[tuple[str, str, None]]:
     """Return the generation settings of a model's images, as its page lists them."""
-    of = model.entry.results.model
-    return [("Settings", _text(of.effective_settings or of.settings or None), None)]
+    info = model.entry.results.model
+    settings = info.effective_settings or info.settings or None
+    return [("Settings", _text(settings), None)]

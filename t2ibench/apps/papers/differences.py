@@ -49,7 +49,11 @@ def _lacking(name: str, task: TaskResult) -> Iterator[str]:
     if task.reason:
         yield f"{name} has no score: {task.reason}."
     if lost := sum(task.excluded.values()):
-        reasons = [f"{n} {status}" for status, n in sorted(task.excluded.items()) if n]
+        reasons = [
+            f"{count} {status}"
+            for status, count in sorted(task.excluded.items())
+            if count
+        ]
         yield f"{name} is without {lost} images ({', '.join(reasons)})."
     if task.missing_prompts:
         yield f"{name} is without {len(task.missing_prompts)} of its prompts."

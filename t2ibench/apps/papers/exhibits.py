@@ -232,8 +232,8 @@ def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
         tail, head = wanted.arrows_between
         draft.draw(arrows, _arrow_rows(result, tail, head))
     if wanted.distribution is not None:
-        value, by = wanted.distribution
+        value, grouping = wanted.distribution
         groups: dict[str, list[float]] = {row.name: [] for row in result.by}
         for sample in draft.samples(task):
-            groups.setdefault(str(sample[by]), []).append(float(sample[value]))
+            groups.setdefault(str(sample[grouping]), []).append(float(sample[value]))
         draft.draw(distributions, groups)

@@ -164,8 +164,8 @@ def _tests_said(report: CrossingReport) -> str:
                 if p < ALPHA
                 else "No clear sign that they go together"
             )
-        why = "" if p is None else f" (p (Holm) {format_p(p)})"
-        names_by_verdict.setdefault(verdict, []).append(f"{test.of}{why}")
+        p_text = "" if p is None else f" (p (Holm) {format_p(p)})"
+        names_by_verdict.setdefault(verdict, []).append(f"{test.of}{p_text}")
     return " ".join(
         f"{verdict}: {', '.join(names)}." for verdict, names in names_by_verdict.items()
     )

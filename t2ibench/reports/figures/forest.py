@@ -88,7 +88,7 @@ def _band(
         and mark.fair_high is not None
     ):
         left, right = (
-            across(min(max(x, -1.0), 1.0)) for x in (mark.fair_low, mark.fair_high)
+            across(min(max(end, -1.0), 1.0)) for end in (mark.fair_low, mark.fair_high)
         )
         canvas.box(left, y, right - left, high, "band")
 

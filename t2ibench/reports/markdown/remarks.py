@@ -51,8 +51,8 @@ def _remarks(results: Results) -> Iterator[str]:
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
         for reader, key, control in sentences.controls_by_reader(task):
             if key.startswith(("obedience", "breakdown")) and not control.contradicts:
-                by = f" ({escape(reader)})" if reader else ""
-                yield f"- `{name}`{by}: {escape(control.says)}"
+                of_reader = f" ({escape(reader)})" if reader else ""
+                yield f"- `{name}`{of_reader}: {escape(control.says)}"
         for warning in task.warnings:
             yield f"- `{name}`: {escape(warning)}"
         if task.encoder_agreement is False:
@@ -78,8 +78,8 @@ def _without_value(name: str, task: TaskResult) -> Iterator[str]:
         yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
         for reader, _, control in sentences.controls_by_reader(task):
             if control.contradicts:
-                by = f"{reader}: " if reader else ""
-                yield f"  - {escape(by + control.says)}"
+                of_reader = f"{reader}: " if reader else ""
+                yield f"  - {escape(of_reader + control.says)}"
     elif task.reason:
         yield f"- `{name}` has no score: {escape(task.reason)}"
     elif task.headline.reason:
