@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from t2ibench.methods import METHODS, method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
+from t2ibench.methods.core.scales import Scale
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.reports.sentences import CONTROLS, task_sentence
@@ -254,6 +256,17 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         )
     views.sort(key=lambda view: (view.mark.value or 0.0, view.name))
     return SeriesView(series, tuple(views))
+
+
+def scale_record(scale: Scale) -> dict[str, Any]:
+    """Return how headlines on a scale are drawn and written, for the scripts of pages."""
+    return {
+        "scale": scale.label,
+        "end": scale.end,
+        "unit": scale.unit,
+        "signed": scale.signed,
+        "ends": scale.ends,
+    }
 
 
 def poles(task: TaskView) -> Axis:

@@ -14,7 +14,14 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
-from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
+from t2ibench.reports.view import (
+    RowView,
+    RunView,
+    SeriesView,
+    TaskView,
+    run_view,
+    scale_record,
+)
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
 from t2ibench.results.samples import read_samples
@@ -145,7 +152,7 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
         **_marked(task.mark),
         "fair_low": task.mark.fair_low,
         "fair_high": task.mark.fair_high,
-        **_scaled(task.mark),
+        **scale_record(task.mark.scale),
         "poles": _poles(task.shown.axis),
         "sentence": task.sentence,
         "text_only": text_only,
@@ -155,18 +162,6 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
 def _marked(mark: IntervalMark) -> dict[str, Any]:
     return {
         name: getattr(mark, name) for name in ("state", "value", "low", "high", "side")
-    }
-
-
-def _scaled(mark: IntervalMark) -> dict[str, Any]:
-    """Return how a headline's scale is drawn and written."""
-    scale = mark.scale
-    return {
-        "scale": scale.label,
-        "end": scale.end,
-        "unit": scale.unit,
-        "signed": scale.signed,
-        "ends": scale.ends,
     }
 
 

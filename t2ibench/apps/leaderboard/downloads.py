@@ -14,7 +14,7 @@ from t2ibench.apps.leaderboard.views import Model
 from t2ibench.arguments import format_args
 from t2ibench.methods import METHODS
 from t2ibench.reports.csv import CsvWriter
-from t2ibench.reports.view import TaskView, poles
+from t2ibench.reports.view import TaskView, poles, scale_record
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import text_only
 from t2ibench.results.schema import TaskResult
@@ -185,22 +185,18 @@ def _model_record(model: Model) -> dict[str, Any]:
 
 def _task_record(view: TaskView) -> dict[str, Any]:
     mark = view.mark
-    scale = mark.scale
     axis = poles(view)
+    fair_band = [rounded(mark.fair_low), rounded(mark.fair_high)]
     return {
         "name": view.name,
         "family": view.result.method,
         "value": rounded(mark.value),
         "low": rounded(mark.low),
         "high": rounded(mark.high),
-        "fair": [rounded(mark.fair_low), rounded(mark.fair_high)],
+        "fair": fair_band,
         "state": mark.state,
         "side": mark.side,
         "poles": [axis.low, axis.high],
-        "scale": scale.label,
-        "end": scale.end,
-        "unit": scale.unit,
-        "signed": scale.signed,
-        "ends": scale.ends,
+        **scale_record(mark.scale),
         "text_only": text_only(view.result),
     }
