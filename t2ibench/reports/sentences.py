@@ -379,7 +379,8 @@ def spoken(task: TaskView) -> str:
 def row_spoken(row: RowView, axis: Axis | None) -> str:
     """Return a row's mark in words."""
     interval = ends(row.mark, axis is None)
-    text = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    number = plain(row.mark.value) if axis is None else signed(row.mark.value)
+    text = f"{row.name}: {number}{row.mark.scale.unit}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
         text += (
             f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"

@@ -9,7 +9,7 @@ from typing import Any
 from t2ibench.methods import METHODS, method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
-from t2ibench.methods.core.scales import Scale
+from t2ibench.methods.core.scales import Scale, scale_named
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.reports.sentences import CONTROLS, task_sentence
@@ -233,6 +233,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
     """Return the view of the rows of a task that share one axis."""
+    scale = scale_named(series.scale)
     views = []
     for row in rows:
         score = row.scores.get(series.score)
@@ -241,7 +242,12 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
             continue
         side = side_of(score.value) if series.axis else None
         mark = IntervalMark(
-            score.value, score.ci_low, score.ci_high, row_state(score), side
+            value=score.value,
+            low=score.ci_low,
+            high=score.ci_high,
+            state=row_state(score),
+            side=side,
+            scale=scale,
         )
         mark = within(mark, series.square)
         views.append(

@@ -189,6 +189,7 @@ def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]
         "square": shown.square,
         "n": row.n_images,
         **_marked(row.mark),
+        **scale_record(row.mark.scale),
         "poles": _poles(shown.axis),
     }
 

@@ -506,7 +506,7 @@ def _item_cell(item: Item, model: Model, table: ItemTable) -> ItemCell:
             model=model.name,
             mark=row.mark,
             spoken=f"{model.name}, {row_spoken(row, table.axis)}",
-            value=number(row.mark.value),
+            value=f"{number(row.mark.value)}{row.mark.scale.unit}",
             tone=tone(row.mark),
         )
     return ItemCell(model=model.name)

@@ -375,7 +375,7 @@ def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:
         mark=row.mark,
         spoken=row_spoken(row, series.series.axis),
         tone=tone(row.mark),
-        value=number(row.mark.value),
+        value=f"{number(row.mark.value)}{row.mark.scale.unit}",
     )
 
 

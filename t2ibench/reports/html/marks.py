@@ -106,13 +106,14 @@ def task_row_view(task: TaskView) -> TaskRowView:
 
 
 def _ticks(task: TaskView) -> tuple[float, ...]:
-    """Return the values of the rows behind a headline, with the signs used in it."""
+    """Return the places of the rows behind a headline on its axis, with the signs used in it."""
     if not task.series:
         return ()
-    return tuple(
-        -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
-        for row in task.series[0].rows
-    )
+    places = []
+    for row in task.series[0].rows:
+        place = row.mark.on_axis.value or 0.0
+        places.append(-place if row.flipped else place)
+    return tuple(places)
 
 
 @dataclass(frozen=True, slots=True)
