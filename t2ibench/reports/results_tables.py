@@ -104,7 +104,7 @@ def _of_scales(names: Collection[str]) -> Iterator[str]:
         yield f"{title}: {listed(labels)}."
         yield from (f"{scale.ends}." for scale in scales if scale.ends)
         if leans:
-            yield f"Of a lean, {_LEAN}"
+            yield f"For a lean, {_LEAN}"
     if leans:
         yield _BEYOND_ONE
 
