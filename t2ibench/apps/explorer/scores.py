@@ -105,7 +105,7 @@ class Scores:
             axis = series.axis
             noun = series.noun
         elif isinstance(series, ImageGroups):
-            answer = series.said
+            answer = series.phrase
         return {
             "ids": ids,
             "values": values,
@@ -179,12 +179,13 @@ def _within(some: list[str], words: list[str]) -> bool:
 
 def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
     shown = series.series
+    row_name = row.name if row.name in _rows(task) else None
     return {
         "task": task.id,
         "name": task.name,
         "family": method_named(task.result.method).title,
         "item": row.name,
-        "row": row.name if row.name in _rows(task) else None,
+        "row": row_name,
         "noun": shown.noun,
         "square": shown.square,
         "n": row.n_images,

@@ -63,12 +63,12 @@ class Source:
 class Gallery:
     """All images, numbered by their places, with embeddings of shape (n, d).
 
-    `derived` holds what earlier questions computed from them.
+    `cache` holds what earlier questions computed from them.
     """
 
     pictures: Sequence[Picture]
     rows: Float32Array
-    derived: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def sources(self) -> IntArray:

@@ -367,15 +367,16 @@ def _series(series: SeriesView) -> CardSeriesView:
 
 
 def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:
+    mark = row.mark
     number = plain if series.series.square else signed
     return SeriesRowView(
         name=row.name,
         title=row.name if len(row.name) > _CUT_NAME else "",
-        clear=row.mark.state == "clear",
-        mark=row.mark,
+        clear=mark.state == "clear",
+        mark=mark,
         spoken=row_spoken(row, series.series.axis),
-        tone=tone(row.mark),
-        value=f"{number(row.mark.value)}{row.mark.scale.unit}",
+        tone=tone(mark),
+        value=f"{number(mark.value)}{mark.scale.unit}",
     )
 
 
