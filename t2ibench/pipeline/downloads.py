@@ -138,10 +138,7 @@ def _pending_states(
     to_generate = (
         images is not None
         and not context.stored_images_only
-        and any(
-            not images.is_done(request.prompt, request.index)
-            for request in context.plan.requests
-        )
+        and any(not images.is_done(request.key) for request in context.plan.requests)
     )
     for model in needed_models(context, models, generate_only=not observing):
         if model.role == "model" and not to_generate:

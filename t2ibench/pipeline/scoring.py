@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.identity import ImageKey
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import MethodResult
@@ -269,7 +270,8 @@ def _sample_rows(
     """Return sample rows with each image's file, and its rewritten prompt if there is one."""
     completed = []
     for row in rows:
-        attempt = images.get(row["prompt"], row["index"]) if images else None
+        image = ImageKey.of(row["prompt"], row["index"])
+        attempt = images.get(image) if images else None
         file = f"images/{attempt.file}" if attempt and attempt.file else None
         sha256 = attempt.sha256 if attempt else None
         new = {**row, "file": file, "sha256": sha256}

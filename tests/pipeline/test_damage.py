@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from t2ibench.cli import main
+from t2ibench.identity import content_id
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
@@ -21,7 +22,6 @@ from t2ibench.results.paired import read_paired
 from t2ibench.store.database import Database
 from t2ibench.store.images import PERCEPTUAL_HASH
 from t2ibench.store.labels import Label, LabelStore
-from t2ibench.store.schema import content_id
 from tests import hand
 from tests.conftest import Cli
 

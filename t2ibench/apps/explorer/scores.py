@@ -11,6 +11,7 @@ from typing import Any
 
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
@@ -95,7 +96,7 @@ class Scores:
         numbers = self._collection.gallery.samples(run)
         values = []
         for sample in read_samples(self._collection.source(run).folder, task.id):
-            number = numbers.get((sample.get("prompt"), sample.get("index")))
+            number = numbers.get(_image_of(sample))
             value_and_label = _value(task, chosen, sample)
             if number is not None and value_and_label is not None:
                 values.append((number, *value_and_label))
@@ -182,6 +183,11 @@ def _rows(task: TaskView) -> list[str]:
         if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))
+
+
+def _image_of(sample: Mapping[str, Any]) -> ImageKey:
+    """Return which image a sample is about."""
+    return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1))
 
 
 def _value(

@@ -16,8 +16,9 @@ from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
 from t2ibench.apps.leaderboard.names import normalise
 from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.generators import can_regenerate
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.plan import Plan, first_images, is_counted, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import score_plan
@@ -33,8 +34,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_text
-from t2ibench.store.images import PERCEPTUAL_HASH, Attempt, ImageStore
-from t2ibench.store.schema import content_id
+from t2ibench.store.images import PERCEPTUAL_HASH, Attempt, ImageStore, stored_order
 from t2ibench.version import __version__
 
 _PART = 256  # embeddings stored together
@@ -79,8 +79,8 @@ def pack(
         plan = make_plan(shared, plan.settings)
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
-    # In the order of their keys, which keeps the file small and the same.
-    attempts.sort(key=lambda one: (content_id(one.prompt), one.index))
+    # Keeps the file small and the same.
+    attempts.sort(key=stored_order)
     target = to / f"{slug(name)}-{generator.fingerprint[:8]}"
     shutil.rmtree(target, ignore_errors=True)
     with closing(Database(target, EVIDENCE)) as packed:
@@ -154,7 +154,7 @@ def _incomplete(lacking: str) -> T2IBenchError:
 
 def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
     for request in plan.requests:
-        attempt = images.get(request.prompt, request.index)
+        attempt = images.get(request.key)
         if attempt is None or attempt.status == "failed":
             raise _incomplete(f"Images are missing, for example of '{request.prompt}'.")
         yield replace(attempt, file=None, tries=0)
@@ -203,14 +203,12 @@ def _pack_evidence(
     target: Database,
 ) -> None:
     """Copy the observations of encoders, their controls and judges into the submission."""
-    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
+    hashes = {one.key: one.sha256 for one in attempts if one.sha256}
 
     def pack(
         of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
     ) -> None:
-        keys = {
-            sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)
-        }
+        keys = {sha for image, sha in hashes.items() if is_counted(image, counts)}
         store, packed = EvidenceStore(folder.database, *of), EvidenceStore(target, *of)
         _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
         _pack_embeddings(store, packed, "images", keys)
@@ -231,7 +229,7 @@ def _pack_evidence(
         one.prompt
         for one in repeated_prompts(plan.prompts, DistinctImages(images).first)
     }
-    keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
+    keys = {one.sha256 for one in attempts if one.sha256 and one.prompt in repeated}
     seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
     _pack_embeddings(
         images.perceptual_hashes,
@@ -261,13 +259,13 @@ def _pack_embeddings(
 
 
 def _answers(
-    answers: AnswerStore, plan: Plan, hashes: Mapping[tuple[str, int], str]
+    answers: AnswerStore, plan: Plan, hashes: Mapping[ImageKey, str]
 ) -> Iterator[StoredAnswer]:
     """Return the judges' answers that scores are computed from, without their wording."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
-            for index in range(count):
-                sha = hashes.get((prompt, index))
+            for image in first_images(prompt, count):
+                sha = hashes.get(image)
                 answer = answers.get(sha, question, classes) if sha else None
                 if sha and answer is None:
                     raise _incomplete(

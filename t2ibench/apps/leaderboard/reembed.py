@@ -22,6 +22,7 @@ from t2ibench.models.protocols import Encoder, HasUntrained, Judge
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import embedded_texts, encode, naming
 from t2ibench.pipeline.judging import answered
+from t2ibench.pipeline.plan import is_counted
 from t2ibench.pipeline.work_items import ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
@@ -81,11 +82,7 @@ def embed_again(
         texts: Sequence[str],
         to: Mapping[str, int],
     ) -> None:
-        wanted = [
-            image
-            for image in images
-            if image.attempt.index < to.get(image.attempt.prompt, 0)
-        ]
+        wanted = [image for image in images if is_counted(image.attempt.key, to)]
         with found.tolerant(f"{one.name} cannot embed here"):
             unlike = [*_unlike_texts(one, stored, texts)]
             unlike += _unlike_images(one, stored, wanted, found)
@@ -150,7 +147,7 @@ def _unlike_images(
             continue
         claimed = evidence.get("images", one.attempt.sha256 or "")
         if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
-            found.compared.add(one.attempt.key)
+            found.compared.add(one.attempt.file_key)
         else:
             look = f"does not look to {encoder.name} as the submission says"
             yield f"{one}, generated again, {look}"
@@ -199,10 +196,7 @@ def ask_again(
     """Ask every judge again about the regenerated images, and compare the answers."""
     questions: list[ImageQuestions] = []
     for one in images:
-        asked = claims.plan.questions.get(one.attempt.prompt, {}).items()
-        questions.append(
-            (one.image, [of for of, count in asked if one.attempt.index < count])
-        )
+        questions.append((one.image, claims.plan.questions_about(one.attempt.key)))
     stores, command = claims.stores.judges, claims.command
 
     def make(spec: str) -> Judge:
@@ -248,7 +242,7 @@ def _compare_answers(
             said = claimed.answer if claimed else None
             if answer is not None and answer == said:
                 same += 1
-                found.compared.add(one.attempt.key)
+                found.compared.add(one.attempt.file_key)
             elif answer is not None:
                 surely = surely or one.same_file
                 unlike.append(

@@ -236,7 +236,7 @@ def _regenerate(submission: Claims, count: int, seed: int, found: Verdict) -> No
         for again in (embed_again, ask_again):
             if not found.problems:
                 again(submission, images, found)
-        found.compared |= {one.attempt.key for one in images if one.same_file}
+        found.compared |= {one.attempt.file_key for one in images if one.same_file}
         found.count("images", len(found.compared))
         if len(found.compared) < len(images):
             found.lacking.append(

@@ -219,10 +219,9 @@ class WorkerPool:
         if isinstance(item, ImagesToGenerate) and isinstance(generator, Rewritten):
             rewritings = {}
             for request in item.requests:
-                place = (request.prompt, request.index)
-                rewriting = generator.rewriting(*place)
+                rewriting = generator.rewriting(request.key)
                 if rewriting:
-                    rewritings[place] = rewriting
+                    rewritings[request.key] = rewriting
             return replace(item, rewritings=FoundRewritings(rewritings))
         if self._workers.elsewhere and isinstance(item, ImagesToEmbed):
             return replace(
