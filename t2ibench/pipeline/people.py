@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.results.json_record import rounded
 from t2ibench.results.people import (
     AgreementScore,
     AskedQuestion,
@@ -16,7 +17,6 @@ from t2ibench.results.people import (
     PairAgreement,
     PeopleAgreement,
 )
-from t2ibench.results.rates import rounded
 from t2ibench.stats.raters import Interval, alpha_interval, exact_share, kappa_interval
 from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.distinct import DistinctImages

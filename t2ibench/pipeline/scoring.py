@@ -25,10 +25,10 @@ from t2ibench.pipeline.task_evidence import evidence_of, untrained_evidence
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import ScoredTask, task_record
 from t2ibench.results.paired import paired_task
-from t2ibench.results.rates import (
+from t2ibench.results.prompt_outcomes import is_revised
+from t2ibench.results.repeated_prompts import (
     RepeatedPrompt,
     by_share,
-    is_revised,
     repeated_prompts,
     repeats_line,
     too_few,

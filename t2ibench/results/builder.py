@@ -16,15 +16,11 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.results.display import text_only
+from t2ibench.results.json_record import rounded
+from t2ibench.results.likeness import Diversity, TextImageAlignment, adjust_agreements
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
-from t2ibench.results.rates import (
-    Diversity,
-    PromptOutcomes,
-    RepeatedPrompt,
-    TextImageAlignment,
-    adjust_agreements,
-    rounded,
-)
+from t2ibench.results.prompt_outcomes import PromptOutcomes
+from t2ibench.results.repeated_prompts import RepeatedPrompt
 from t2ibench.results.schema import (
     EncoderScores,
     Headline,

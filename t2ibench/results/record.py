@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field
 
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.results.rates import Record
+from t2ibench.results.json_record import Record
 from t2ibench.results.schema import GeneratorInfo, LibraryWarning
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY

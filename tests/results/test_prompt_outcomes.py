@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from t2ibench.identity import ImageKey
-from t2ibench.results.rates import prompt_outcomes, revised_line
+from t2ibench.results.prompt_outcomes import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt
 
 

@@ -24,8 +24,8 @@ from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.files import assemble, generator_info, stored_results
-from t2ibench.results.rates import repeated_prompts
 from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.repeated_prompts import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import LibraryWarning
 from t2ibench.settings import RunSettings
