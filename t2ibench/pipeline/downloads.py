@@ -20,7 +20,7 @@ from t2ibench.settings import RunSettings
 
 _OWN = "t2ibench"
 _INSTEAD = {
-    "judge": "Without a judge's download: --judge answers:FILE (people's answers).",
+    "judge": "Without a judge's download: --judge answers:FILE (human labels).",
     "encoder": (
         "Without an encoder's download: weights in a file, --encoder "
         "open_clip:ARCH/FILE.safetensors, or tasks that ask a judge, such as one that "

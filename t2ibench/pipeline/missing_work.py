@@ -39,7 +39,7 @@ class ObservationStores:
 
     Attributes:
         encoders: The embeddings of each encoder.
-        controls: Those of untrained controls, by the encoder that they are held against; a control
+        controls: Those of untrained controls, by the encoder that they are compared with; a control
             embeds what that encoder is scored on.
         judges: The answers of each judge.
     """

@@ -90,13 +90,24 @@ def asked_questions(
         for attempt in images.first(need.prompt, need.images):
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
-            key = (attempt.sha256, need.question, need.classes)
+            asked_of_image = (attempt.sha256, need.question, need.classes)
             if sampled and labels is not None:
-                people = list(labels.votes(*key))
+                people = list(labels.votes(*asked_of_image))
             else:
-                people = [name for name in files if files[name].get(*key) is not None]
+                people = _who_answered(files, *asked_of_image)
             _count(question, people)
     return list(asked.values())
+
+
+def _who_answered(
+    files: Mapping[str, AnswerStore], image: str, question: str, classes: Sequence[str]
+) -> list[str]:
+    """Return the people whose file of answers answers a question about an image."""
+    return [
+        name
+        for name, answers in files.items()
+        if answers.get(image, question, classes) is not None
+    ]
 
 
 def _count(question: AskedQuestion, people: Sequence[str]) -> None:

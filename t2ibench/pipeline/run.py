@@ -216,7 +216,7 @@ def _outcome_before_scores(job: Job) -> Outcome:
         attempts=job.attempts,
         observed=job.embedded + answered,
         damaged=[
-            f"{file}; the same command again makes it anew" for file in job.damaged
+            f"{file}; the same command again regenerates it" for file in job.damaged
         ],
         problems=problems_of(job),
         lost=job.lost,

@@ -43,7 +43,7 @@ class StoredImages:
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Return failures, because missing images are not generated."""
-        reason = "images of a stored run are not made anew"
+        reason = "images of a stored run are not regenerated"
         return [GeneratedImage("failed", reason=reason) for _ in requests]
 
     def available(self, prompt: str) -> int | None:

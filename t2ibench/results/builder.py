@@ -285,18 +285,23 @@ def task_record(
         name: EncoderScores(**_method_fields(result, level))
         for name, result in by_encoder.items()
     }
+    task_fields = _task_fields(task)
+    method_fields = _method_fields(combined, level, direction)
+    image_fields = images or {}
+    agreement = _encoders_agree(by_encoder) if several else None
+    all_warnings = [*combined.warnings, *defects, *warnings]
     return TaskResult(
-        **_task_fields(task),
-        **_method_fields(combined, level, direction),
-        **(images or {}),
+        **task_fields,
+        **method_fields,
+        **image_fields,
         by_encoder=encoder_scores if several else {},
-        encoder_agreement=_encoders_agree(by_encoder) if several else None,
+        encoder_agreement=agreement,
         n_images=combined.n_images,
         n_prompts=combined.n_prompts,
         excluded=_excluded(combined),
         settings=settings,
         conventions=_plain(combined.conventions),
-        warnings=[*combined.warnings, *defects, *warnings],
+        warnings=all_warnings,
         details=_plain(combined.details),
     )
 

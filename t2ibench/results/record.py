@@ -196,7 +196,7 @@ class RunRecord(Record):
             declines are left out or renamed.
         rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
-        library_warnings: What model libraries warned of while models were loaded, in all calls.
+        library_warnings: What model libraries warned of while models were loaded, over all calls.
         from_objects: Whether Python objects took part, which no command can name.
         merged: The parts that `t2ibench merge` put together; None where it put none.
         history: One entry a call, the latest last.

@@ -282,7 +282,7 @@ class Results(Record):
         name: What the user calls the run; null for the model's name.
         command: A command that gives these results again; empty if a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
-        limited: True if any task ran under --limit; such results are for a try only.
+        limited: True if any task ran under --limit; such results are for a trial only.
         missing_parts: Parts of a merged run that were not there, such as '3 of 4'.
         tasks: Task id to result, sorted. p-values are adjusted over these.
         earlier: The same of tasks that only earlier commands in this folder measured, as those

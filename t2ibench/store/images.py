@@ -246,11 +246,15 @@ class ImageStore:
         self._named |= prompts.keys()
         inputs = {text: _prompt_and_source(name) for text, name in prompts.items()}
         self._rows: dict[ImageKey, Attempt] = {}
+        previous: tuple[int, int] | None = None
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
             key = ImageKey(text, index, *inputs.get(text, _UNKNOWN_INPUTS))
-            before = self._rows.get(key)
+            # Most images were attempted once, and looking up takes time.
+            is_further_try = (text, index) == previous
+            previous = (text, index)
+            before = self._rows.get(key) if is_further_try else None
             if not is_sound(status, sha256, file) or (
                 before and RANK[status] < RANK[before.status]
             ):

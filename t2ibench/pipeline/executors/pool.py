@@ -72,16 +72,19 @@ class WorkerModels:
     @classmethod
     def of(cls, worker: Worker) -> WorkerModels:
         """Return the properties of a worker's models."""
-        observers = worker.observers
-        controls = observers.controls
+        loaded = worker.observers
+        controls = {
+            name: ModelInfo.of(control) for name, control in loaded.controls.items()
+        }
+        observers = Observers(
+            encoders=[ModelInfo.of(encoder) for encoder in loaded.encoders],
+            controls=controls,
+            judges=[ModelInfo.of(judge) for judge in loaded.judges],
+        )
         return cls(
             where=f"process {os.getpid()} on {socket.gethostname()}",
             generator=worker.generator.fingerprint if worker.generator else None,
-            observers=Observers(
-                encoders=[ModelInfo.of(encoder) for encoder in observers.encoders],
-                controls={name: ModelInfo.of(controls[name]) for name in controls},
-                judges=[ModelInfo.of(judge) for judge in observers.judges],
-            ),
+            observers=observers,
         )
 
 
