@@ -15,9 +15,10 @@ from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.pools import CaptionPool
+from t2ibench.results.alignment_records import TextImageAlignment, adjust_agreements
 from t2ibench.results.display import text_only
+from t2ibench.results.diversity import Diversity
 from t2ibench.results.json_record import rounded
-from t2ibench.results.likeness import Diversity, TextImageAlignment, adjust_agreements
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
 from t2ibench.results.prompt_outcomes import PromptOutcomes
 from t2ibench.results.repeated_prompts import RepeatedPrompt

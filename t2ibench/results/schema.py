@@ -15,8 +15,9 @@ from pydantic import Field, PrivateAttr
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
+from t2ibench.results.alignment_records import TextImageAlignment
+from t2ibench.results.diversity import Diversity
 from t2ibench.results.json_record import Record
-from t2ibench.results.likeness import Diversity, TextImageAlignment
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
 from t2ibench.results.prompt_outcomes import PromptOutcomes
 from t2ibench.results.repeated_prompts import RepeatedPrompt

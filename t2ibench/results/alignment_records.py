@@ -1,4 +1,4 @@
-"""Records of how well images agree with their prompts, and how much they differ from each other."""
+"""Records of how well images agree with their prompts."""
 
 from __future__ import annotations
 
@@ -63,27 +63,3 @@ def adjust_agreements(
         p_values = holm([difference.p for difference in differences])
         for difference, p in zip(differences, p_values, strict=True):
             difference.p_holm = None if p is None else float(f"{p:.12g}")
-
-
-class Diversity(Record):
-    """Diversity of images of one prompt: 1 minus the mean cosine of two different images.
-
-    Attributes:
-        group: What the prompts stand for; null for all prompts of the task.
-        value: Mean over prompts.
-        ci_low: Lower end of its confidence interval, about these very prompts.
-        ci_high: Upper end.
-        n_prompts: Prompts with two distinct images or more.
-        n_images: Their images.
-        lowest_prompt: The prompt whose images differ least.
-        lowest: How much they differ.
-    """
-
-    group: str | None = None
-    value: float | None
-    ci_low: float | None = None
-    ci_high: float | None = None
-    n_prompts: int
-    n_images: int
-    lowest_prompt: str
-    lowest: float | None
