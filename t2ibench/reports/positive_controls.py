@@ -17,56 +17,73 @@ UNTRAINED = "random_encoder"  # the control by a network of random weights
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
-    """Return the outcome of the positive controls in words."""
-    passed = [
-        t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"
-    ]
-    unsure = [t for t in run.controls if STATES[t.mark.state].unsure]
-    failed = [
-        task for task in run.controls if task not in passed and task not in unsure
-    ]
-    readers = dict.fromkeys(
-        name for task in (failed or unsure) for name in _failing_readers(task)
-    )
-    who = ", ".join(readers or run.encoders)
+    """Return a warning of positive controls, and a sentence on those that passed; "" for none."""
+    passed: list[TaskView] = []
+    unsure: list[TaskView] = []
+    failed: list[TaskView] = []
+    for task in run.controls:
+        if task.mark.state == "clear" and task.mark.side == "high":
+            passed.append(task)
+        elif STATES[task.mark.state].unsure:
+            unsure.append(task)
+        else:
+            failed.append(task)
+    return _control_warning(run, failed, unsure), _passed_controls(passed)
+
+
+def _control_warning(
+    run: RunView, failed: Sequence[TaskView], unsure: Sequence[TaskView]
+) -> str:
+    """Return what must not be read because of failed or inconclusive positive controls."""
+    tasks = failed or unsure
+    if not tasks:
+        return ""
+    names = ", ".join(task.name for task in tasks)
+    readers = [name for task in tasks for name in _failing_readers(task)]
+    who = ", ".join(dict.fromkeys(readers) or run.encoders)
     taken_away = _settings_behind(run, failed)
-    warning = ""
     if taken_away:
-        names = ", ".join(task.name for task in failed)
         controls = "controls" if len(failed) > 1 else "control"
-        warning = (
+        return (
             f"What the positive {controls} ({names}) should find was taken away by "
             f"{listed(taken_away)}: whether {who} would find a bias that is there, this run does "
             "not test."
         )
-    elif failed:
-        names = ", ".join(task.name for task in failed)
-        warning = f"A positive control failed ({names}): nothing else from {who} can be relied on."
-    elif unsure:
-        names = ", ".join(task.name for task in unsure)
-        warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
-    several = len(passed) > 1
-    fine = (
-        f"{len(passed)} positive control{'s' if several else ''} passed and "
-        f"{'are' if several else 'is'} not counted."
+    if failed:
+        return f"A positive control failed ({names}): nothing else from {who} can be relied on."
+    return (
+        f"A positive control is inconclusive ({names}): do not interpret other results of {who} "
+        "yet."
     )
-    reproduced = [
-        (blind.value, task.result.headline.ci_low)
-        for task in passed
-        if (blind := task.result.controls.get(UNTRAINED)) is not None
-    ]
-    if any(
-        value is not None and low is not None and value >= low
-        for value, low in reproduced
-    ):
-        fine += " An untrained network passes too, so this shows little."
-    return warning, fine if passed else ""
 
 
 def _settings_behind(run: RunView, failed: Sequence[TaskView]) -> list[str]:
     """Return the settings of toyland that took away what all failed controls look for."""
     settings = [evening_settings(task.result.by, run.results) for task in failed]
     return list(dict.fromkeys(chain(*settings))) if all(settings) else []
+
+
+def _passed_controls(passed: Sequence[TaskView]) -> str:
+    """Return how many positive controls passed, and if networks of random weights pass, too."""
+    if not passed:
+        return ""
+    several = len(passed) > 1
+    fine = (
+        f"{len(passed)} positive control{'s' if several else ''} passed and "
+        f"{'are' if several else 'is'} not counted."
+    )
+    if any(map(_untrained_passes, passed)):
+        fine += " An untrained network passes too, so this shows little."
+    return fine
+
+
+def _untrained_passes(task: TaskView) -> bool:
+    """Return whether a network of random weights reaches the interval of a control."""
+    untrained = task.result.controls.get(UNTRAINED)
+    low = task.result.headline.ci_low
+    if untrained is None or untrained.value is None or low is None:
+        return False
+    return untrained.value >= low
 
 
 def _failing_readers(task: TaskView) -> list[str]:

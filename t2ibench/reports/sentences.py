@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView
 
 CONTROLS = "controls"  # name of the group of positive controls
+_UNSURE = STATES["cannot_tell"].word
 _SOME = 2
 _NAMED = 3
 
@@ -34,7 +35,7 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
         sentence = f"{sentence} Corrected for all tests of this run, that is not clear."
     elif sentence.startswith("Not clear") and mark.state == "cannot_tell":
         open_, _, remainder = sentence.removeprefix("Not clear").partition(".")
-        sentence = f"Cannot tell{open_}: the interval is wide.{remainder}"
+        sentence = f"{_UNSURE.capitalize()}{open_}: the interval is wide.{remainder}"
     if mark.state == "cannot_tell":
         return sentence
     if mark.state == "none_above":
@@ -47,7 +48,7 @@ def brief(task: TaskView) -> str:
     if task.mark.state == "clear" or task.result.inconclusive:
         return task.finding or f"{STATES[task.mark.state].word.capitalize()}."
     if task.mark.state == "cannot_tell":
-        return "Cannot tell: the interval is wide."
+        return f"{_UNSURE.capitalize()}: the interval is wide."
     if task.mark.state == "no_score":
         return "No score."
     return f"{STATES[task.mark.state].word.capitalize()}. {possible(task.mark, task.shown.axis)}."
@@ -70,7 +71,7 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         unsure = counts["cannot_tell"]
         return [
             *parts,
-            (f"{sentence}; {unsure} cannot tell." if unsure else f"{sentence}.", False),
+            (f"{sentence}; {unsure} {_UNSURE}." if unsure else f"{sentence}.", False),
         ]
     parts.append(
         (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
@@ -112,7 +113,12 @@ def _turns(run: RunView) -> list[TaskView]:
     ]
     columns = sorted(filter(None, columns), key=lambda column: place(column[0]))
     depth = max((len(column) for column in columns), default=0)
-    return [column[k] for k in range(depth) for column in columns if k < len(column)]
+    return [
+        column[rank]
+        for rank in range(depth)
+        for column in columns
+        if rank < len(column)
+    ]
 
 
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
@@ -174,8 +180,10 @@ def why_unsure(task: TaskView) -> str:
     if too_wide(task):
         return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
     result = task.result
-    why = result.inconclusive or result.reason or result.headline.reason
-    return why or ("it has no p-value" if task.mark.value is not None else "no score")
+    reason = result.inconclusive or result.reason or result.headline.reason
+    return reason or (
+        "it has no p-value" if task.mark.value is not None else "no score"
+    )
 
 
 def summary(run: RunView) -> str:
@@ -276,7 +284,7 @@ def effective_number_text(result: TaskResult) -> str:
 
 def nothing(task: TaskView) -> str:
     """Return the text shown in place of a missing mark."""
-    return "cannot tell" if task.result.inconclusive else "no score"
+    return _UNSURE if task.result.inconclusive else "no score"
 
 
 def spoken(task: TaskView) -> str:
@@ -293,7 +301,8 @@ def spoken(task: TaskView) -> str:
 def row_spoken(row: RowView, axis: Axis | None) -> str:
     """Return a row's mark in words."""
     interval = ends(row.mark, axis is None)
-    text = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    number = plain(row.mark.value) if axis is None else signed(row.mark.value)
+    text = f"{row.name}: {number}{row.mark.scale.unit}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
         text += (
             f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
