@@ -41,9 +41,9 @@ def _control_warning(
     names = ", ".join(task.name for task in tasks)
     readers = [name for task in tasks for name in _failing_readers(task)]
     who = ", ".join(dict.fromkeys(readers) or run.encoders)
-    taken_away = _settings_behind(run, failed)
+    taken_away = _settings_behind(run, tasks)
     if taken_away:
-        controls = "controls" if len(failed) > 1 else "control"
+        controls = "controls" if len(tasks) > 1 else "control"
         return (
             f"What the positive {controls} ({names}) should find was taken away by "
             f"{listed(taken_away)}: whether {who} would find a bias that is there, this run does "
@@ -57,9 +57,9 @@ def _control_warning(
     )
 
 
-def _settings_behind(run: RunView, failed: Sequence[TaskView]) -> list[str]:
-    """Return the settings of toyland that took away what all failed controls look for."""
-    settings = [evening_settings(task.result.by, run.results) for task in failed]
+def _settings_behind(run: RunView, tasks: Sequence[TaskView]) -> list[str]:
+    """Return the settings of toyland that took away what all of these controls look for."""
+    settings = [evening_settings(task.result.by, run.results) for task in tasks]
     return list(dict.fromkeys(chain(*settings))) if all(settings) else []
 
 
