@@ -11,7 +11,7 @@ from tabulate import LATEX_ESCAPE_RULES, tabulate
 from t2ibench.errors import visible_lines
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
-from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.scales import SCALES, scale_named
 from t2ibench.reports import limits, overview, sentences
 from t2ibench.reports.cells import (
@@ -242,11 +242,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
     for task in run.tasks:
         for attribute in task.prompts:  # who is shown as what, prompt by prompt
             title = f"## Who is shown: {escape(attribute.counted.attribute)}, in {escape(task.id)}"
-            shown = (
-                _estimated(attribute)
-                if attribute.counted.estimated
-                else _counted(attribute, task)
-            )
+            shown = _counted(attribute, task)
             parts += [title, "", shown, "", escape(judges_said(task.result)), ""]
     for task in run.tasks:
         for question in task.result.people:
@@ -267,19 +263,6 @@ def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
     for table in tables:
         parts += [github(table.headers, table.rows), "", *map(escape, table.notes), ""]
     return parts
-
-
-def _estimated(attribute: ShownAttribute) -> str:
-    heads = [
-        "Prompt",
-        f"Shown when no {attribute.counted.attribute} is asked for",
-        "Clear",
-    ]
-    rows = [
-        [row.counted.name, counts_text(row), _clear(row)]
-        for row in sorted_rows(attribute)
-    ]
-    return github(heads, rows)
 
 
 def _clear(row: ShownRow) -> str:

@@ -124,7 +124,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
         in_other = {shown.counted.attribute: shown for shown in shown_rows(other)}
         for shown in shown_rows(task):
             match = in_other.get(shown.counted.attribute)
-            if match is not None and not shown.counted.estimated:
+            if match is not None:
                 changes += _compared(name, (task, other), (shown, match), asked)
     return changes
 

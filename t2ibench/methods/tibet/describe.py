@@ -1,15 +1,45 @@
-"""A TIBET result in a sentence."""
+"""A TIBET result in a sentence.
+
+Two things are said, and kept apart: what the judge answered about the images of a prompt, as counts
+of that prompt alone; and which version of the prompt its images resemble, which is the test.
+Nothing is pooled over prompts, because those that are named were picked for being extreme.
+"""
 
 from __future__ import annotations
 
-from t2ibench.methods.core.answer_counts import shown_of
-from t2ibench.methods.core.describe import nothing_shown, shown_sentence
-from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.tibet.schema import TibetTask
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-_CLAIM = "images look like one counterfactual when none is asked for"
-# Axes that a description names.
+from t2ibench.methods.core.answer_counts import ShownRow, shown_of
+from t2ibench.methods.core.describe import clear_rows, listed, nothing_shown, sentence
+from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.tibet.schema import Axis, TibetTask
+from t2ibench.methods.tibet.share_estimates import SHARE
+
+_CLAIM = "images resemble one version of their prompt more than another when none is asked for"
+# Axes, prompts of one side, and prompts that are not clear, that a description names.
 _MOST_AXES = 3
+_MOST_PROMPTS = 3
+_MOST_UNCLEAR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _DescribedRow:
+    """A row with what the judge answered.
+
+    Attributes:
+        axis: The prompt's axis.
+        short: The prompt without what all prompts have in common.
+        answer: The most frequent answer about its images, and how many got it.
+        nearest: The number of the counterfactual with the largest share.
+        is_clear: Whether its images are no even mixture of the counterfactuals', beyond chance.
+    """
+
+    axis: Axis
+    short: str
+    answer: str
+    nearest: int
+    is_clear: bool
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
@@ -17,31 +47,108 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     missing = nothing_shown(result, _CLAIM)
     if missing:
         return missing
-    sentences = _clear_axes(result)
+    rows = _described_rows(task, result)
+    sentences = [
+        _axis_sentence(name, rows_of_axis)
+        for name, rows_of_axis in rows.items()
+        if any(row.is_clear for row in rows_of_axis)
+    ]
     if not sentences:
+        asked = f"no {next(iter(rows))}" if len(rows) == 1 else "none"
         return (
-            f"Together the images favour one {_axis_name(result)} when none is asked for; "
-            "no prompt is clear by itself."
+            "Together the images resemble one version of their prompt more than another when "
+            f"{asked} is asked for; no prompt is clear by itself."
         )
     n_more = len(sentences) - _MOST_AXES
     sentences = sentences[:_MOST_AXES]
     if n_more == 1:
-        sentences.append("Another axis is clear")
+        sentences.append("Another axis is clear.")
     elif n_more > 1:
-        sentences.append(f"{n_more} more axes are clear")
-    return ". ".join(sentences) + "."
+        sentences.append(f"{n_more} more axes are clear.")
+    return " ".join(sentences)
 
 
-def _clear_axes(result: MethodResult) -> list[str]:
-    """A sentence, without its full stop, for each axis along which a prompt is clear by itself."""
-    return [
-        f"When no {shown.counted.attribute} is asked for, {shown_sentence(shown.rows)}"
+def _described_rows(
+    task: TibetTask, result: MethodResult
+) -> dict[str, list[_DescribedRow]]:
+    """The rows that decide something, by axis."""
+    answers = {
+        (shown.counted.attribute, row.counted.name): row
         for shown in shown_of(result)
-        if any(row.clear for row in shown.rows)
+        for row in shown.rows
+    }
+    clear_names = {item.name for item in clear_rows(result.by, "squared_lean")}
+    described: dict[str, list[_DescribedRow]] = {}
+    for item in result.by:
+        if item.scores["squared_lean"].value is None:
+            continue
+        target, axis = task.rows[item.name]
+        row = _described_row(item, target.prompt, axis, answers, clear_names)
+        described.setdefault(axis.name, []).append(row)
+    return described
+
+
+def _described_row(
+    item: Item,
+    prompt: str,
+    axis: Axis,
+    answers: Mapping[tuple[str, str], ShownRow],
+    clear_names: set[str],
+) -> _DescribedRow:
+    """A row with what the judge answered about the images of its prompt."""
+    shares = [
+        item.scores[f"{SHARE}{counterfactual.name}"].value or 0.0
+        for counterfactual in axis.counterfactuals
     ]
+    shown = answers.get((axis.name, prompt))
+    return _DescribedRow(
+        axis=axis,
+        short=prompt if shown is None else shown.short,
+        answer="" if shown is None else _answer(shown),
+        nearest=shares.index(max(shares)),
+        is_clear=item.name in clear_names,
+    )
 
 
-def _axis_name(result: MethodResult) -> str:
-    """The name of the result's only axis, or 'counterfactual' where there are several."""
-    axes = {item.group for item in result.by}
-    return str(axes.pop()) if len(axes) == 1 else "counterfactual"
+def _answer(row: ShownRow) -> str:
+    """The most frequent answer about a prompt's images, and how many got it."""
+    return f"'{row.most}' for {round(row.hits, 1):g} of {round(row.images, 1):g}"
+
+
+def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
+    """What the judge answered along an axis, and which versions the images resemble."""
+    sides: dict[str, list[_DescribedRow]] = {}
+    for row in rows:
+        if row.is_clear:
+            name = row.axis.counterfactuals[row.nearest].name
+            sides.setdefault(name, []).append(row)
+    clauses = [
+        _side(side) for side in sorted(sides.values(), key=lambda side: -len(side))
+    ]
+    unclear = [row for row in rows if not row.is_clear]
+    if len(unclear) > _MOST_UNCLEAR:
+        clauses.append(f"not clear: {len(unclear)} others")
+    elif unclear:
+        names = [f"{row.short} ({row.answer})" for row in unclear]
+        clauses.append(f"not clear: {listed(names)}")
+    return sentence(f"when no {axis} is asked for, {'; '.join(clauses)}")
+
+
+def _side(rows: Sequence[_DescribedRow]) -> str:
+    """The prompts whose images resemble the versions of one name more than others."""
+    answers = [f"{row.answer} images of {row.short}" for row in rows]
+    first = rows[0]
+    versions = first.axis.counterfactuals
+    nearest = f"“{versions[first.nearest].prompt}”"
+    if len(rows) > 1:
+        nearest += " and the like"
+    others = [
+        f"“{version.prompt}”"
+        for number, version in enumerate(versions)
+        if number != first.nearest
+    ]
+    # Of two versions the test says which is nearer; of more, only that the shares are uneven.
+    resemblance = f"resemble those of {nearest} more than those of {others[0]}"
+    if len(others) > 1:
+        resemblance = f"are no even mixture of the versions', nearest to {nearest}"
+    return f"the judge answered {listed(answers, _MOST_PROMPTS)}: these images {resemblance}"

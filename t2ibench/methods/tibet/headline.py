@@ -10,10 +10,8 @@ import numpy as np
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.tibet.alternatives import farthest_from_even, nearest_to_even
 from t2ibench.methods.tibet.axis_shares import AxisShares
-from t2ibench.methods.tibet.squared_lean import (
-    covariance_of_leans,
-    mean_squared_lean_of_axes,
-)
+from t2ibench.methods.tibet.lean_covariance import covariance_of_leans
+from t2ibench.methods.tibet.squared_lean import mean_squared_lean_of_axes
 from t2ibench.stats.squares import MeanSquare, square_interval
 
 # Stands before the number of a lean in the name of its part, where a row has several.

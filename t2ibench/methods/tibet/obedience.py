@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,22 +44,22 @@ def obedience(
         concepts: The names of the concepts.
         changed: The images of each counterfactual.
     """
-    names = [counterfactual.name for counterfactual in axis.counterfactuals]
-    columns = [_columns_of_name(name, concepts) for name in names]
-    features = np.concatenate([images.features for images in changed])
-    ever_named: BoolArray = np.any(features, axis=0)
+    columns = [
+        _columns_of_name(counterfactual.name, concepts)
+        for counterfactual in axis.counterfactuals
+    ]
+    naming = naming_columns(axis, concepts)
+    ever_named: BoolArray = np.any(
+        np.concatenate([images.features for images in changed]), axis=0
+    )
     table = []
-    for number, (name, images) in enumerate(zip(names, changed, strict=True)):
-        other_columns: set[int] = set()
-        for other, columns_of_other in enumerate(columns):
-            if other != number:
-                other_columns |= columns_of_other
-        # A concept that two names share names neither.
-        only_this = sorted(columns[number] - other_columns)
-        only_others = sorted(other_columns - columns[number])
+    for number, images in enumerate(changed):
+        name = axis.counterfactuals[number].name
+        only_this = naming[number]
         if not ever_named[only_this].any():
             table.append(Obedience(name, images=0, hits=0, off_target=frozenset()))
             continue
+        only_others = sorted(_of_others(columns, number) - columns[number])
         is_named = images.features[:, only_this].any(axis=1)
         other_is_named = images.features[:, only_others].any(axis=1)
         off_target = images.units[other_is_named & ~is_named]
@@ -71,6 +71,36 @@ def obedience(
         )
         table.append(answers)
     return table
+
+
+def naming_columns(
+    axis: Axis, concepts: Sequence[str], further: Mapping[str, str] | None = None
+) -> list[list[int]]:
+    """For each counterfactual of an axis, the numbers of the concepts that name it alone.
+
+    Args:
+        axis: The axis.
+        concepts: The names of the concepts.
+        further: A counterfactual's name, in lower case, to more words that name it.
+    """
+    words_by_name = further or {}
+    columns = [
+        _columns_of_name(f"{name} {words_by_name.get(name.lower(), '')}", concepts)
+        for name in (counterfactual.name for counterfactual in axis.counterfactuals)
+    ]
+    return [
+        sorted(columns_of_name - _of_others(columns, number))
+        for number, columns_of_name in enumerate(columns)
+    ]
+
+
+def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
+    """The concepts of all counterfactuals but one; a concept that two share names neither."""
+    others: set[int] = set()
+    for other, columns_of_other in enumerate(columns):
+        if other != number:
+            others |= columns_of_other
+    return others
 
 
 def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:

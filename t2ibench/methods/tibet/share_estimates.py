@@ -16,6 +16,8 @@ from t2ibench.methods.tibet.headline import headline_of_axes
 
 # Begins the name of a share's score; the counterfactual's name follows.
 SHARE = "share:"
+# The end of an interval whose test only just rejects 0.
+_SMALLEST = 1e-9
 
 
 def share_estimates(
@@ -36,7 +38,7 @@ def share_estimates(
     for name, weights in zip(names, np.eye(len(names)), strict=True):
         scores[f"{SHARE}{name}"] = _share(axis, weights, level)
     if len(names) == 2:
-        scores["lean"] = _lean(axis, level)
+        scores["lean"] = _lean(axis, level, scores["squared_lean"].p)
         scores["lean_breakdown"] = breakdown(scores["lean"])
     return scores
 
@@ -70,11 +72,11 @@ def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
     return replace(estimates[0], p=None, test=None, interval=_hull(estimates))
 
 
-def _lean(axis: AxisShares, level: float) -> Estimate:
+def _lean(axis: AxisShares, level: float, p: float | None) -> Estimate:
     """The lean to the first of two counterfactuals.
 
-    Its test is that of the mixture nearest to an even one, and its interval reaches over all
-    mixtures that the answers allow; it is beside 0 where that of the nearest is.
+    A row has one test, that of its squared lean. The interval reaches over all mixtures that the
+    answers allow, and is beside 0 where the test rejects 0.
     """
     versions = [axis, *axis.alternatives]
     if axis.alternatives:
@@ -86,14 +88,17 @@ def _lean(axis: AxisShares, level: float) -> Estimate:
         )
         for version in versions
     ]
-    nearest = estimates[-1]
     low, high = _hull(estimates) or (np.nan, np.nan)
-    nearest_low, nearest_high = nearest.interval or (low, high)
-    if nearest_low > 0:
-        low = nearest_low
-    elif nearest_high < 0:
-        high = nearest_high
-    return replace(estimates[0], p=nearest.p, interval=(low, high))
+    nearest_low, nearest_high = estimates[-1].interval or (low, high)
+    value = float(axis.leans[0])
+    if p is None or not p < 1 - level:
+        low = min(low, 0.0)
+        high = max(high, 0.0)
+    elif value > 0:
+        low = max(nearest_low, _SMALLEST)
+    else:
+        high = min(nearest_high, -_SMALLEST)
+    return replace(estimates[0], p=p, test="f", interval=(low, high))
 
 
 def _hull(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
