@@ -20,8 +20,8 @@ def covariance_of_leans(
 
     Args:
         influences: How each image moves each of the leans.
-        certain: Prompts whose images' part is certain where all leans are 0, so that it takes nothing
-            from the degrees of freedom.
+        certain: Prompts whose images' part is certain where all leans are 0, so that it takes
+            nothing from the degrees of freedom.
 
     Examples:
         Two axes with the same answers about the same images are one:
