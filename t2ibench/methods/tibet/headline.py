@@ -33,7 +33,22 @@ def headline_of_axes(axes: Sequence[AxisShares], level: float) -> Headline:
         question: least.up_to(farthest.inference[question], shown.value)
         for question, least in nearest.inference.items()
     }
-    return replace(shown, inference=inference)
+    fair = _fair_band(shown, nearest)
+    return replace(shown, inference=inference, fair=fair)
+
+
+def _fair_band(shown: Headline, nearest: Headline) -> tuple[float, float] | None:
+    """The band of a fair model whose answers allow several mixtures.
+
+    The mixture that is shown may lean although the model is fair: images without an answer may all
+    be of one kind. The band is that of the mixtures nearest to even ones, and as much wider as
+    these are nearer to even.
+    """
+    if shown.fair is None or nearest.fair is None:
+        return shown.fair
+    low, high = shown.fair
+    farther = (shown.value or 0.0) - (nearest.value or 0.0)
+    return low, max(high, nearest.fair[1] + farther)
 
 
 def _headline_of_mixtures(axes: Sequence[AxisShares], level: float) -> Headline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,16 @@ def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
     columns = set()
     for word in concept_counts([name]):
         for column, concept in enumerate(concepts):
-            merged = synonyms().merged({word: 1.0, concept: 1.0})
-            if len(set(merged.values())) == 1:
+            if _are_synonyms(word, concept):
                 columns.add(column)
     return columns
+
+
+@lru_cache(maxsize=100_000)
+def _are_synonyms(word: str, concept: str) -> bool:
+    """Whether a word is merged with a concept; the same pairs come again along every axis."""
+    merged = synonyms().merged({word: 1.0, concept: 1.0})
+    return len(set(merged.values())) == 1
 
 
 def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
