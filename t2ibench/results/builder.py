@@ -15,6 +15,7 @@ from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.pools import CaptionPool
+from t2ibench.methods.core.ranges import inference_within_scale, score_within_range
 from t2ibench.results.display import text_only
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
 from t2ibench.results.rates import (
@@ -113,10 +114,10 @@ def _interval(
 
 def headline_record(headline: core.Headline, direction: str | None = None) -> Headline:
     """Return the record of a headline with its intervals and the sentence on its direction."""
-    chosen = headline.chosen
+    chosen = inference_within_scale(headline.chosen, headline)
     fair_low, fair_high = headline.fair or (None, None)
     inference = {
-        question: rounded_record(answer)
+        question: rounded_record(inference_within_scale(answer, headline))
         for question, answer in headline.inference.items()
     }
     tested = chosen.p is not None
@@ -139,7 +140,10 @@ def headline_record(headline: core.Headline, direction: str | None = None) -> He
 
 
 def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]:
-    return {name: score_record(estimate, level) for name, estimate in estimates.items()}
+    return {
+        name: score_record(score_within_range(name, estimate), level)
+        for name, estimate in estimates.items()
+    }
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:

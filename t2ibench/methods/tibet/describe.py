@@ -150,5 +150,5 @@ def _side(rows: Sequence[_DescribedRow]) -> str:
     # Of two versions the test says which is nearer; of more, only that the shares are uneven.
     resemblance = f"resemble those of {nearest} more than those of {others[0]}"
     if len(others) > 1:
-        resemblance = f"are no even mixture of the versions', nearest to {nearest}"
+        resemblance = f"do not resemble all versions alike, but most those of {nearest}"
     return f"the judge answered {listed(answers, _MOST_PROMPTS)}: these images {resemblance}"
