@@ -471,6 +471,7 @@ def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
         "male_chef": {"man": 40},
         "female_chef": {"woman": 40},
     }
+    whole = planted | {"chef": {"man": 13, "woman": 13}}
     spec = task(images_per_prompt=40)
     found = scored(spec, **planted)
     lean = found.by[0].scores["lean"]
@@ -483,6 +484,10 @@ def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
         found.details["unanswered"] == {"share": 14 / 40}
         and (found.headline.p or 0) > 0.05
     )
+    # A fair model may show this: where it is not rejected, it is within the fair band.
+    assert found.headline.fair is not None
+    assert found.headline.value < found.headline.fair[1]
+    assert found.headline.value > scored(spec, **whole).headline.fair[1]
     sure = planted | {"chef": {"man": 36, "unknown": 4}}
     found = scored(spec, **sure)
     assert found.inconclusive is None and (found.headline.p or 1) < 0.05

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from t2ibench.methods.core.answer_counts import ShownRow, shown_of
 from t2ibench.methods.core.describe import clear_rows, listed, nothing_shown, sentence
 from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.tibet.rows import ANOTHER
 from t2ibench.methods.tibet.schema import Axis, TibetTask
 from t2ibench.methods.tibet.share_estimates import SHARE
 
@@ -112,7 +113,15 @@ def _described_row(
 
 def _answer(row: ShownRow) -> str:
     """The most frequent answer about a prompt's images, and how many got it."""
-    return f"'{row.most}' for {round(row.hits, 1):g} of {round(row.images, 1):g}"
+    counts = {
+        answer: count
+        for answer, count in row.counted.counts.items()
+        if answer != ANOTHER
+    }
+    most = max(counts, key=lambda answer: counts[answer], default=ANOTHER)
+    hits = row.counted.counts.get(most, 0.0)
+    quoted = most if most == ANOTHER else f"'{most}'"
+    return f"{quoted} for {round(hits, 1):g} of {round(row.images, 1):g}"
 
 
 def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from t2ibench.arrays import BoolArray
+from t2ibench.errors import shown
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.tibet.image_sets import FeatureSet, ImageSet, PromptSets
 from t2ibench.methods.tibet.obedience import naming_columns
@@ -51,6 +52,8 @@ _ANSWERS_BY_NAME = {
 # The paper's question about gender offers this answer, which is no concept.
 _OTHER = "other"
 _NAMES_OF_OTHER = {"nonbinary", "non-binary"}
+# Letters of an answer that is counted as it stands.
+_LONGEST = 60
 
 
 def reason_for_no_names(
@@ -135,5 +138,5 @@ def answers_about(
         if len(numbers) == 1:
             counts[axis.counterfactuals[int(numbers[0])].name] += 1
         else:
-            counts[text] += 1
+            counts[shown(text, _LONGEST)] += 1
     return counts

@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 _MOST_NAMED = 5
 # Answers along an axis, beside its counterfactuals' names, that are counted by themselves.
 _MOST_CLASSES = 4
-_ANOTHER = "another answer"
+ANOTHER = "another answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _classes(rows: Sequence[AxisRow]) -> tuple[str, ...]:
     others = [answer for answer in totals if answer not in names]
     others.sort(key=lambda answer: (-totals[answer], answer))
     if len(others) > _MOST_CLASSES:
-        others = [*others[: _MOST_CLASSES - 1], _ANOTHER]
+        others = [*others[: _MOST_CLASSES - 1], ANOTHER]
     return (*names, *others)
 
 
@@ -171,7 +171,7 @@ def _in_classes(answers: Counter[str], classes: Sequence[str]) -> dict[str, floa
     """Counts of answers by class, in the classes' order, without classes that nothing is of."""
     counts = Counter[str]()
     for answer, count in answers.items():
-        counts[answer if answer in classes else _ANOTHER] += count
+        counts[answer if answer in classes else ANOTHER] += count
     return {name: counts[name] for name in classes if counts[name]}
 
 
