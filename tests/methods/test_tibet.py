@@ -237,6 +237,17 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
     )
 
 
+def test_a_row_without_images_is_warned_of_by_itself() -> None:
+    found = scored(two_prompts(), **SPLIT, nurse=HALF, female_nurse={"waiter": 20})
+    assert found.by[1].scores["lean"].reason == (
+        "fewer than two answered images of: a male nurse"
+    )
+    assert found.warnings == [
+        "1 of 2 rows are not in the headline, because of their missing images, or of what the "
+        "judge answered (each row has its reason): 'a nurse | gender'."
+    ]
+
+
 def test_prompts_like_these() -> None:
     found = scored(two_prompts(), **SPLIT, **NURSES)
     like = found.headline.inference["prompt_population"]
