@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Headline, Inference
+from t2ibench.methods.core.headline import HeadlineEstimate
+from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.ranges import (
     clipped,
     inference_within_scale,
@@ -48,7 +49,7 @@ def test_headlines_by_their_scale() -> None:
     answer = Inference(ci_low=-1.2, ci_high=1.42, p=0.2, df=9.0)
 
     def ends(scale: str, value: float) -> tuple[float | None, float | None]:
-        headline = Headline(value=value, scale=scale)
+        headline = HeadlineEstimate(value=value, scale=scale)
         inside = inference_within_scale(answer, headline)
         assert inside.p == answer.p
         return inside.ci_low, inside.ci_high
@@ -61,12 +62,10 @@ def test_headlines_by_their_scale() -> None:
 
 def test_the_record_of_a_headline_is_within_its_scale() -> None:
     answer = Inference(ci_low=0.7, ci_high=1.4, p=0.01, df=9.0)
-    headline = Headline(
-        value=0.9,
-        scale="lean",
-        question="fixed_prompts",
-        inference={"fixed_prompts": answer},
+    inference = HeadlineInference(
+        by_question={"fixed_prompts": answer}, question="fixed_prompts"
     )
+    headline = HeadlineEstimate(value=0.9, scale="lean", inference=inference)
     record = headline_record(headline)
     assert (record.ci_low, record.ci_high) == (0.7, 1.0)
     assert record.fixed_prompts is not None and record.fixed_prompts.ci_high == 1.0

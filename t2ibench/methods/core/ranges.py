@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Headline, Inference
+from t2ibench.methods.core.headline import HeadlineEstimate
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.scales import scale_named
 
 Interval = tuple[float, float]
@@ -51,7 +52,7 @@ def score_within_range(name: str, estimate: Estimate) -> Estimate:
     return replace(estimate, interval=interval)
 
 
-def inference_within_scale(answer: Inference, headline: Headline) -> Inference:
+def inference_within_scale(answer: Inference, headline: HeadlineEstimate) -> Inference:
     """What is inferred of a headline, with its interval within the range of its scale."""
     scale = scale_named(headline.scale)
     if not scale.bounded or answer.ci_low is None or answer.ci_high is None:

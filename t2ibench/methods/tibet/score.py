@@ -12,7 +12,7 @@ from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Headline, contradiction
+from t2ibench.methods.core.headline import HeadlineEstimate, contradiction
 from t2ibench.methods.tibet.axis_shares import AxisShares
 from t2ibench.methods.tibet.controls import controls_of
 from t2ibench.methods.tibet.gather import gather
@@ -94,11 +94,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
 def _headline(
     rows: Sequence[AxisRow], decided: Sequence[AxisShares], settings: Settings
-) -> Headline:
+) -> HeadlineEstimate:
     """The headline over the rows that decide something, or why there are none."""
     if decided:
         return headline_of_axes(decided, settings.level)
-    return Headline.undefined(_reason_of(rows), "mean_square")
+    return HeadlineEstimate.undefined(_reason_of(rows), "mean_square")
 
 
 def _reason_of(rows: Sequence[AxisRow]) -> str:
@@ -111,7 +111,7 @@ def _reason_of(rows: Sequence[AxisRow]) -> str:
 
 
 def _open_question(
-    decided: Sequence[AxisShares], headline: Headline, settings: Settings
+    decided: Sequence[AxisShares], headline: HeadlineEstimate, settings: Settings
 ) -> str | None:
     """Why the test decides nothing, where the shown mixtures lean but an alternative does not."""
     alpha = 1 - settings.level
