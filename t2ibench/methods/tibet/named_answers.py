@@ -79,8 +79,8 @@ def reason_for_no_names(
     if not any(of_images.any() for of_images in named):
         return None
     for number, counterfactual in enumerate(axis.counterfactuals):
-        is_named: BoolArray = named[number][number, :]
-        n_images = len(is_named)
+        is_named = named[number][number]
+        n_images = int(is_named.size)
         n_named = int(is_named.sum())
         if n_named < _LEAST_NAMED * n_images:
             return (
