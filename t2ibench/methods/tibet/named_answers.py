@@ -88,7 +88,7 @@ def reason_for_no_names(
                 f"'{counterfactual.prompt}', fewer than half"
             )
     is_other = ~_names_in_answers(axis, sets, start).any(axis=0)
-    n_images = len(is_other)
+    n_images = int(is_other.size)
     n_other = int(is_other.sum())
     least_other = exact_share(n_other, n_images, level).low
     if least_other is not None and least_other > _MOST_OTHER:
