@@ -237,3 +237,49 @@ def test_an_adult_is_young_beside_an_old_one_and_counted_as_an_adult() -> None:
     result = score(spec, HandEvidence(answers=answers), QUICK)
     assert result.by[0].scores["lean"].value == pytest.approx(0.6)
     assert result.details[KEY][0]["rows"][0]["counts"] == {"old": 2, "adult": 8}
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        (
+            {"male": 36, "female": 4},
+            "'male' for 36 of 40 images of nurse: these images do not resemble all versions "
+            "alike, but most those of “a male nurse”.",
+        ),
+        # Men and women alike, and nobody else: no side is taken between the first two.
+        (
+            {"male": 21, "female": 19},
+            "'male' for 21 of 40 images of nurse: these images do not resemble all versions "
+            "alike, but least those of “a nonbinary nurse”.",
+        ),
+        (
+            {"male": 25, "female": 8, "nonbinary": 7},
+            "'male' for 25 of 40 images of nurse: these images do not resemble all versions "
+            "alike, but most those of “a male nurse”.",
+        ),
+        (
+            {"male": 22, "female": 14, "nonbinary": 4},
+            "'male' for 22 of 40 images of nurse: these images do not resemble all versions "
+            "alike.",
+        ),
+    ],
+)
+def test_of_three_versions_a_side_is_named_only_where_it_stands_out(
+    counts: dict[str, int], says: str
+) -> None:
+    names = ("male", "female", "nonbinary")
+    axis = {
+        "name": "gender",
+        "questions": ["Who?"],
+        "counterfactuals": [
+            {"name": name, "prompt": f"a {name} nurse"} for name in names
+        ],
+    }
+    prompts = [{"prompt": "a nurse", "axes": [axis]}]
+    spec = task_by_hand(TibetTask, "tibet", prompts=prompts, images_per_prompt=40)
+    answers = {f"a {name} nurse": {"Who?": [name] * 40} for name in names}
+    answers["a nurse"] = {"Who?": [*Counter(counts).elements()]}
+    result = score(spec, HandEvidence(answers=answers), QUICK)
+    expected = f"When no gender is asked for, the judge answered {says}"
+    assert describe(spec, result) == expected

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from t2ibench.methods.core.answer_counts import ShownRow, shown_of
 from t2ibench.methods.core.describe import clear_rows, listed, nothing_shown, sentence
-from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.tibet.rows import ANOTHER
 from t2ibench.methods.tibet.schema import Axis, TibetTask
 from t2ibench.methods.tibet.share_estimates import SHARE
@@ -32,14 +33,16 @@ class _DescribedRow:
         axis: The prompt's axis.
         short: The prompt without what all prompts have in common.
         answer: The most frequent answer about its images, and how many got it.
-        nearest: The number of the counterfactual with the largest share.
+        place: 'most' or 'least' of a counterfactual that stands out, 'uneven' where none does.
+        version: The number of that counterfactual.
         is_clear: Whether its images are no even mixture of the counterfactuals', beyond chance.
     """
 
     axis: Axis
     short: str
     answer: str
-    nearest: int
+    place: Literal["most", "least", "uneven"]
+    version: int
     is_clear: bool
 
 
@@ -98,17 +101,52 @@ def _described_row(
 ) -> _DescribedRow:
     """A row with what the judge answered about the images of its prompt."""
     shares = [
-        item.scores[f"{SHARE}{counterfactual.name}"].value or 0.0
+        item.scores[f"{SHARE}{counterfactual.name}"]
         for counterfactual in axis.counterfactuals
     ]
+    place, version = _place(shares)
     shown = answers.get((axis.name, prompt))
     return _DescribedRow(
         axis=axis,
         short=prompt if shown is None else shown.short,
         answer="" if shown is None else _answer(shown),
-        nearest=shares.index(max(shares)),
+        place=place,
+        version=version,
         is_clear=item.name in clear_names,
     )
+
+
+def _place(
+    shares: Sequence[Estimate],
+) -> tuple[Literal["most", "least", "uneven"], int]:
+    """Which share stands out, and whether it is the largest or the smallest.
+
+    The test of a row says that shares are uneven, and of two it says which is larger. Of more, one
+    stands out only if its interval is beside those of all others.
+    """
+    values = [share.value or 0.0 for share in shares]
+    largest = values.index(max(values))
+    smallest = values.index(min(values))
+    if len(shares) == 2 or all(
+        _is_below(share, shares[largest])
+        for number, share in enumerate(shares)
+        if number != largest
+    ):
+        return "most", largest
+    if all(
+        _is_below(shares[smallest], share)
+        for number, share in enumerate(shares)
+        if number != smallest
+    ):
+        return "least", smallest
+    return "uneven", 0
+
+
+def _is_below(first: Estimate, second: Estimate) -> bool:
+    """Whether the whole interval of one share is below that of another."""
+    if first.interval is None or second.interval is None:
+        return False
+    return first.interval[1] < second.interval[0]
 
 
 def _answer(row: ShownRow) -> str:
@@ -126,11 +164,11 @@ def _answer(row: ShownRow) -> str:
 
 def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
     """What the judge answered along an axis, and which versions the images resemble."""
-    sides: dict[str, list[_DescribedRow]] = {}
+    sides: dict[tuple[str, str], list[_DescribedRow]] = {}
     for row in rows:
         if row.is_clear:
-            name = row.axis.counterfactuals[row.nearest].name
-            sides.setdefault(name, []).append(row)
+            name = row.axis.counterfactuals[row.version].name
+            sides.setdefault((row.place, name), []).append(row)
     clauses = [
         _side(side) for side in sorted(sides.values(), key=lambda side: -len(side))
     ]
@@ -144,20 +182,20 @@ def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
 
 
 def _side(rows: Sequence[_DescribedRow]) -> str:
-    """The prompts whose images resemble the versions of one name more than others."""
+    """The prompts whose images resemble the versions of one name most, or least."""
     answers = [f"{row.answer} images of {row.short}" for row in rows]
     first = rows[0]
     versions = first.axis.counterfactuals
-    nearest = f"“{versions[first.nearest].prompt}”"
+    version = f"“{versions[first.version].prompt}”"
     if len(rows) > 1:
-        nearest += " and the like"
-    others = [
-        f"“{version.prompt}”"
-        for number, version in enumerate(versions)
-        if number != first.nearest
-    ]
-    # Of two versions the test says which is nearer; of more, only that the shares are uneven.
-    resemblance = f"resemble those of {nearest} more than those of {others[0]}"
-    if len(others) > 1:
-        resemblance = f"do not resemble all versions alike, but most those of {nearest}"
+        version += " and the like"
+    if len(versions) == 2:
+        other = f"“{versions[1 - first.version].prompt}”"
+        resemblance = f"resemble those of {version} more than those of {other}"
+    elif first.place == "uneven":
+        resemblance = "do not resemble all versions alike"
+    else:
+        resemblance = (
+            f"do not resemble all versions alike, but {first.place} those of {version}"
+        )
     return f"the judge answered {listed(answers, _MOST_PROMPTS)}: these images {resemblance}"
