@@ -40,7 +40,8 @@ class SyntheticEvidence:
     """Seeded synthetic evidence for the needs of a task (see `evidence.Evidence`).
 
     An image or a text is a random unit vector around a vector of its prompt, and an answer is one
-    of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
+    of the classes, 'unknown' or a few words; images that a judge checks show the group that their
+    prompt asks for. Each depends on its own prompt, index, text and
     question only. Another seed is another encoder, or another judge; without images, or without a
     vector, are the prompts and texts of `without`.
     """
@@ -53,8 +54,10 @@ class SyntheticEvidence:
         self._without = frozenset(without)
         self._counts = needs.images_by_prompt
         self._asked = {
-            (q.prompt, q.question, tuple(q.classes)): q.images for q in needs.questions
+            (need.prompt, need.question, tuple(need.classes)): need.images
+            for need in (*needs.questions, *needs.checks)
         }
+        self._checks = {(need.prompt, need.question) for need in needs.checks}
         self._images = {
             prompt: self._rows(f"image {prompt}", n, around=prompt)
             for prompt, n in self._counts.items()
@@ -105,6 +108,9 @@ class SyntheticEvidence:
             )
         if prompt in self._without:
             return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": n}))
+        group = self._needs.groups.get(prompt, "")
+        if (prompt, question) in self._checks and group in classes:
+            return AnswerEvidence((group,) * n, np.arange(n), Counter())
         rng = self._rng(f"answer {prompt} {question}")
         options = [*classes, UNKNOWN] if classes else list(_WORDS)
         answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
