@@ -14,9 +14,10 @@ from scipy import stats
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence, JointInfluence
-from t2ibench.results.comparison import Difference, compare, tally
+from t2ibench.results.comparison import compare
 from t2ibench.results.contrast import Contrast, change_of_leans, difference_interval
 from t2ibench.results.schema import Score
+from t2ibench.results.score_difference import Difference, tally
 from t2ibench.results.square_contrast import compare_items
 from tests import hand
 
