@@ -77,7 +77,7 @@ def test_interval_and_p_agree_whatever_the_leans(make: Any) -> None:
     for _ in range(25):
         runs = []
         for shares in rng.uniform(0.05, 0.95, (2, 3)):
-            images = rng.random((3, 12)) < shares[:, None]
+            images = rng.random((3, 40)) < shares[:, None]
             images[:, 0], images[:, 1] = True, False
             runs.append(
                 make(dict(zip("xyz", np.where(images, 1.0, -1.0), strict=True)))
