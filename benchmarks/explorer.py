@@ -106,7 +106,7 @@ def main() -> None:
         found.texts(["nurse", *reference])
 
         def ask() -> Any:
-            for scene in found.gallery.known.values():
+            for scene in found.gallery.cache.values():
                 scene.texts.clear()  # a text that was asked before costs nothing
             return score_texts(found, asked)
 

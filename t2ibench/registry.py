@@ -42,9 +42,9 @@ def load_target(target: str) -> Any:
         ) from error
     for name in path.split("."):
         if not hasattr(value, name):
-            known = [key for key in vars(value) if not key.startswith("_")]
+            attributes = [key for key in vars(value) if not key.startswith("_")]
             raise T2IBenchError(
-                f"'{module_name}' has no '{name}'.{did_you_mean(name, known)}"
+                f"'{module_name}' has no '{name}'.{did_you_mean(name, attributes)}"
             )
         value = getattr(value, name)
     return value
@@ -168,10 +168,10 @@ class Registry(Generic[T]):
 
     def unknown(self, name: str) -> T2IBenchError:
         """The error for an unknown name, with the nearest known one."""
-        known = self.names()
-        listed = f"{self.kind.capitalize()}s: {', '.join(known)}."
+        names = self.names()
+        listed = f"{self.kind.capitalize()}s: {', '.join(names)}."
         return T2IBenchError(
-            f"Unknown {self.kind} '{shown(name)}'.{did_you_mean(name, known)}",
+            f"Unknown {self.kind} '{shown(name)}'.{did_you_mean(name, names)}",
             f"{listed} {self._hint}" if self._hint else listed,
         )
 

@@ -58,8 +58,8 @@ _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else
 
 
 def _checked_shard(value: str | None) -> str | None:
-    found = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", value or "1/1")
-    if found is None or int(found[1]) > int(found[2]):
+    match = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", value or "1/1")
+    if match is None or int(match[1]) > int(match[2]):
         raise ValueError("expected I/N, the I-th of N parts, such as 3/16")
     return value
 
@@ -500,11 +500,12 @@ def flag_name(name: str) -> str:
 
 def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by setting name; keys may also be spelt like command-line flags."""
-    known = {
+    setting_of = {
         word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)
     }
     return {
-        known.get(key.replace("-", "_"), key): value for key, value in values.items()
+        setting_of.get(key.replace("-", "_"), key): value
+        for key, value in values.items()
     }
 
 

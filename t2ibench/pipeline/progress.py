@@ -126,9 +126,9 @@ class ConsoleReporter:
             speed_estimate_period=_WINDOW,
             get_time=time.monotonic,
         )
-        one = unit.removesuffix("s") if total == 1 else unit
+        noun = unit.removesuffix("s") if total == 1 else unit
         silence = (
-            self.opening(f"{name}: {total:,} {one}")
+            self.opening(f"{name}: {total:,} {noun}")
             if progress.disable
             else nullcontext()
         )

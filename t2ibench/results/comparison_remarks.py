@@ -55,7 +55,7 @@ def _incomparable(note: str) -> Remarks:
 def _other_task(first: TaskResult, second: TaskResult) -> str:
     pools = [task.pool for task in (first, second) if task.pool is not None]
     samples = [pool.drawn for pool in pools if pool.drawn is not None]
-    descriptions = list(dict.fromkeys(sample.said for sample in samples))
+    descriptions = list(dict.fromkeys(sample.summary for sample in samples))
     if len(descriptions) < 2:
         return "another version of the task"
     return f"other captions: {descriptions[0]}, and {descriptions[1]}"

@@ -187,12 +187,12 @@ def _scores(
 def _scene(collection: Collection, run: int, asked: Question) -> Scene | None:
     gallery = collection.gallery
     key = (run, tuple(asked.anchors), tuple(asked.reference))
-    if key not in gallery.known:
+    if key not in gallery.cache:
         anchors = anchors_of(gallery, run, asked.anchors)
         if anchors.k < 2:
             return None
-        gallery.known[key] = scene_of(collection, anchors, asked.reference)
-    scene: Scene = gallery.known[key]
+        gallery.cache[key] = scene_of(collection, anchors, asked.reference)
+    scene: Scene = gallery.cache[key]
     return scene
 
 

@@ -108,7 +108,7 @@ class Scores:
             "rows": rows,
             "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
             "noun": series.noun if isinstance(series, ImageSeries) else "",
-            "said": series.said if isinstance(series, ImageGroups) else "",
+            "said": series.phrase if isinstance(series, ImageGroups) else "",
         }
 
 

@@ -63,12 +63,12 @@ class Source:
 class Gallery:
     """All images, numbered by their places, with embeddings of shape (n, d).
 
-    `known` holds what earlier questions worked out of them.
+    `cache` holds what earlier questions computed from them.
     """
 
     pictures: Sequence[Picture]
     rows: Float32Array
-    known: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def sources(self) -> IntArray:

@@ -163,7 +163,7 @@ def _cell(family: str, cell: FamilyCell | None) -> CellView:
         sort="" if square is None else str(round(square, 4)),
         ran=True,
         mark=cell.mark,
-        spoken=cell.said,
+        spoken=cell.sentence,
         absent="failed its check" if cell.cell.inconclusive else "no number",
         value="" if cell.mark.value is None else plain(cell.mark.value),
         clear=cell.mark.state == "clear",

@@ -43,14 +43,14 @@ _DRAWN = {
 class FamilyCell:
     """A family in a model's row: numbers, the number of clear tests, and their direction.
 
-    The mark is the root mean square lean, from 0 to 1; `said` is all of it in a sentence.
+    The mark is the root mean square lean, from 0 to 1; `sentence` states all of it.
     """
 
     cell: Cell
     mark: IntervalMark
     counted: str
     toward: str
-    said: str
+    sentence: str
 
 
 @dataclass(slots=True)

@@ -103,7 +103,7 @@ class Exhibit:
         return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
 
     @property
-    def known(self) -> Mapping[str, Mapping[str, Value]]:
+    def published(self) -> Mapping[str, Mapping[str, Value]]:
         """Return the published values of the first model, by row and score."""
         return self.file.published[self.file.models[0]]
 

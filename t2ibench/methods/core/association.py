@@ -99,14 +99,16 @@ def standardised_draws(
     weights_b: Float64Array,
 ) -> Float64Array:
     """`standardised` under resampling of A and B by weights, shape (draws, k) and (draws, l)."""
-    k, count = cosines_a.shape[1], cosines_a.shape[1] + cosines_b.shape[1]
-    mean_a, mean_b = weights_a @ cosines_a.T, weights_b @ cosines_b.T
-    share = k / count
-    second = share * (weights_a @ cosines_a.T**2) + (1 - share) * (
-        weights_b @ cosines_b.T**2
-    )
+    count_a = cosines_a.shape[1]
+    count = count_a + cosines_b.shape[1]
+    share = count_a / count
+    mean_a = weights_a @ cosines_a.T
+    mean_b = weights_b @ cosines_b.T
     mean = share * mean_a + (1 - share) * mean_b
-    variance = np.maximum(second - mean**2, 0.0) * count / max(count - 1, 1)
+    square_a = weights_a @ cosines_a.T**2
+    square_b = weights_b @ cosines_b.T**2
+    square = share * square_a + (1 - share) * square_b
+    variance = np.maximum(square - mean**2, 0.0) * count / max(count - 1, 1)
     return safe_ratio(mean_a - mean_b, np.sqrt(variance))
 
 
@@ -121,12 +123,15 @@ def adherence(
     Texts without a vector count for nothing; where an attribute has no other, its images and the
     other's are unknown.
     """
-    a_known, b_known = with_vector(a_texts), with_vector(b_texts)
-    if not len(a_known) or not len(b_known):
+    a_vectors = with_vector(a_texts)
+    b_vectors = with_vector(b_texts)
+    if not len(a_vectors) or not len(b_vectors):
         return Seen(unknown=len(a_images)), Seen(unknown=len(b_images))
-    nearer = association(a_images, a_known, b_known) > 0
-    farther = association(b_images, a_known, b_known) < 0
-    return Seen(int(nearer.sum()), len(nearer)), Seen(int(farther.sum()), len(farther))
+    a_shown = association(a_images, a_vectors, b_vectors) > 0
+    b_shown = association(b_images, a_vectors, b_vectors) < 0
+    a_seen = Seen(int(a_shown.sum()), len(a_shown))
+    b_seen = Seen(int(b_shown.sum()), len(b_shown))
+    return a_seen, b_seen
 
 
 def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> list[str]:
@@ -176,12 +181,12 @@ class Apart:
         """
         if any(min(len(a), len(b)) < _FEWEST for a, b in pairs):
             return None
-        found = []
+        distances = []
         for a, b in pairs:
             between = 1.0 - float(a.mean(axis=0) @ b.mean(axis=0))
             within = diversity_of(a)[0] + diversity_of(b)[0]
-            found.append((between - within / 2, between))
-        beyond, distance = np.mean(found, axis=0)
+            distances.append((between - within / 2, between))
+        beyond, distance = np.mean(distances, axis=0)
         return cls(float(beyond), float(distance))
 
 
@@ -194,14 +199,14 @@ def apart_row(
 
     The labels are shuffled within each wording.
     """
-    found = Apart.of(pairs)
-    if found is None:
+    apart = Apart.of(pairs)
+    if apart is None:
         return Estimate.undefined("a set has a single image")
     draws = min(n_draws, _MOST_DRAWS)
     null = np.mean([_shuffled(a, b, draws, rng) for a, b in pairs], axis=0)
     # The distances within and between sets trade off, so the sum that is left decides.
-    p = p_value(null, found.beyond, "greater", exact=False)
-    return Estimate(found.value, p=p, test="monte_carlo", alternative="greater")
+    p = p_value(null, apart.beyond, "greater", exact=False)
+    return Estimate(apart.value, p=p, test="monte_carlo", alternative="greater")
 
 
 def _shuffled(
@@ -211,7 +216,7 @@ def _shuffled(
     rows = np.concatenate([a, b])
     n, m = len(a), len(b)
     gram = rows @ rows.T
-    own = np.diag(gram)
+    squares = np.diag(gram)
     picked = np.zeros((draws, n + m))
     picked[:, :n] = 1.0
     picked = rng.permuted(picked, axis=1)
@@ -219,9 +224,9 @@ def _shuffled(
     first = (towards * picked).sum(axis=1)
     cross = towards.sum(axis=1) - first
     second = float(gram.sum()) - first - 2 * cross
-    alone = picked @ own
+    alone = picked @ squares
     within_a = 1.0 - (first - alone) / (n * (n - 1))
-    within_b = 1.0 - (second - (own.sum() - alone)) / (m * (m - 1))
+    within_b = 1.0 - (second - (squares.sum() - alone)) / (m * (m - 1))
     beyond: Float64Array = 1.0 - cross / (n * m) - (within_a + within_b) / 2
     return beyond
 
@@ -230,12 +235,12 @@ def apart_mean(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
     """Return the mean distance between two sets over stimuli, as a ratio of means."""
-    found = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
-    if not found:
+    measured = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
+    if not measured:
         return Estimate.undefined("a set has a single image")
-    at = np.arange(len(found))
-    beyond = np.array([one.beyond for one in found])
-    between = np.array([one.between for one in found])
+    at = np.arange(len(measured))
+    beyond = np.array([apart.beyond for apart in measured])
+    between = np.array([apart.between for apart in measured])
     return over_stimuli(beyond, between, [("stimuli", at, at)], level).estimate()
 
 

@@ -72,21 +72,22 @@ def average_results(
     failed = [result for result in results if result.reason]
     if failed:
         return failed[0]
-    warnings = list(
-        dict.fromkeys(text for result in results for text in result.warnings)
-    )
     excluded = Counter(first.excluded)
+    warnings: dict[str, None] = {}
     for result in results:
         excluded |= result.excluded
+        warnings |= dict.fromkeys(result.warnings)
+    reasons = [result.inconclusive for result in results if result.inconclusive]
+    headline = average_headlines([result.headline for result in results], level)
     return replace(
         first,
         n_images=min(result.n_images for result in results),
         excluded=excluded,
-        headline=average_headlines([result.headline for result in results], level),
+        headline=headline,
         scores=_average_scores([result.scores for result in results], level),
         by=_average_rows([result.by for result in results], level),
-        warnings=warnings,
-        inconclusive=next((r.inconclusive for r in results if r.inconclusive), None),
+        warnings=list(warnings),
+        inconclusive=reasons[0] if reasons else None,
     )
 
 
@@ -118,18 +119,21 @@ def bounded_mean(
     mean of the judges' intervals, and the largest of their p-values.
     """
     headline = mean.headline
-    own = [
+    inferences = [
         result.headline.inference.get(headline.question, Inference())
         for result in results
     ]
-    p, interval = _least_sure([one.p for one in own], [one.interval for one in own])
+    p, interval = _least_sure(
+        [inference.p for inference in inferences],
+        [inference.interval for inference in inferences],
+    )
     low, high = interval or (None, None)
     if low is not None and p is not None and p >= 1 - level:
         low = min(low, 0.0)
-    found = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
+    bounded = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
     by = judged_rows(mean.by, results, bound=True)
-    inference = {**headline.inference, headline.question: found}
-    return replace(mean, headline=replace(headline, inference=inference), by=by)
+    by_question = {**headline.inference, headline.question: bounded}
+    return replace(mean, headline=replace(headline, inference=by_question), by=by)
 
 
 def judged_rows(
@@ -142,8 +146,11 @@ def judged_rows(
         ends = estimate.interval
         if ends is None or not (bound or ends[0] == ends[1]):
             return estimate
-        found = [table[item.name, item.group].scores[name] for table in tables]
-        p, interval = _least_sure([e.p for e in found], [e.interval for e in found])
+        estimates = [table[item.name, item.group].scores[name] for table in tables]
+        p, interval = _least_sure(
+            [estimate.p for estimate in estimates],
+            [estimate.interval for estimate in estimates],
+        )
         return replace(estimate, p=p, interval=interval)
 
     return [
@@ -173,17 +180,15 @@ def untested_shares(rows: Sequence[Item]) -> list[Item]:
 def _least_sure(
     p_values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None]
 ) -> tuple[float | None, tuple[float, float] | None]:
-    known = [p for p in p_values if p is not None]
+    """Return the largest p-value and the mean interval; None of which any judge has none."""
+    present = [p for p in p_values if p is not None]
+    largest = max(present) if len(present) == len(p_values) else None
     ends = [interval for interval in intervals if interval is not None]
-    return (
-        max(known) if len(known) == len(p_values) else None,
-        (
-            float(np.mean([low for low, _ in ends])),
-            float(np.mean([high for _, high in ends])),
-        )
-        if len(ends) == len(intervals)
-        else None,
-    )
+    if len(ends) < len(intervals):
+        return largest, None
+    low = float(np.mean([low for low, _ in ends]))
+    high = float(np.mean([high for _, high in ends]))
+    return largest, (low, high)
 
 
 def mean_over_encoders(

@@ -95,10 +95,10 @@ def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding
     for name in present:
         if name not in wanted:
             meant.add(nearest(name, wanted))
-            known = ", ".join(f"'{{{placeholder}}}'" for placeholder in wanted)
+            choices = ", ".join(f"'{{{placeholder}}}'" for placeholder in wanted)
             yield Finding(
                 at,
-                f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)} Known: {known}.",
+                f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)} Known: {choices}.",
             )
     for name in wanted:
         if name not in present and name not in meant:
@@ -259,7 +259,7 @@ def _wording(
         return
     foreign = list(_foreign_wording(wording, language, stimuli, attributes, at))
     yield from foreign
-    if foreign:  # what is wrong by English rules says nothing of it
+    if foreign:  # such a wording cannot be checked by English rules
         return
     yield from articles(
         (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")

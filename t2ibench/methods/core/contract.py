@@ -209,19 +209,31 @@ def _check_purity(
 def _check_scores(
     method: Method[Any], task: BaseTask, settings: Settings
 ) -> Iterator[str]:
-    needs, scored = method.needs(task, settings), _score(method, task, settings)
+    needs = method.needs(task, settings)
+    scored = _score(method, task, settings)
     headline: Any = scored.headline
     if not isinstance(headline, Headline):
         yield f"Its headline is a {type(headline).__name__}, not a Headline."
         return
-    for question, found in headline.inference.items():
-        ends = found.interval
-        if (
-            headline.value is not None
-            and ends
-            and not ends[0] <= headline.value <= ends[1]
-        ):
+    yield from _intervals_without_the_value(headline)
+    yield from _miscounts(scored, needs)
+    result = method.combine(task, [scored], settings)
+    yield from _bad_estimates(result)
+    yield from _scores_that_are_lacking(method, result)
+
+
+def _intervals_without_the_value(headline: Headline) -> Iterator[str]:
+    """Report intervals of a headline that do not contain its value."""
+    if headline.value is None:
+        return
+    for question, inference in headline.inference.items():
+        ends = inference.interval
+        if ends and not ends[0] <= headline.value <= ends[1]:
             yield f"Its headline is outside its interval about '{question}'."
+
+
+def _miscounts(scored: MethodResult, needs: Needs) -> Iterator[str]:
+    """Report counts of images and prompts that are wrong where no evidence is missing."""
     if scored.n_images != needs.n_images:
         yield f"It counts {scored.n_images} images, but needs {needs.n_images}."
     if needs.prompts and scored.n_prompts != needs.n_prompts:
@@ -231,8 +243,12 @@ def _check_scores(
     }
     if excluded:
         yield f"It excludes images although none is missing: {excluded}."
-    result = method.combine(task, [scored], settings)
-    yield from _bad_estimates(result)
+
+
+def _scores_that_are_lacking(
+    method: Method[Any], result: MethodResult
+) -> Iterator[str]:
+    """Report scores that a method declares and a result lacks."""
     if method.main_score is not None and method.main_score.name not in result.scores:
         yield f"Its main score '{method.main_score.name}' is not among its scores."
     names = {name for item in result.by for name in item.scores}

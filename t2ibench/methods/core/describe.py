@@ -35,25 +35,27 @@ _ONE = {
 _ADJECTIVES = {
     name.casefold(): name
     for name in (
-        *(
-            "white",
-            "Black",
-            "Asian",
-            "East Asian",
-            "South Asian",
-            "Latino",
-            "Hispanic",
-            "Indian",
-        ),
-        *(
-            "Middle Eastern",
-            "young",
-            "middle-aged",
-            "young or middle-aged",
-            "old",
-            "nonbinary",
-        ),
-        *("non-binary", "rich", "poor", "gay", "straight", "disabled", "able-bodied"),
+        "white",
+        "Black",
+        "Asian",
+        "East Asian",
+        "South Asian",
+        "Latino",
+        "Hispanic",
+        "Indian",
+        "Middle Eastern",
+        "young",
+        "middle-aged",
+        "young or middle-aged",
+        "old",
+        "nonbinary",
+        "non-binary",
+        "rich",
+        "poor",
+        "gay",
+        "straight",
+        "disabled",
+        "able-bodied",
     )
 }
 GROUP = "people"  # what a name is of where a task compares groups of people
@@ -75,15 +77,15 @@ def people(name: str, about: str = "") -> str:
         >>> people("white", "person race"), people("dark skin", GROUP), people("light", "skin tone")
         ('white people', 'people with dark skin', 'people with light skin')
     """
-    kind, known = about.casefold(), name.casefold()
-    noun = _NOUNS.get(known, "")
-    if known.endswith(" person"):
+    kind, group = about.casefold(), name.casefold()
+    noun = _NOUNS.get(group, "")
+    if group.endswith(" person"):
         noun = f"{name[: -len(' person')]} people"
     elif about and not noun and _OF_PEOPLE.fullmatch(kind):
-        if known.endswith(" skin") or ("skin" in kind and known in {"light", "dark"}):
+        if group.endswith(" skin") or ("skin" in kind and group in {"light", "dark"}):
             noun = f"people with {name.removesuffix(' skin')} skin"
-        elif known in _ADJECTIVES:
-            noun = f"{_ADJECTIVES[known]} people"
+        elif group in _ADJECTIVES:
+            noun = f"{_ADJECTIVES[group]} people"
     return (
         _replaced(noun, _OF_CHILDREN)
         if kind.startswith("child") and noun
@@ -157,13 +159,13 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
     if one_side:
         return f"{counted} to {one_side[0]} ({few(sides[one_side[0]])})"
     many = max(map(len, sides.values())) > _NAMED
-    told = [
+    clauses = [
         f"{len(names)} to {pole} ({few(names)})"
         if many
         else f"{listed(names)} to {pole}"
         for pole, names in sides.items()
     ]
-    return f"{counted}: {', '.join(told)}"
+    return f"{counted}: {', '.join(clauses)}"
 
 
 def few(names: Sequence[str]) -> str:
@@ -244,20 +246,17 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
     """  # noqa: E501
     answered = [row for row in rows if row.most is not None]
     clear = [row for row in answered if row.clear]
-    told = [_side(side) for side in _sides(clear or answered)]
+    clauses = [_side(side) for side in _sides(clear or answered)]
+    unclear = [row for row in answered if not row.clear]
     if answered and not clear:
         none = {1: "it is not clear by itself", 2: "neither is clear by itself"}
-        told.append(none.get(len(answered), "none of them is clear by itself"))
-    elif len(clear) < len(answered):
-        told.append(
-            f"not clear: {_unclear([row for row in answered if not row.clear])}"
-        )
-    silent = [row for row in rows if row.most is None]
+        clauses.append(none.get(len(answered), "none of them is clear by itself"))
+    elif unclear:
+        clauses.append(f"not clear: {_unclear(unclear)}")
+    silent = [row.short for row in rows if row.most is None]
     if silent:
-        told.append(
-            f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}"
-        )
-    return "; ".join(told)
+        clauses.append(f"without an answer: {listed(silent, _NAMED_UNCLEAR)}")
+    return "; ".join(clauses)
 
 
 def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
@@ -269,7 +268,8 @@ def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
 
 
 def _side(rows: Sequence[ShownRow]) -> str:
-    hits, images = sum(row.hits for row in rows), sum(row.images for row in rows)
+    hits = sum(row.hits for row in rows)
+    images = sum(row.images for row in rows)
     unknown = sum(row.counted.unanswered for row in rows)
     who = shown_class(rows[0].most, rows[0].about)
     lost = f", {_number(unknown)} without an answer" if unknown else ""
@@ -293,22 +293,22 @@ def shown_class(name: str | None, about: str) -> str:
 def counts_text(row: ShownRow) -> str:
     """Return the answer counts of a row in words, such as '7 women, 3 men'."""
     ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
+    counts = []
+    for name, count in ordered:
+        if not count:
+            continue
+        nouns = people(name, row.about)
+        if row.estimated:
+            counts.append(f"{percent(count)} {nouns}")
+        else:
+            noun = _replaced(nouns, _ONE) if count == 1 else nouns
+            counts.append(f"{_number(count)} {noun}")
     if row.estimated:
-        told = [
-            f"{percent(share)} {people(name, row.about)}"
-            for name, share in ordered
-            if share
-        ]
-        return ", ".join(told)
-    nouns = [people(name, row.about) for name, _ in ordered]
-    told = [
-        f"{_number(count)} {_replaced(noun, _ONE) if count == 1 else noun}"
-        for noun, (_, count) in zip(nouns, ordered, strict=True)
-        if count
-    ]
+        return ", ".join(counts)
     lost = row.counted.unanswered
-    told += [f"{_number(lost)} without an answer"] if lost else []
-    return ", ".join(told) or "no answer"
+    if lost:
+        counts.append(f"{_number(lost)} without an answer")
+    return ", ".join(counts) or "no answer"
 
 
 def _unclear(rows: Sequence[ShownRow]) -> str:
@@ -321,16 +321,16 @@ def count_text(row: ShownRow) -> str:
     """Return the count of the most frequent answer of a row in words."""
     if row.estimated:
         return f"about {percent(row.hits / row.images)} like {shown_class(row.most, row.about)}"
-    lost = row.counted.unanswered
-    if [*row.counted.counts.values()].count(row.hits) > 1 and row.hits:
+    counts = list(row.counted.counts.values())
+    if row.hits and counts.count(row.hits) > 1:
         return counts_text(row)
+    if row.most is None:
+        return "no answer"
+    lost = row.counted.unanswered
     count = f"{_number(row.hits)} of {_number(row.images)}"
-    count += f", {_number(lost)} without an answer" if lost else ""
-    return (
-        "no answer"
-        if row.most is None
-        else f"{shown_class(row.most, row.about)} in {count}"
-    )
+    if lost:
+        count += f", {_number(lost)} without an answer"
+    return f"{shown_class(row.most, row.about)} in {count}"
 
 
 def _number(count: float) -> str:

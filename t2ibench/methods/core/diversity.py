@@ -54,10 +54,10 @@ def mean_diversity(
     prompts: Sequence[PromptDiversity], level: float
 ) -> tuple[float, tuple[float, float] | None]:
     """The mean over prompts, with its interval about these; None where a prompt has two images."""
-    value = float(np.mean([one.value for one in prompts]))
+    value = float(np.mean([prompt.value for prompt in prompts]))
     variance, df = satterthwaite(
-        [one.variance / len(prompts) ** 2 for one in prompts],
-        [one.n_images - 1 for one in prompts],
+        [prompt.variance / len(prompts) ** 2 for prompt in prompts],
+        [prompt.n_images - 1 for prompt in prompts],
     )
     if not variance > 0:
         return value, None

@@ -99,9 +99,13 @@ class Estimate:
         cls, value: float, influence: Influence, level: float
     ) -> Estimate:
         """A score whose images are known to move it."""
-        found = t_inference(value, influence, level)
+        inference = t_inference(value, influence, level)
         return cls(
-            value, p=found.p, test="t", interval=found.interval, influence=influence
+            value,
+            p=inference.p,
+            test="t",
+            interval=inference.interval,
+            influence=influence,
         )
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 
-UNKNOWN = "unknown"  # what a judge says where it cannot tell
+UNKNOWN = "unknown"  # what a judge answers where the image does not show it
 # Reasons for an image without an answer that may depend on what it shows, or would have shown.
 UNSEEN = ("refused", "filtered", "failed")
 
@@ -145,16 +145,14 @@ class PromptImages:
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
         """Several sets of images as one, in order, the clusters renumbered."""
         offsets = np.cumsum([0, *(len(part.prompts) for part in parts)])
+        clusters = [
+            part.clusters + offset for part, offset in zip(parts, offsets, strict=False)
+        ]
         return cls(
-            np.concatenate([part.embeddings for part in parts]),
-            np.concatenate(
-                [
-                    part.clusters + offset
-                    for part, offset in zip(parts, offsets, strict=False)
-                ]
-            ),
-            [prompt for part in parts for prompt in part.prompts],
-            np.concatenate([part.indices for part in parts]),
+            embeddings=np.concatenate([part.embeddings for part in parts]),
+            clusters=np.concatenate(clusters),
+            prompts=[prompt for part in parts for prompt in part.prompts],
+            indices=np.concatenate([part.indices for part in parts]),
         )
 
 
@@ -190,13 +188,16 @@ class ImageCollector:
             np.full(len(part.indices), number, np.int64)
             for number, part in enumerate(parts)
         ]
+        indices = [part.indices for part in parts]
+        nothing = np.zeros(0, np.int64)
+        rows = np.zeros((0, 1))
+        if embeddings:
+            rows = np.concatenate(embeddings, dtype=np.float64)
         return PromptImages(
-            np.concatenate(embeddings, dtype=np.float64)
-            if embeddings
-            else np.zeros((0, 1)),
-            np.concatenate([np.zeros(0, np.int64), *clusters]),
-            names,
-            np.concatenate([np.zeros(0, np.int64), *(part.indices for part in parts)]),
+            embeddings=rows,
+            clusters=np.concatenate([nothing, *clusters]),
+            prompts=names,
+            indices=np.concatenate([nothing, *indices]),
         )
 
     def _collect_one(self, prompt: str, n: int) -> ImageEvidence:
@@ -257,7 +258,7 @@ class Needs:
         questions: Questions for a judge.
         embeds: Whether the images are embedded.
         checks: Questions about images that an encoder measures, for a judge or for people.
-        concepts: Concepts that are looked for in all images: more of them need no images.
+        concepts: Concepts that are looked for in every image: more of them need no images.
     """
 
     prompts: tuple[PromptNeed, ...] = ()
@@ -277,10 +278,10 @@ class Needs:
 
     def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
         """Distinct prompts, each with its group, unit or word; of several, the first that is."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or getattr(need, what)
-        return found
+            names[need.prompt] = names.get(need.prompt) or getattr(need, what)
+        return names
 
     @property
     def groups(self) -> dict[str, str]:

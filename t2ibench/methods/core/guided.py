@@ -109,9 +109,9 @@ class GuidedPrompts(Wording):
                 "'templates' needs 'images': 'each' (images_per_prompt in each wording) or "
                 "'divided' (images_per_prompt over all wordings)"
             )
-        known = first if isinstance(first, dict) else {}
+        template = first if isinstance(first, dict) else {}
         for key, stand_in in lists.items():
-            text = known.get(key)
+            text = template.get(key)
             lists[key] = text if isinstance(text, str) and text else stand_in
         return {**value, **lists}
 
@@ -137,10 +137,12 @@ class GuidedPrompts(Wording):
 
 def _same(value: Mapping[str, Any], first: Any) -> bool:
     """Whether a dumped task is read again: its wording is its first template."""
-    known = first if isinstance(first, dict) else {}
+    template = first if isinstance(first, dict) else {}
     given = {key: value[key] for key in ("neutral", "guided") if key in value}
-    rest = any(value.get(key) for key in ("paraphrases", "language", "words"))
-    return not rest and all(known.get(key) == text for key, text in given.items())
+    has_more = any(value.get(key) for key in ("paraphrases", "language", "words"))
+    return not has_more and all(
+        template.get(key) == text for key, text in given.items()
+    )
 
 
 class GuidedTask(ImageTask):

@@ -160,7 +160,11 @@ def lean_headline(
         inference,
         fair_band(inference[question], value),
         (Part("", value, influences[question]),),
-        others={name: found for name, found in influences.items() if name != question},
+        others={
+            name: influence
+            for name, influence in influences.items()
+            if name != question
+        },
     )
 
 
@@ -176,16 +180,16 @@ def square_headline(parts: Sequence[Part], level: float) -> Headline:
     """The mean square of leans with known influences, each of the same weight."""
     if any(not np.isfinite(part.influence.variance) for part in parts):
         return Headline.undefined("a row has a single image", "mean_square")
-    found = mean_square(
+    test = mean_square(
         [part.value for part in parts],
         [part.influence.variance for part in parts],
         [part.influence.df for part in parts],
         level=level,
     )
-    inference = Inference(found.low, found.high, found.p, found.df[1])
-    fair = (found.fair_low, found.fair_high)
+    inference = Inference(test.low, test.high, test.p, test.df[1])
+    fair = (test.fair_low, test.fair_high)
     return Headline(
-        found.value,
+        test.value,
         "mean_square",
         "fixed_prompts",
         {"fixed_prompts": inference},
@@ -226,20 +230,17 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
     first = headlines[0]
     weight = 1.0 / len(headlines)
     parts = _averaged([headline.parts for headline in headlines])
+    items = _averaged([headline.items for headline in headlines])
     if first.scale == "mean_square" and len(parts) > 1:
         return square_headline(parts, level)
     value = float(np.mean([headline.value for headline in headlines]))
     inference = {first.question: t_inference(value, parts[0].influence, level)}
-    others = {
-        name: Influence.combined(
-            [(weight, headline.others[name]) for headline in headlines]
-        )
-        for name in first.others
-        if all(name in headline.others for headline in headlines)
-    }
-    inference |= {
-        name: t_inference(value, found, level) for name, found in others.items()
-    }
+    others = {}
+    for name in first.others:
+        if all(name in headline.others for headline in headlines):
+            shares = [(weight, headline.others[name]) for headline in headlines]
+            others[name] = Influence.combined(shares)
+            inference[name] = t_inference(value, others[name], level)
     return replace(
         first,
         value=value,
@@ -247,26 +248,24 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
         fair=fair_band(inference[first.question], value),
         parts=tuple(parts),
         test="t",
-        items=tuple(_averaged([headline.items for headline in headlines])),
+        items=tuple(items),
         noise=None,
         others=others,
     )
 
 
-def _averaged(found: Sequence[Sequence[Part]]) -> list[Part]:
+def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
     """The means of the leans that all of them have."""
-    tables = [{part.name: part for part in parts} for parts in found]
-    return [
-        Part(
-            name,
-            float(np.mean([table[name].value for table in tables])),
-            Influence.combined(
-                [(1.0 / len(tables), table[name].influence) for table in tables]
-            ),
-        )
-        for name in tables[0]
-        if all(name in table for table in tables)
-    ]
+    tables = [{part.name: part for part in parts} for parts in part_lists]
+    weight = 1.0 / len(tables)
+    averaged = []
+    for name in tables[0]:
+        if all(name in table for table in tables):
+            parts = [table[name] for table in tables]
+            value = float(np.mean([part.value for part in parts]))
+            influence = Influence.combined([(weight, part.influence) for part in parts])
+            averaged.append(Part(name, value, influence))
+    return averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,10 +315,10 @@ def of_halves(
 ) -> Control:
     """Whether two halves of the images agree: their difference, or what is `shown` of it."""
     differ = bool(p < _DISAGREE)
-    told = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
+    p_text = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
     says = (
         f"Split halves {'disagree' if differ else 'agree'} "
-        f"(difference {abs(value if shown is None else shown):.2f}, {told})."
+        f"(difference {abs(value if shown is None else shown):.2f}, {p_text})."
     )
     low, high = interval
     return Control(says, value, low, high, p, reason if differ else None)

@@ -175,12 +175,14 @@ def _in_groups(
                 right=sum(row.answer == truth for row in of_group),
             )
         )
+    are_right = [row.answer == truth for row in answered]
+    are_answered = [row.answer != UNKNOWN for row in rows]
     return ByGroup(
         truth=truth,
         by=by,
         groups=tuple(groups),
-        p=_test([row.answer == truth for row in answered], answered, by, names),
-        p_answered=_test([row.answer != UNKNOWN for row in rows], rows, by, names),
+        p=_test(are_right, answered, by, names),
+        p_answered=_test(are_answered, rows, by, names),
         apart=None,
         apart_answered=None,
     )

@@ -138,12 +138,13 @@ def function_words() -> FunctionWords:
     for language in languages:
         weights[language] = dict.fromkeys(words[language, "sure"], _SURE)
         weights[language] |= dict.fromkeys(words.get((language, "part"), ()), _PART)
+    shared = {
+        language: frozenset(words.get((language, "shared"), ()))
+        for language in languages
+    }
     return FunctionWords(
         weights,
-        {
-            language: frozenset(words.get((language, "shared"), ()))
-            for language in languages
-        },
+        shared,
         frozenset(words[ENGLISH, "sure"]),
         frozenset(words["names", ""]),
         tuple(sorted(loans, key=len, reverse=True)),

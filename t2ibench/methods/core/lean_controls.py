@@ -109,22 +109,22 @@ def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
     """The difference, as N, of images of even and of odd numbers; None with fewer than two."""
-    found = []
+    tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
         parts = []
-        for one in wordings:
-            even = one.neutral.indices % 2 == 0
+        for images in wordings:
+            even = images.neutral.indices % 2 == 0
             if min(even.sum(), (~even).sum()) < _FEWEST:
                 return None
             parts += [
-                moments(one.neutral.where(kept), direction[None])
-                for kept in (even, ~even)
+                moments(images.neutral.where(chosen), direction[None])
+                for chosen in (even, ~even)
             ]
         mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
         weight = 2.0 / len(wordings)
         difference = weight * (mean[:, 0] - mean[:, 1]).sum()
-        found.append((difference, *satterthwaite(weight**2 * variance, df)))
-    differences, variances, dfs = np.array(found).T
+        tests.append((difference, *satterthwaite(weight**2 * variance, df)))
+    differences, variances, dfs = np.array(tests).T
     return differences, variances, dfs
 
 
@@ -159,25 +159,28 @@ def other_directions(leans: Leans) -> list[Half]:
     real = real / np.linalg.norm(real)
     lengths = np.linalg.norm(leans.directions, axis=1)
     halves = [np.arange(start, count, 2) for start in (0, 1)]
-    found = [
+    components = [
         _principal([leans.images[j] for j in half], real) for half in reversed(halves)
     ]
-    most = min(len(weights) for _, weights in found)
+    most = min(len(weights) for _, weights in components)
     directions = np.empty((count, most, len(real)))
-    for half, (rows, _) in zip(halves, found, strict=True):
+    for half, (rows, _) in zip(halves, components, strict=True):
         directions[half] = rows[:most] * lengths[half, None, None]
     mean, variances, _ = project(leans.images, directions)
     tops = np.einsum("jtcs,c->jts", mean, TOP)
     wordings = tops.shape[1]
-    top, variance = tops.mean(axis=1), np.einsum("jtcs,c->js", variances, TOP**2)
+    top = tops.mean(axis=1)
     if wordings > 1:
         variance = tops.var(axis=1, ddof=1) / wordings
+    else:
+        variance = np.einsum("jtcs,c->js", variances, TOP**2)
     if most == 0 or not np.isfinite(variance).all():
         return []
-    return [
-        Half(half, top[half], variance[half], weights[:most] / weights[:most].sum())
-        for half, (_, weights) in zip(halves, found, strict=True)
-    ]
+    half_leans = []
+    for half, (_, weights) in zip(halves, components, strict=True):
+        shares = weights[:most] / weights[:most].sum()
+        half_leans.append(Half(half, top[half], variance[half], shares))
+    return half_leans
 
 
 def beyond_control(square: float, p: float | None, allowed: float) -> Control:
@@ -207,17 +210,20 @@ def _principal(
     images: Sequence[Sequence[WordingImages]], real: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
     """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
-    sides = [side for wordings in images for one in wordings for side in (one.a, one.b)]
-    rows = np.concatenate(
-        [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
-    )
+    sides = [
+        side
+        for wordings in images
+        for wording in wordings
+        for side in (wording.a, wording.b)
+    ]
+    deviations = [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
+    rows = np.concatenate(deviations)
     count = min(len(rows), _SAMPLE)
     rows = rows[np.arange(count) * len(rows) // count]
     places = rows @ real
     along = float(places @ places)
-    _, lengths, vectors = np.linalg.svd(
-        rows - np.outer(places, real), full_matrices=False
-    )
+    orthogonal = rows - np.outer(places, real)
+    _, lengths, vectors = np.linalg.svd(orthogonal, full_matrices=False)
     if not (along > 0 and lengths[0] > 0):
         return vectors[:0], lengths[:0]
     ratios = lengths**2 / along

@@ -88,10 +88,10 @@ def left_out(sides: Sides) -> IntArray:
     for j in range(sides.k):
         rows = np.flatnonzero(sides.labels == j)
         if len(rows) > 1:
-            own = (len(rows) * centres[j] - sides.images[rows]) / (len(rows) - 1)
-            distances[rows, j] = (own**2).sum(axis=1) - 2.0 * (
-                sides.images[rows] * own
-            ).sum(axis=1)
+            sums_without = len(rows) * centres[j] - sides.images[rows]
+            centres_without = sums_without / (len(rows) - 1)
+            products = (sides.images[rows] * centres_without).sum(axis=1)
+            distances[rows, j] = (centres_without**2).sum(axis=1) - 2.0 * products
     nearest: IntArray = distances.argmin(axis=1)
     return nearest
 
@@ -112,13 +112,13 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
         lean: Float64Array = place / (axis**2).sum(axis=-1)
         return lean
 
-    own = np.empty(len(sides.labels))
+    anchor_places = np.empty(len(sides.labels))
     for j in (0, 1):
         rows = sides.images[sides.labels == j]
         left = (len(rows) * centres[j] - rows) / (len(rows) - 1)
         ends = (left, centres[1]) if j == 0 else (centres[0], left)
-        own[sides.labels == j] = along(rows, *ends)
-    return own, along(images, centres[0], centres[1])
+        anchor_places[sides.labels == j] = along(rows, *ends)
+    return anchor_places, along(images, centres[0], centres[1])
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
@@ -129,18 +129,23 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
     """
     if np.bincount(sides.labels, minlength=2).min() < 2:
         return False
-    own, theirs = positions(sides, images)
-    middles = [float(np.median(own[sides.labels == j])) for j in (0, 1)]
+    anchor_places, theirs = positions(sides, images)
+    middles = [float(np.median(anchor_places[sides.labels == j])) for j in (0, 1)]
     gap = abs(middles[0] - middles[1])
-    off, rate = 0, 0.0
+    off = 0
+    rate = 0.0
     for j in (0, 1):
-        usual = np.sort(np.abs(own[sides.labels == j] - middles[j]))
+        usual = np.sort(np.abs(anchor_places[sides.labels == j] - middles[j]))
         far = np.abs(theirs[nearest == j] - middles[j])
-        rank = (1 + len(usual) - np.searchsorted(usual, far)) / (len(usual) + 1)
+        n_farther = len(usual) - np.searchsorted(usual, far)
+        rank = (1 + n_farther) / (len(usual) + 1)
         share = max(_UNUSUAL, 1 / (len(usual) + 1))
-        off += int(((rank <= share) & (far > _FAR * gap)).sum())
+        unusual = (rank <= share) & (far > _FAR * gap)
+        off += int(unusual.sum())
         rate = max(rate, share)
-    return float(bdtrc(off - 1, len(images), rate)) < _CHANCE if off else False
+    if not off:
+        return False
+    return float(bdtrc(off - 1, len(images), rate)) < _CHANCE
 
 
 def corrected_shares(
@@ -159,26 +164,27 @@ def corrected_shares(
     Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test".
     """
     k = sides.k
-    own, nearest = left_out(sides), nearest_anchor(sides, images)
+    nearest_of_anchors = left_out(sides)
+    nearest = nearest_anchor(sides, images)
     counts = np.stack(
-        [np.bincount(own[sides.labels == j], minlength=k) for j in range(k)]
+        [
+            np.bincount(nearest_of_anchors[sides.labels == j], minlength=k)
+            for j in range(k)
+        ]
     )
     confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
     reason = None
-    if not _told_apart(counts, confusion):
+    if not _distinguished(counts, confusion):
         reason = "the encoder does not tell the anchors' own images apart"
     elif k == 2 and _elsewhere(sides, images, nearest):
         reason = ELSEWHERE
     if reason is not None:
         nothing = np.full(k, np.nan)
         return Shares(nothing, nothing, nothing, reason=reason)
-    found = np.bincount(nearest, minlength=k)
+    observed = np.bincount(nearest, minlength=k)
     inverse = np.linalg.inv(confusion.T)
-    shares = inverse @ (found / found.sum())
-    parts = [(1.0, found), *((float(shares[j]) ** 2, counts[j]) for j in range(k))]
-    pieces = [weight * inverse @ _covariance(row) @ inverse.T for weight, row in parts]
-    dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
-    spread = [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
+    shares = inverse @ (observed / observed.sum())
+    spread = _spread(shares, inverse, observed, counts)
     ends = [t_interval(float(shares[j]), *spread[j], level) for j in range(k)]
     low = np.minimum(np.maximum([end[0] for end in ends], 0.0), shares)
     high = np.maximum(np.minimum([end[1] for end in ends], 1.0), shares)
@@ -189,14 +195,33 @@ def corrected_shares(
     influences = [(1.0, Influence.of_mean(stratum, units, moved[nearest]))]
     for j in range(k):
         rows = sides.labels == j
-        mean = Influence.of_mean(sides.strata[j], sides.units[rows], moved[own[rows]])
+        values = moved[nearest_of_anchors[rows]]
+        mean = Influence.of_mean(sides.strata[j], sides.units[rows], values)
         influences.append((-float(shares[j]), mean))
-    lean, (variance, df) = (
-        float(shares[0] - shares[1]),
-        (4.0 * spread[0][0], spread[0][1]),
-    )
+    lean = float(shares[0] - shares[1])
+    variance = 4.0 * spread[0][0]
+    df = spread[0][1]
     influence = Influence.combined(influences).with_floor(variance)
     return Shares(shares, low, high, lean, influence, t_test(lean, variance, df))
+
+
+def _spread(
+    shares: Float64Array, inverse: Float64Array, observed: IntArray, counts: IntArray
+) -> list[tuple[float, float]]:
+    """Return variance and degrees of freedom of each corrected share.
+
+    Both the images' own counts, shape (k,), and those of the anchors' images, shape (k, k), vary.
+    """
+    k = len(counts)
+    parts = [(1.0, observed)]
+    parts += [(float(shares[j]) ** 2, counts[j]) for j in range(k)]
+    variances = []
+    dfs = []
+    for weight, row in parts:
+        covariance = weight * inverse @ _covariance(row) @ inverse.T
+        variances.append(np.diag(covariance))
+        dfs.append(max(int(row.sum()) - 1, 1))
+    return [satterthwaite([part[j] for part in variances], dfs) for j in range(k)]
 
 
 def _covariance(counts: IntArray) -> Float64Array:
@@ -207,8 +232,8 @@ def _covariance(counts: IntArray) -> Float64Array:
     return covariance
 
 
-def _told_apart(counts: IntArray, confusion: Float64Array) -> bool:
-    """Whether each pair of anchors is told apart by more than its standard errors."""
+def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
+    """Whether each pair of anchors is distinguished by more than its standard errors."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

@@ -48,11 +48,11 @@ def obedient(
     total = Seen()
     for number, prompt in enumerate(images.prompts):
         answers = evidence.answers(prompt, count, *question)
-        known = dict(zip(answers.indices.tolist(), answers.answers, strict=True))
+        answer_of = dict(zip(answers.indices.tolist(), answers.answers, strict=True))
         mine = np.flatnonzero(images.clusters == number)
-        said = [known.get(int(images.indices[at])) for at in mine]
-        shown = mine[[answer == group for answer in said]]
-        asked = sum(answer in question[1] for answer in said)
+        given = [answer_of.get(int(images.indices[at])) for at in mine]
+        shown = mine[[answer == group for answer in given]]
+        asked = sum(answer in question[1] for answer in given)
         thin = len(shown) < min(_FEWEST, len(mine))
         keep[shown] = not thin
         total += Seen(len(shown), asked, int(thin), 1)
@@ -62,12 +62,12 @@ def obedient(
 def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:
     """Share of each group's images that show it."""
     return {
-        f"obedience:{name}{suffix}": share_estimate(one.shown, one.asked)
-        if one.asked
+        f"obedience:{name}{suffix}": share_estimate(counts.shown, counts.asked)
+        if counts.asked
         else Estimate.undefined(
-            _NO_TEXTS if one.unknown else "there are no guided images"
+            _NO_TEXTS if counts.unknown else "there are no guided images"
         )
-        for name, one in seen.items()
+        for name, counts in seen.items()
     }
 
 
@@ -83,59 +83,68 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         >>> print(control.says)
         28 of 40 asked for men show men and 39 of 40 asked for women show women (p = 0.0015 that both obey alike); the others are left out.
     """  # noqa: E501
-    names, both = list(seen), list(seen.values())
-    unknown = sum(one.unknown for one in both)
-    if not all(one.asked for one in both):
+    groups = list(seen.values())
+    unknown = sum(group.unknown for group in groups)
+    if not all(group.asked for group in groups):
         if unknown:
             return Control(f"What the guided images show is unknown: {_NO_TEXTS}.")
         return Control("Nobody said what the guided images show.")
-    nouns = {name: people(name, GROUP) for name in names}
-    counts = [
-        f"{one.shown} of {one.asked} asked for {nouns[name]} show {nouns[name]}"
-        for name, one in seen.items()
-    ]
-    p = equal_obedience(*both)
-    left = (
-        "; the others are left out"
-        if judged and any(o.shown < o.asked for o in both)
-        else ""
-    )
-    how = "" if judged else "by the encoder's reading, "
-    says = sentence(
-        f"{how}{' and '.join(counts)} (p = {p:.2g} that both obey alike){left}"
-    )
-    if all(one.shown == one.asked for one in both):
-        total = sum(one.asked for one in both)
-        says = f"All {total} guided images show what they were asked for"
-        says += "." if judged else ": each is nearer its own text than the other's."
+    p = equal_obedience(*groups)
+    says = _counts_in_words(seen, p, judged=judged)
     if unknown:
         says += f" Of {unknown} more it is unknown: {_NO_TEXTS}."
-    value = both[0].shown / both[0].asked - both[1].shown / both[1].asked
-    reason = None
-    thin, prompts = sum(one.thin for one in both), sum(one.prompts for one in both)
-    least = min(range(2), key=lambda at: both[at].shown / both[at].asked)
-    if judged and both[least].shown < _LEAST_SHOWN * both[least].asked:
-        asked = nouns[names[least]]
-        reason = f"fewer than half of the images asked for {asked} show {asked}"
-    elif judged and thin > _MOST_THIN * prompts:
-        reason = (
+    first, second = groups
+    value = first.shown / first.asked - second.shown / second.asked
+    reason = _too_few(seen) if judged else None
+    return Control(says, value, p=p, contradicts=reason)
+
+
+def _counts_in_words(seen: Mapping[str, Seen], p: float, *, judged: bool) -> str:
+    """Return how many images of each group show it, as a sentence, with the p-value."""
+    groups = list(seen.values())
+    if all(group.shown == group.asked for group in groups):
+        total = sum(group.asked for group in groups)
+        end = "." if judged else ": each is nearer its own text than the other's."
+        return f"All {total} guided images show what they were asked for{end}"
+    clauses = []
+    for name, group in seen.items():
+        noun = people(name, GROUP)
+        clauses.append(f"{group.shown} of {group.asked} asked for {noun} show {noun}")
+    counts = f"{' and '.join(clauses)} (p = {p:.2g} that both obey alike)"
+    if judged:
+        return sentence(f"{counts}; the others are left out")
+    return sentence(f"by the encoder's reading, {counts}")
+
+
+def _too_few(seen: Mapping[str, Seen]) -> str | None:
+    """Return why too few images are left without those that disobey; None where enough are."""
+    name, least = min(seen.items(), key=lambda item: item[1].shown / item[1].asked)
+    if least.shown < _LEAST_SHOWN * least.asked:
+        noun = people(name, GROUP)
+        return f"fewer than half of the images asked for {noun} show {noun}"
+    thin = sum(group.thin for group in seen.values())
+    prompts = sum(group.prompts for group in seen.values())
+    if thin > _MOST_THIN * prompts:
+        return (
             f"{thin} of {prompts} guided prompts have fewer than two images that obey"
         )
-    return Control(says, value, p=p, contradicts=reason)
+    return None
 
 
 def equal_obedience(first: Seen, second: Seen) -> float:
     """p-value of Fisher's exact test that both groups' images obey alike."""
     from scipy.stats import fisher_exact
 
-    table = [[one.shown, one.asked - one.shown] for one in (first, second)]
+    table = [[group.shown, group.asked - group.shown] for group in (first, second)]
     return float(fisher_exact(table).pvalue)
 
 
 def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
     """A warning where the encoder reads that one group is obeyed more often, and nobody looked."""
-    both = list(seen.values())
-    if judged or not all(one.asked for one in both) or equal_obedience(*both) >= _ALPHA:
+    groups = list(seen.values())
+    if judged or not all(group.asked for group in groups):
+        return []
+    if equal_obedience(*groups) >= _ALPHA:
         return []
     first, second = (people(name, GROUP) for name in seen)
     return [

@@ -36,7 +36,7 @@ class CaptionSource(Strict):
     dropped: dict[Text, Count] = Field(default_factory=dict)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """One line: what was read."""
         split = f" ({self.split})" if self.split else ""
         return f"{self.source}{split}, SHA-256 {self.sha256[:12]}"

@@ -21,8 +21,10 @@ def short_name(title: str, paper: str = "") -> str:
         >>> short_name("11 occupations of TIBET: male or female?")
         '11 occupations of TIBET'
     """
-    head, _, rest = title.partition(": ")
-    return rest.partition(",")[0] if rest and re.fullmatch(paper, head) else head
+    head, _, subtitle = title.partition(": ")
+    return (
+        subtitle.partition(",")[0] if subtitle and re.fullmatch(paper, head) else head
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class ImageGroups:
     # from the name of a result's row and a row of samples: the image's group, such as the answer
     # that it was given; None where the image has no part in the row
     of: Callable[[str, Mapping[str, Any]], str | None]
-    said: str  # what a group is, with '{group}', such as 'answered “{group}”'
+    phrase: str  # what a group is, with '{group}', such as 'answered “{group}”'
     # rows of the result that are meant: those with this score, the largest first
     row: str
     # from the same: a number by which images are sorted within a group; None where there is none,
@@ -150,7 +152,7 @@ class Bars:
 class Panel:
     """Numbers of one row of the result: of some items, beside each other in columns."""
 
-    title: str  # what they are of
+    title: str  # what the items are, such as concepts
     row: str  # name of the result's row that decides which panels come first
     # what is beside each other, such as a prompt and its counterfactuals
     columns: tuple[str, ...]

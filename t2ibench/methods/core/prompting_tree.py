@@ -61,14 +61,14 @@ class Tree(_Strict):
         """
         by_id = {node.id: node for node in self.nodes}
         order = {node.id: number for number, node in enumerate(self.nodes)}
-        kept: set[str] = set()
+        included: set[str] = set()
         for name in chosen:
             node: Node | None = by_id[name]
-            while node is not None and node.id not in kept:
-                kept.add(node.id)
+            while node is not None and node.id not in included:
+                included.add(node.id)
                 node = by_id[node.parent] if node.parent else None
         children: dict[str | None, list[Node]] = {}
-        for name in sorted(kept, key=order.__getitem__):
+        for name in sorted(included, key=order.__getitem__):
             children.setdefault(by_id[name].parent, []).append(by_id[name])
         return " ".join(self._render(self.nodes[0], children).split())
 

@@ -56,15 +56,15 @@ def alternatives(template: str) -> list[str]:
         >>> alternatives("a photo of a {child|kid} studying {stimulus}")
         ['a photo of a child studying {stimulus}', 'a photo of a kid studying {stimulus}']
     """
-    found = next(
+    match = next(
         (m for m in _PLACEHOLDER.finditer(template) if "|" in m.group(1)), None
     )
-    if found is None:
+    if match is None:
         return [template]
-    before, after = template[: found.start()], template[found.end() :]
+    before, after = template[: match.start()], template[match.end() :]
     return [
         whole
-        for choice in found.group(1).split("|")
+        for choice in match.group(1).split("|")
         for whole in alternatives(f"{before}{choice.strip()}{after}")
     ]
 

@@ -80,8 +80,8 @@ def beyond_words(
     A text may be near one anchor's images for no other reason than that the encoder places it near
     that anchor's text: "doctor" near "man", whatever the images show. Such a text leans by
     a (v · u) / |u|, with a its cosine with the difference u of the anchors' texts and v the
-    difference of their images: as the anchors' own texts do. What is left of the images without u
-    leans beyond that.
+    difference of their images: as the anchors' own texts do. The images without u lean beyond
+    that.
 
     Examples:
         >>> beyond_words(np.array([[0.6, 0.8]]), np.array([[1.0, 0.0], [-1.0, 0.0]])).tolist()
@@ -91,8 +91,8 @@ def beyond_words(
     differences = anchors[1:] - anchors[0]
     _, sizes, directions = np.linalg.svd(differences, full_matrices=False)
     spanned = directions[sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1.0)]
-    rest: Float64Array = rows - (rows @ spanned.T) @ spanned
-    return rest
+    residuals: Float64Array = rows - (rows @ spanned.T) @ spanned
+    return residuals
 
 
 def nearness(
@@ -112,12 +112,12 @@ def nearness(
     return grouped(np.asarray(images, dtype=np.float64) @ both.T, labels, k)
 
 
-def effects(found: Nearness) -> Float64Array:
+def effects(similarities: Nearness) -> Float64Array:
     """Of two anchors the difference of their means, above 0 nearer the first; of more the range."""
-    if found.k == 2:
-        difference: Float64Array = found.means[0] - found.means[1]
+    if similarities.k == 2:
+        difference: Float64Array = similarities.means[0] - similarities.means[1]
         return difference
-    spread: Float64Array = np.ptp(found.means, axis=0)
+    spread: Float64Array = np.ptp(similarities.means, axis=0)
     return spread
 
 
@@ -141,84 +141,91 @@ def place(
     return 100.0 * beyond / r, (1.0 + r - beyond) / (r + 1.0)
 
 
-def extremes(found: Nearness) -> tuple[IntArray, IntArray]:
+def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
     """The anchors that each effect compares."""
-    if found.k == 2:
-        zeros = np.zeros(found.means.shape[1], np.int64)
+    if similarities.k == 2:
+        zeros = np.zeros(similarities.means.shape[1], np.int64)
         return zeros, zeros + 1
-    return found.means.argmax(axis=0), found.means.argmin(axis=0)
+    return similarities.means.argmax(axis=0), similarities.means.argmin(axis=0)
 
 
-def image_p(found: Nearness) -> Float64Array:
+def image_p(similarities: Nearness) -> Float64Array:
     """Whether the images' own variation explains each effect.
 
     Welch's p of the two anchors that an effect compares, times the number of pairs of anchors;
     1 where an anchor has a single image. Shape (w,).
     """
-    high, low = extremes(found)
-    columns = np.arange(found.means.shape[1])
-    a, b = found.variances[high, columns], found.variances[low, columns]
-    sizes = found.sizes.astype(np.float64)
+    high, low = extremes(similarities)
+    columns = np.arange(similarities.means.shape[1])
+    means = similarities.means
+    difference = np.abs(means[high, columns] - means[low, columns])
+    a = similarities.variances[high, columns]
+    b = similarities.variances[low, columns]
+    variance = a + b
+    sizes = similarities.sizes.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = (a + b) ** 2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
-        t = np.abs(found.means[high, columns] - found.means[low, columns]) / np.sqrt(
-            a + b
-        )
+        df = variance**2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
+        t = difference / np.sqrt(variance)
         p = 2.0 * stdtr(df, -t)
-    pairs = found.k * (found.k - 1) / 2
+    pairs = similarities.k * (similarities.k - 1) / 2
     bounded: Float64Array = np.minimum(1.0, np.nan_to_num(p, nan=1.0) * pairs)
     return bounded
 
 
-def squares(found: Nearness) -> Float64Array:
+def squares(similarities: Nearness) -> Float64Array:
     """Squared effects, unbiased.
 
     The mean over pairs of anchors of (difference of their means)² less its variance, shape
     (w,); negative about half of the time where the anchors do not differ.
     """
-    k = found.k
-    centred = found.means - found.means.mean(axis=0)
+    k = similarities.k
+    centred = similarities.means - similarities.means.mean(axis=0)
     raw: Float64Array = 2.0 / (k - 1) * (centred**2).sum(axis=0)
-    unbiased: Float64Array = raw - 2.0 / k * found.variances.sum(axis=0)
+    unbiased: Float64Array = raw - 2.0 / k * similarities.variances.sum(axis=0)
     return unbiased
 
 
-def squares_without_each(found: Nearness, parts: Sequence[slice]) -> list[Float64Array]:
+def squares_without_each(
+    similarities: Nearness, parts: Sequence[slice]
+) -> list[Float64Array]:
     """Mean squared effect of sets of texts without each image; nan with two images or fewer."""
-    n, k = len(found.labels), found.k
-    out = [np.full(n, np.nan) for _ in parts]
-    total, of_squares = found.means.sum(axis=0), (found.means**2).sum(axis=0)
-    noise = found.variances.sum(axis=0)
+    k = similarities.k
+    out = [np.full(len(similarities.labels), np.nan) for _ in parts]
+    total = similarities.means.sum(axis=0)
+    total_square = (similarities.means**2).sum(axis=0)
+    noise = similarities.variances.sum(axis=0)
     for j in range(k):
-        rows = np.flatnonzero(found.labels == j)
+        rows = np.flatnonzero(similarities.labels == j)
         size = len(rows)
         if size < 3:
             continue
-        x, mean = found.values[rows], found.means[j]
-        left = (size * mean - x) / (size - 1)
-        sums = (
-            found.variances[j] * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
-        )
-        own = sums / ((size - 1) * (size - 2))
-        sum_of_squares = of_squares - mean**2 + left**2
-        centred = sum_of_squares - (total - mean + left) ** 2 / k
-        values = 2.0 / (k - 1) * centred - 2.0 / k * (noise - found.variances[j] + own)
+        x = similarities.values[rows]
+        mean = similarities.means[j]
+        variance = similarities.variances[j]
+        # The mean of the anchor's other images, and the variance of that mean.
+        mean_left = (size * mean - x) / (size - 1)
+        sums = variance * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
+        variance_left = sums / ((size - 1) * (size - 2))
+        square_left = total_square - mean**2 + mean_left**2
+        centred = square_left - (total - mean + mean_left) ** 2 / k
+        noise_left = noise - variance + variance_left
+        values = 2.0 / (k - 1) * centred - 2.0 / k * noise_left
         for part, chosen in zip(out, parts, strict=True):
             part[rows] = values[:, chosen].mean(axis=1)
     return out
 
 
 def effect_influence(
-    found: Nearness, column: int, strata: Sequence[str], units: IntArray
+    similarities: Nearness, column: int, strata: Sequence[str], units: IntArray
 ) -> Influence:
     """How each image moves an effect.
 
     Of more than two anchors that of the two that lie farthest apart.
     """
     parts = []
-    for sign, anchors in zip((1.0, -1.0), extremes(found), strict=True):
+    for sign, anchors in zip((1.0, -1.0), extremes(similarities), strict=True):
         j = int(anchors[column])
-        rows = found.labels == j
-        values = found.values[rows, column]
+        rows = similarities.labels == j
+        values = similarities.values[rows, column]
         parts.append((sign, Influence.of_mean(strata[j], units[rows], values)))
     return Influence.combined(parts)

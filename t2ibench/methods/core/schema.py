@@ -60,11 +60,11 @@ def _named(table: str, what: str, more: str = "") -> BeforeValidator:
     def resolve(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str):
             return value
-        known: dict[str, Any] = (info.context or {}).get(table, {})
-        if value not in known:
-            hint = f"{did_you_mean(value, known)}{more.format(shown(value))}"
+        entries: dict[str, Any] = (info.context or {}).get(table, {})
+        if value not in entries:
+            hint = f"{did_you_mean(value, entries)}{more.format(shown(value))}"
             raise ValueError(f"unknown {what} '{shown(value)}'.{hint}")
-        return known[value]
+        return entries[value]
 
     return BeforeValidator(resolve)
 

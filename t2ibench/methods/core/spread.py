@@ -20,7 +20,7 @@ class Products:
 
     n: int  # images
     mean: float
-    rest: float  # squared residuals, over pairs of the first 256
+    squared_residuals: float  # squared residuals, over pairs of the first 256
     moved: Float64Array  # how each image moves the mean
 
     @classmethod
@@ -70,43 +70,69 @@ class CommonSquares:
     @classmethod
     def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
         """Compare the images of each prompt."""
-        return cls(
-            images, [Products.of(rows) for one in images for rows in _by_prompt(one)]
-        )
+        rows_by_prompt = [rows for group in images for rows in _by_prompt(group)]
+        return cls(images, [Products.of(rows) for rows in rows_by_prompt])
 
     def along(
         self, directions: Sequence[Float64Array] | None = None
     ) -> list[Float64Array]:
         """The squares of each prompt, with the variance along a direction of each set of images."""
-        mixtures = [np.zeros(one.n) for one in self.products]
-        if directions is not None:
-            pairs = zip(self.images, directions, strict=True)
-            mixtures = [
-                _mixture(rows, v) for one, v in pairs for rows in _by_prompt(one)
-            ]
-        ends = np.cumsum([len(one.prompts) for one in self.images])[:-1]
-        known = np.array([one.n > 1 for one in self.products])
-        if not known.any():
-            return np.split(np.ones(len(known)), ends)
+        ends = np.cumsum([len(group.prompts) for group in self.images])[:-1]
+        several = np.array([products.n > 1 for products in self.products])
+        if not several.any():
+            return np.split(np.ones(len(several)), ends)
         parts = [
-            pair for pair in zip(self.products, mixtures, strict=True) if pair[0].n > 1
+            (products, mixture)
+            for products, mixture in zip(
+                self.products, self._mixtures(directions), strict=True
+            )
+            if products.n > 1
         ]
-        n, mean, rest = np.array([(one.n, one.mean, one.rest) for one, _ in parts]).T
-        few = np.minimum(n, _SAMPLE)
-        df = float((few * (few - 1) / 2 - 1).sum())
-        error = _CLEAR * np.sqrt(rest.sum() / df) if df > 0 else 0.0
-        usual = float(mean.mean())
-        products = n * (n - 1) / 2
-        if not usual > error * np.sqrt((1 / products).sum()) / len(n):
-            return np.split(np.zeros(len(known)), ends)
-        clear = mean > error / np.sqrt(products)
-        squares = np.where(clear, mean, usual) + np.array(
-            [one.mean() for _, one in parts]
-        )
-        whole = np.full(len(known), squares.mean())
-        moved = [one.moved + mixture - mixture.mean() for one, mixture in parts]
-        whole[known] = _shrunk(squares, n, np.array([one @ one for one in moved]))
+        common = _common([products for products, _ in parts])
+        if common is None:
+            return np.split(np.zeros(len(several)), ends)
+        squares = common + np.array([mixture.mean() for _, mixture in parts])
+        whole = np.full(len(several), squares.mean())
+        moved = [
+            products.moved + mixture - mixture.mean() for products, mixture in parts
+        ]
+        n = np.array([float(products.n) for products, _ in parts])
+        sums = np.array([changes @ changes for changes in moved])
+        whole[several] = _shrunk(squares, n, sums)
         return np.split(whole, ends)
+
+    def _mixtures(
+        self, directions: Sequence[Float64Array] | None
+    ) -> list[Float64Array]:
+        """Return what each image adds to the variance along its direction; 0 without directions."""
+        if directions is None:
+            return [np.zeros(products.n) for products in self.products]
+        pairs = zip(self.images, directions, strict=True)
+        return [
+            _mixture(rows, direction)
+            for group, direction in pairs
+            for rows in _by_prompt(group)
+        ]
+
+
+def _common(products: Sequence[Products]) -> Float64Array | None:
+    """Return U of each prompt, the usual U where its own is unclear; None if the usual is unclear.
+
+    Every prompt has two images or more.
+    """
+    n, mean, squared_residuals = np.array(
+        [(prompt.n, prompt.mean, prompt.squared_residuals) for prompt in products]
+    ).T
+    few = np.minimum(n, _SAMPLE)
+    df = float((few * (few - 1) / 2 - 1).sum())
+    error = _CLEAR * np.sqrt(squared_residuals.sum() / df) if df > 0 else 0.0
+    usual = float(mean.mean())
+    n_pairs = n * (n - 1) / 2
+    if not usual > error * np.sqrt((1 / n_pairs).sum()) / len(n):
+        return None
+    clear = mean > error / np.sqrt(n_pairs)
+    common: Float64Array = np.where(clear, mean, usual)
+    return common
 
 
 def _by_prompt(images: PromptImages) -> list[Float64Array]:
@@ -136,8 +162,8 @@ def _shrunk(
     noise = moved[several].sum() / df / n
     true = max(float(squares.var(ddof=1) - noise.mean()), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(noise > 0, true / (true + noise), 1.0)
-    shrunk: Float64Array = squares.mean() + own * (squares - squares.mean())
+        weights = np.where(noise > 0, true / (true + noise), 1.0)
+    shrunk: Float64Array = squares.mean() + weights * (squares - squares.mean())
     return shrunk
 
 
@@ -150,24 +176,23 @@ def equal_spread(
     of what all images of a stimulus show: differences between prompts would hold that scene. After
     the division, all means hold it alike.
     """
-    return [
-        replace(
-            one,
-            embeddings=one.embeddings
-            / np.sqrt(np.where(square > 0, square, 1.0))[one.clusters][:, None],
-        )
-        if len(one)
-        else one
-        for one, square in zip(images, squares, strict=True)
-    ]
+    divided = []
+    for group, square in zip(images, squares, strict=True):
+        if len(group):
+            lengths = np.sqrt(np.where(square > 0, square, 1.0))[group.clusters]
+            embeddings = group.embeddings / lengths[:, None]
+            divided.append(replace(group, embeddings=embeddings))
+        else:
+            divided.append(group)
+    return divided
 
 
 def trace(images: Sequence[PromptImages]) -> float:
     """Variance of an image about the mean of its prompt, summed over dimensions, over prompts."""
-    found = [
+    variances = [
         rows.var(axis=0, ddof=1).sum()
-        for one in images
-        for rows in _by_prompt(one)
+        for group in images
+        for rows in _by_prompt(group)
         if len(rows) > 1
     ]
-    return float(np.mean(found)) if found else float("nan")
+    return float(np.mean(variances)) if variances else float("nan")

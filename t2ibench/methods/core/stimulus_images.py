@@ -66,16 +66,16 @@ def obeying(
     """
     names = tuple(answers.values())
     totals, left = dict.fromkeys(names, Seen()), []
-    for one in images if question else ():
+    for stimulus in images if question else ():
         guided = {}
         for group, name in answers.items():
-            found = [
+            parts = [
                 obedient(evidence, part, count, (question or "", names), name)
-                for part in one.guided[group]
+                for part in stimulus.guided[group]
             ]
-            guided[group] = [part for part, _ in found]
-            totals[name] = sum((seen for _, seen in found), totals[name])
-        left.append(replace(one, guided=guided))
+            guided[group] = [part for part, _ in parts]
+            totals[name] = sum((seen for _, seen in parts), totals[name])
+        left.append(replace(stimulus, guided=guided))
     if not all(seen.asked for seen in totals.values()):
         return list(images), {}
     return left, totals
@@ -85,12 +85,15 @@ def read_groups(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Seen, Seen]:
     """How many images of two groups are nearer their own group's text, over all wordings."""
-    of_first, of_second = Seen(), Seen()
-    for one in images:
-        for a, b in zip(one.guided[first], one.guided[second], strict=True):
-            texts = (evidence.texts(side.prompts) for side in (a, b))
-            seen = adherence(a.embeddings, b.embeddings, *texts)
-            of_first, of_second = of_first + seen[0], of_second + seen[1]
+    of_first = Seen()
+    of_second = Seen()
+    for stimulus in images:
+        for a, b in zip(stimulus.guided[first], stimulus.guided[second], strict=True):
+            a_texts = evidence.texts(a.prompts)
+            b_texts = evidence.texts(b.prompts)
+            a_seen, b_seen = adherence(a.embeddings, b.embeddings, a_texts, b_texts)
+            of_first += a_seen
+            of_second += b_seen
     return of_first, of_second
 
 

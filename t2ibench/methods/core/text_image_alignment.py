@@ -78,10 +78,10 @@ def measure_prompts(
         rows, n, group = images.embeddings, len(images.indices), groups[prompt]
         if n and prompt in texts and np.isfinite(texts[prompt]).all():
             along = (rows * texts[prompt]).sum(axis=1)
-            one = PromptCosines(
+            prompt_cosines = PromptCosines(
                 prompt, group, units[prompt], images.indices, along, words[prompt]
             )
-            cosines.append(one)
+            cosines.append(prompt_cosines)
         if n > 1:
             diversities.append(PromptDiversity(prompt, group, n, *diversity_of(rows)))
     return cosines, diversities
@@ -107,12 +107,12 @@ def difference_from_others(
     """
     both = [*group, *others]
     units: dict[str, int] = {}
-    total, variances, counts = np.zeros(len({_unit(one) for one in both})), [], []
+    total = np.zeros(len({_unit(prompt) for prompt in both}))
+    variances = []
+    counts = []
     for side, sign in ((group, 1.0), (others, -1.0)):
-        means = np.array([one.mean for one in side])
-        numbers = np.array(
-            [units.setdefault(_unit(one), len(units)) for one in side], np.int64
-        )
+        means = np.array([prompt.mean for prompt in side])
+        numbers = _unit_numbers(side, units)
         count = len(np.unique(numbers))
         if count < 2:
             return None
@@ -123,9 +123,9 @@ def difference_from_others(
         counts.append(count)
     variance = float((total**2).sum())
     df = min(welch(variances, counts)[1], len(units) - 1.0)
-    value = float(
-        np.mean([one.mean for one in group]) - np.mean([one.mean for one in others])
-    )
+    mean = np.mean([prompt.mean for prompt in group])
+    mean_of_others = np.mean([prompt.mean for prompt in others])
+    value = float(mean - mean_of_others)
     weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
     variance, df = _with_words(both, weights, variance, df)
     return _tested(value, variance, df, level, "prompt_population", both)
@@ -138,8 +138,8 @@ def paired_difference(
 
     Images are paired by prompt and index, so a run and itself differ by exactly 0.
     """
-    theirs = {one.prompt: one for one in second}
-    kept = []
+    theirs = {cosines.prompt: cosines for cosines in second}
+    changes = []
     for mine in first:
         other = theirs.get(mine.prompt)
         if other is None:
@@ -147,21 +147,26 @@ def paired_difference(
         indices, a, b = np.intersect1d(mine.indices, other.indices, return_indices=True)
         if len(indices):
             change = mine.cosines[a] - other.cosines[b]
-            kept.append(replace(mine, indices=indices, cosines=change))
-    return _mean(kept, level) if kept else None
+            changes.append(replace(mine, indices=indices, cosines=change))
+    return _mean(changes, level) if changes else None
 
 
-def _unit(one: PromptCosines) -> str:
-    return one.unit or one.prompt
+def _unit(prompt: PromptCosines) -> str:
+    return prompt.unit or prompt.prompt
+
+
+def _unit_numbers(prompts: Sequence[PromptCosines], units: dict[str, int]) -> IntArray:
+    """Return the number of each prompt's unit, shape (n,); new units are added to `units`."""
+    numbers = [units.setdefault(_unit(prompt), len(units)) for prompt in prompts]
+    return np.array(numbers, np.int64)
 
 
 def _mean(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
-    means = np.array([one.mean for one in prompts])
-    value, count = float(means.mean()), len(means)
+    means = np.array([prompt.mean for prompt in prompts])
+    value = float(means.mean())
+    count = len(means)
     units: dict[str, int] = {}
-    numbers = np.array(
-        [units.setdefault(_unit(one), len(units)) for one in prompts], np.int64
-    )
+    numbers = _unit_numbers(prompts, units)
     if len(units) == 1:
         return _tested(value, *_of_images(prompts), level, "fixed_prompts", prompts)
     sums = np.bincount(numbers, weights=(means - value) / count)
@@ -180,21 +185,21 @@ def _with_words(
 ) -> tuple[float, float]:
     """A variance clustered by units, with what words add that units share."""
     extra, freedom = shared_variance(
-        [one.mean for one in prompts],
+        [prompt.mean for prompt in prompts],
         weights,
-        [one.group for one in prompts],
-        [_unit(one) for one in prompts],
-        [one.word for one in prompts],
+        [prompt.group for prompt in prompts],
+        [_unit(prompt) for prompt in prompts],
+        [prompt.word for prompt in prompts],
     )
     return satterthwaite([variance, extra], [df, freedom]) if extra else (variance, df)
 
 
 def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
     """The variance of a mean over prompts if only their images vary, and its degrees of freedom."""
-    if any(len(one.cosines) < 2 for one in prompts):
+    if any(len(prompt.cosines) < 2 for prompt in prompts):
         return float("nan"), float("nan")
-    sizes = np.array([len(one.cosines) for one in prompts])
-    spread = np.array([one.cosines.var(ddof=1) for one in prompts])
+    sizes = np.array([len(prompt.cosines) for prompt in prompts])
+    spread = np.array([prompt.cosines.var(ddof=1) for prompt in prompts])
     return satterthwaite(spread / sizes / len(prompts) ** 2, sizes - 1)
 
 
@@ -206,7 +211,7 @@ def _tested(
     question: Question,
     prompts: Sequence[PromptCosines],
 ) -> MeanCosine:
-    counts = len(prompts), sum(len(one.cosines) for one in prompts)
+    counts = len(prompts), sum(len(prompt.cosines) for prompt in prompts)
     if not math.isfinite(variance) or (variance == 0 and value != 0):
         return MeanCosine(value, None, None, None, None, *counts)
     low, high = t_interval(value, variance, df, level)

@@ -64,25 +64,26 @@ def over_stimuli_and_wordings(
     extra = nearest_covariance(raw - _wording_scores_interaction(both, groups))
     sums = means.mean(axis=1)
     weights = np.array([1.0, -over.value])
-    part, whole = float(weights @ extra @ weights), float(weights @ raw @ weights)
+    part = float(weights @ extra @ weights)
+    whole = float(weights @ raw @ weights)
     if not part > 0:
         return over
-    stimuli = np.sum(
-        [np.cov(both[:, at].mean(axis=2)) / len(at) for _, at, _ in groups], axis=0
-    )  # of the means of N and of D
+    # Covariance of the means of N and of D over stimuli.
+    by_group = [np.cov(both[:, at].mean(axis=2)) / len(at) for _, at, _ in groups]
+    stimuli = np.sum(by_group, axis=0)
     df = max((count - 1) * min(part / whole, 1.0) ** 2, 1.0)
     of_stimuli = float(weights @ stimuli @ weights)
     freedom = satterthwaite([of_stimuli, part], [len(top) - len(groups), df])[1]
     covariance = stimuli + extra
     moved = weights @ residuals
     scale = np.sqrt(part / float(moved @ moved)) / sums[1]
-    own = Influence(
+    from_wordings = Influence(
         ("wordings",),
         np.zeros(count, np.int64),
         np.arange(count),
         np.asarray(moved * scale),
     )
-    influence = Influence.combined([(1.0, over.influence), (1.0, own)])
+    influence = Influence.combined([(1.0, over.influence), (1.0, from_wordings)])
     return OverStimuli.of(over.value, sums, covariance, freedom, influence, level)
 
 
@@ -92,11 +93,11 @@ def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Ar
     total = np.zeros((2, 2))
     for _, at, _ in groups:
         part = both[:, at]
-        rest = (
+        residuals = (
             part - part.mean(axis=2, keepdims=True) - part.mean(axis=1, keepdims=True)
         )
-        rest += part.mean(axis=(1, 2), keepdims=True)
-        squares = np.einsum("ikt,jkt->ij", rest, rest)
+        residuals += part.mean(axis=(1, 2), keepdims=True)
+        squares = np.einsum("ikt,jkt->ij", residuals, residuals)
         total += squares / ((len(at) - 1) * (count - 1) * len(at) * count)
     return total
 
@@ -133,7 +134,7 @@ class WordingReport:
     by_language: list[PartScore]
     # standard deviation, over wordings, of the signed mean lean; its noise is taken out
     sd: float
-    p: float | None  # p-value that the mean lean is the same in all wordings
+    p: float | None  # p-value that the mean lean is the same in every wording
     sentence: str  # the same in words
 
 
@@ -153,32 +154,43 @@ def wording_report(
         return None
 
     def part(name: str, language: str | None, numbers: list[int]) -> PartScore:
-        one = in_wordings(leans, numbers)
-        if not one.separation > GATE:
+        chosen = in_wordings(leans, numbers)
+        if not chosen.separation > GATE:
             return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
-        found = headline(one)
-        low, high, reason = (
-            found.chosen.ci_low,
-            found.chosen.ci_high,
-            found.chosen.reason,
-        )
+        scored = headline(chosen)
+        inference = scored.chosen
         return PartScore(
-            name, language, len(numbers), found.value, low, high, found.reason or reason
+            name,
+            language,
+            len(numbers),
+            scored.value,
+            inference.ci_low,
+            inference.ci_high,
+            scored.reason or inference.reason,
         )
 
     languages: dict[str, list[int]] = {}
-    for t, one in enumerate(wordings):
-        if one.language:
-            languages.setdefault(one.language, []).append(t)
+    for t, wording in enumerate(wordings):
+        if wording.language:
+            languages.setdefault(wording.language, []).append(t)
     others = count >= FEWEST if about_others is None else about_others
+    by_language = []
+    if len(languages) > 1:
+        by_language = [part(name, name, at) for name, at in languages.items()]
+    by_wording = [
+        part(wording.neutral, wording.language, [t])
+        for t, wording in enumerate(wordings)
+    ]
+    sd, p = _between(*signed, groups)
     report = WordingReport(
-        pair,
-        headline(leans).scale,
-        "other wordings" if others else "these wordings",
-        [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)],
-        [part(name, name, at) for name, at in languages.items() if len(languages) > 1],
-        *_between(*signed, groups),
-        "",
+        pair=pair,
+        scale=headline(leans).scale,
+        interval_about="other wordings" if others else "these wordings",
+        by_wording=by_wording,
+        by_language=by_language,
+        sd=sd,
+        p=p,
+        sentence="",
     )
     return replace(report, sentence=_sentence(report))
 
@@ -215,17 +227,18 @@ def _between(
 def _interaction(cells: Float64Array) -> float:
     """Mean square of stimulus by wording."""
     k, count = cells.shape
-    rest = cells - cells.mean(axis=1, keepdims=True) - cells.mean(axis=0) + cells.mean()
-    return float((rest**2).sum() / ((k - 1) * (count - 1)))
+    residuals = (
+        cells - cells.mean(axis=1, keepdims=True) - cells.mean(axis=0) + cells.mean()
+    )
+    return float((residuals**2).sum() / ((k - 1) * (count - 1)))
 
 
 def _sentence(report: WordingReport) -> str:
     clauses = []
-    known = [one for one in report.by_wording if one.value is not None]
-    if len(known) > 1:
-        low, high = (
-            pick(known, key=lambda one: one.value or 0.0) for pick in (min, max)
-        )
+    scored = [part for part in report.by_wording if part.value is not None]
+    if len(scored) > 1:
+        low = min(scored, key=lambda part: part.value or 0.0)
+        high = max(scored, key=lambda part: part.value or 0.0)
         clauses.append(
             f"by wording the headline goes from {_shown(low, report.scale)} to "
             f"{_shown(high, report.scale)}"
@@ -246,8 +259,8 @@ def _sentence(report: WordingReport) -> str:
     return f"{text[:1].upper()}{text[1:]}. {about}" if text else about
 
 
-def _shown(one: PartScore, scale: str) -> str:
-    value = one.value or 0.0
+def _shown(part: PartScore, scale: str) -> str:
+    value = part.value or 0.0
     if scale == "mean_square":
-        return f'{np.sqrt(max(value, 0.0)):.2f} rms ("{one.name}")'
-    return f'{value:+.2f} ("{one.name}")'
+        return f'{np.sqrt(max(value, 0.0)):.2f} rms ("{part.name}")'
+    return f'{value:+.2f} ("{part.name}")'

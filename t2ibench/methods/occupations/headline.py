@@ -13,7 +13,7 @@ from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.stats.squares import mean_square
 
 _NO_POPULATION = (
-    "an interval of a root mean square over so few stimuli would not cover it as often as it says; "
+    "an interval of a root mean square over so few stimuli would not cover it as often as stated; "
     "lean_mean_prompt_population is about other stimuli"
 )
 _SINGLE = "a prompt has a single image, whose variance is unknown"

@@ -56,15 +56,16 @@ def present(task: T2iatTask) -> Presentation:
         "Wang et al. (2023), figure 3",
         means={x: "lean_of_x", y: "lean_of_y"},
     )
+    formula = (
+        f"{LEAN} without an attribute, with {a} and with {b}, along the direction of all other "
+        f"stimuli; headline = (mean lean of {x} − mean lean of {y}) / 2"
+    )
     return Presentation(
         name=short_name(task.title, "T2IAT"),
         axis=Axis(as_shown(y, a), as_shown(x, a)),
         rows=(RowSeries("lean", "stimulus", axis, flipped=frozenset({y})),),
         images=ImageSeries("lean", axis, "stimulus"),
-        formula=(
-            f"{LEAN} without an attribute, with {a} and with {b}, along the direction of all other "
-            f"stimuli; headline = (mean lean of {x} − mean lean of {y}) / 2"
-        ),
+        formula=formula,
         source="After Wang et al. (2023), equations 1 to 4",
         figures=(distribution,),
     )

@@ -210,7 +210,7 @@ def _groups(
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
             rule = f"most like “{name}”"
         tiles = tuple(_tile(row, thumbnails, value(name, row)) for row in chosen)
-        caption = series.said.format(group=group)
+        caption = series.phrase.format(group=group)
         strips.append(
             Strip(caption, f"{len(tiles)} of {len(members):,}, {rule}", tiles)
         )

@@ -128,7 +128,7 @@ def figure_9(draft: Exhibit) -> None:
         draft.score(name, "squared lean within", row.scores.get("squared_lean"), 2)
     measured = {bias.name for bias in biases}
     drawn = {name for name, _, _ in points}
-    for name in draft.known:
+    for name in draft.published:
         if name not in drawn:
             note = "" if name in measured else "not asked about these captions"
             draft.line(name, "within captions", None, note=note)

@@ -53,7 +53,7 @@ def table_2(draft: Exhibit) -> None:
     for name, ours in concepts.items():
         draft.line(name, "rating")
         draft.line(name, "asc", ours, 4)
-        rating = draft.known.get(name, {}).get("rating")
+        rating = draft.published.get(name, {}).get("rating")
         if ours is not None and isinstance(rating, float):
             asc.append(ours)
             ratings.append(rating)

@@ -35,7 +35,7 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
 
 def table_2(draft: Exhibit) -> None:
     """Build Table 2: the tendency of each concept that experts found, and if it leans here."""
-    for name, concept in draft.known.items():
+    for name, concept in draft.published.items():
         task = draft.results.get(f"vibex_{concept['scenario']}")
         if task is None:
             continue
@@ -91,7 +91,7 @@ def figure_3(draft: Exhibit) -> None:
     """Build Figure 3: concepts between two anchors."""
     anchors = [*_anchors(draft, RACE).values()]
     drawn: list[Point] = []
-    for name in draft.known:
+    for name in draft.published:
         row = row_of(draft.results.get(RACE), name, "forward")
         draft.line(name, "side", _side(row, anchors))
         if row is not None:
@@ -115,7 +115,7 @@ def figure_4(draft: Exhibit) -> None:
     anchors = _anchors(draft, _FIGURES)
     samples = draft.samples(_FIGURES)
     groups = {}
-    for name in draft.known:
+    for name in draft.published:
         row = row_of(draft.results.get(_FIGURES), name, "forward")
         if row is None:
             draft.line(name, "side", None, note="not measured")
