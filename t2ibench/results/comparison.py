@@ -229,19 +229,23 @@ def _compared(
     if scores.ranked and remarks.decidable and change.p is not None:
         # Until corrected p-values are known, nothing is claimed.
         verdict = "tie"
-    return replace(
-        _not_compared(pair, scores),
+    blank = _not_compared(pair, scores)
+    valued = replace(
+        blank,
         value=rounded(difference.value),
         low=rounded(difference.low),
         high=rounded(difference.high),
+        detectable=rounded(measured.detectable),
+        paired=measured.paired,
+        notes=(*remarks.notes, *measured.notes),
+    )
+    return replace(
+        valued,
         change=change,
         p=change.p if remarks.decidable else None,
         p_differ=rounded(measured.p_differ) if remarks.testable else None,
-        detectable=rounded(measured.detectable),
-        paired=measured.paired,
         comparable=remarks.decidable,
         verdict=verdict,
-        notes=(*remarks.notes, *measured.notes),
     )
 
 

@@ -116,7 +116,7 @@ def test_the_forecast_promises_no_more_than_runs_find(
         result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
         headline = result.headline
         found.append((headline.p or 1.0) < 0.05 / 5 and not result.inconclusive)
-        known = forecaster(headline, "fixed_prompts", (), 0.95)
+        by_pilot = forecaster(headline, "fixed_prompts", (), 0.95)
         rule = clear_rule(headline, list(result.controls), 0.95, 5)
-        forecasts.append(rule.probability(known, lean, 1.0, 1.0))
+        forecasts.append(rule.probability(by_pilot, lean, 1.0, 1.0))
     assert np.mean(found) - 0.25 < np.mean(forecasts) < np.mean(found) + 0.13
