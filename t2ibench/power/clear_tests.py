@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.influence import Influence
 from t2ibench.power.forecasters import Forecaster
 
@@ -82,7 +82,7 @@ class ClearRule:
         return float(np.sqrt((1 - self.common) * effect**2 + left**2))
 
 
-def common_share(headline: Headline, level: float) -> float:
+def common_share(headline: HeadlineEstimate, level: float) -> float:
     """Return the share of a mean square that is a lean which all its items have in common.
 
     Of a pilot that saw no lean it is unknown; then it is 1, the most cautious.
@@ -99,7 +99,7 @@ def common_share(headline: Headline, level: float) -> float:
 
 
 def clear_rule(
-    headline: Headline, controls: Sequence[str], level: float, n_tests: int
+    headline: HeadlineEstimate, controls: Sequence[str], level: float, n_tests: int
 ) -> ClearRule:
     """Return the rule by which a run calls a test clear.
 

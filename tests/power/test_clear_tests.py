@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.headline import Headline, Part, square_headline
+from t2ibench.methods.core.headline import HeadlineEstimate, Part, square_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.power.clear_tests import ClearRule, clear_rule, common_share
 from t2ibench.power.forecasters import Signed, Squares, forecaster
@@ -22,7 +22,7 @@ SIGNED = Signed(by_image=0.01, by_prompt=0.0, df=1e6, df_by_image=True, level=0.
 SQUARES = Squares(np.full(8, 0.02), np.full(8, 20.0), 0.95)
 
 
-def square(leans: list[float], spread: float = 0.05) -> Headline:
+def square(leans: list[float], spread: float = 0.05) -> HeadlineEstimate:
     """The mean square of these leans, of ten images each."""
     parts = []
     for number, lean in enumerate(leans):
