@@ -38,9 +38,9 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     left: list[ImageRequest] = []
     removed, images = 0, context.images
     for request in plan.requests:
-        if images is None or images.is_done(request.prompt, request.index):
+        if images is None or images.is_done(request.key):
             continue
-        attempt = images.get(request.prompt, request.index)
+        attempt = images.get(request.key)
         if attempt and attempt.status == "ok" and not context.settings.generate_only:
             removed += 1
         else:

@@ -160,7 +160,7 @@ class StoredEvidence:
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
-        """Return people's answers about the first n images of a prompt (see `unreachable`)."""
+        """Return human labels about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}

@@ -23,9 +23,9 @@ from t2ibench.results.contrast import (
     with_p_of_interval,
 )
 from t2ibench.results.display import displayed
+from t2ibench.results.json_record import rounded
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_changes import compare_prompts, p_values_of_answers
-from t2ibench.results.rates import rounded
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from t2ibench.results.score_difference import Difference, Verdict
 from t2ibench.results.square_contrast import compare_items, mean_square_of

@@ -80,7 +80,7 @@ def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
 def _failed_checks(first: TaskResult, second: TaskResult) -> list[str]:
     """Return why either test can tell nothing of a lean."""
     return [
-        f"the {which} run cannot tell: {task.inconclusive}"
+        f"the {which} run is inconclusive: {task.inconclusive}"
         for which, task in (("first", first), ("second", second))
         if task.inconclusive
     ]
