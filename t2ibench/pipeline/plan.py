@@ -86,6 +86,11 @@ class Plan:
         return bool(self.texts or self.embedded)
 
     @property
+    def is_judged(self) -> bool:
+        """Return whether answers decide the score of any task, not only what enters it."""
+        return any(required.questions for required in self.needs.values())
+
+    @property
     def n_questions(self) -> int:
         """Return the number of answers required from each judge."""
         return sum(

@@ -14,7 +14,7 @@ from t2ibench.models.judges import check_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.feasibility import feasible, feasible_plan
 from t2ibench.pipeline.plan import Plan, is_counted
-from t2ibench.pipeline.preparation import with_default_observers
+from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.results.record import GeneratorRecord, RunRecord
@@ -141,6 +141,7 @@ def prepare_stored(
     if not feasibility.tasks:
         raise _nothing_to_score(folder, feasibility.short_of_images)
     plan = feasible_plan(plan, feasibility)
+    settings = with_judge_for(settings, plan)
     if plan.questions:
         check_judges(settings.judge, settings.judge_args)
     context = RunContext(

@@ -99,9 +99,7 @@ def _turns(run: RunView) -> list[TaskView]:
     """Return clear tests, one of each family and then a second, those that count images first."""
 
     def place(task: TaskView) -> tuple[bool, int]:
-        counted = any(
-            not row.estimated for attribute in task.prompts for row in attribute.rows
-        )
+        counted = any(attribute.rows for attribute in task.prompts)
         return not counted, -sum(
             sum(series.clear) for series in task.series if series.series.axis
         )

@@ -15,6 +15,7 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
+from t2ibench.methods.core.ranges import inference_within_scale, score_within_range
 from t2ibench.results.alignment_records import TextImageAlignment, adjust_agreements
 from t2ibench.results.display import text_only
 from t2ibench.results.diversity import Diversity
@@ -141,10 +142,10 @@ def headline_record(
     headline: HeadlineEstimate, direction: str | None = None
 ) -> Headline:
     """Return the record of a headline with its intervals and the sentence on its direction."""
-    chosen = headline.chosen
+    chosen = inference_within_scale(headline.chosen, headline)
     fair_low, fair_high = headline.fair or (None, None)
     inference = {
-        question: rounded_record(answer)
+        question: rounded_record(inference_within_scale(answer, headline))
         for question, answer in headline.inference.items()
     }
     tested = chosen.p is not None
@@ -167,7 +168,10 @@ def headline_record(
 
 
 def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]:
-    return {name: score_record(estimate, level) for name, estimate in estimates.items()}
+    return {
+        name: score_record(score_within_range(name, estimate), level)
+        for name, estimate in estimates.items()
+    }
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
@@ -176,7 +180,9 @@ def _rows(items: Sequence[Item], level: float) -> list[Row]:
     rows = []
     for number, item in enumerate(items):
         scores = {
-            name: score_record(estimate, level, adjusted[number, name])
+            name: score_record(
+                score_within_range(name, estimate), level, adjusted[number, name]
+            )
             for name, estimate in item.scores.items()
         }
         row = Row(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
-from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.describe import people
 from t2ibench.reports.cells import level_name
 from t2ibench.reports.markdown.markup import escape, github
 from t2ibench.reports.people import agreement_table, disputed_table
@@ -24,25 +24,9 @@ def answers_sections(run: RunView) -> list[str]:
         for attribute in task.prompts:
             question = escape(attribute.counted.attribute)
             title = f"## Who is shown: {question}, in {escape(task.id)}"
-            if attribute.counted.estimated:
-                shown = _estimated(attribute)
-            else:
-                shown = _counted(attribute, task)
+            shown = _counted(attribute, task)
             parts += [title, "", shown, "", escape(judges_said(task.result)), ""]
     return parts
-
-
-def _estimated(attribute: ShownAttribute) -> str:
-    heads = [
-        "Prompt",
-        f"Shown when no {attribute.counted.attribute} is asked for",
-        "Clear",
-    ]
-    rows = [
-        [row.counted.name, counts_text(row), _clear(row)]
-        for row in sorted_rows(attribute)
-    ]
-    return github(heads, rows)
 
 
 @dataclass(frozen=True, slots=True)
