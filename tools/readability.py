@@ -196,7 +196,7 @@ def _measure_python(place: str, text: str, configuration: dict[str, Any]) -> Roo
         tuple_assignments=sum(map(_is_tuple_assignment, nodes)),
         comprehensions=sum(isinstance(node, _COMPREHENSIONS) for node in nodes),
     )
-    for line, size in sizes:
+    for line, size in statement_sizes(tree, of_largest_entry=True):
         if size > LARGEST_STATEMENT:
             room.counts["statements"].append(f"{place}:{line}: {size} nodes")
     for measure_name, line, what in _places(tree, text, configuration):
@@ -244,26 +244,56 @@ def _places(
                 yield "phrases", line, phrase
 
 
-def statement_sizes(tree: ast.AST) -> Iterator[tuple[int, int]]:
+def statement_sizes(
+    tree: ast.AST, *, of_largest_entry: bool = False
+) -> Iterator[tuple[int, int]]:
     """The line and the number of nodes of each statement; of a block, its head alone.
 
     Docstrings are no statements, and imports do not count: a split file would have more of them.
+
+    Args:
+        tree: The code.
+        of_largest_entry: Whether only the largest entry of a table counts. Keyword arguments,
+            parameters with their types, and entries of a list or dictionary stand below each other
+            and are read one at a time, however many there are.
     """
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt) or _is_text(node):
             continue
         if isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        size = 0
-        waiting: list[ast.AST] = [node]
-        while waiting:
-            part = waiting.pop()
-            size += 1
-            children = ast.iter_child_nodes(part)
-            waiting.extend(
-                child for child in children if not isinstance(child, _BLOCKS)
-            )
+        size = _size(node)
+        if of_largest_entry:
+            entries = [_size(*parts) for parts in _entries(node)]
+            size += max(entries, default=0) - sum(entries)
         yield node.lineno, size
+
+
+def _size(*parts: ast.AST) -> int:
+    """The number of nodes of a part of a statement, without the blocks inside it."""
+    size = 0
+    waiting = list(parts)
+    while waiting:
+        part = waiting.pop()
+        size += 1
+        children = ast.iter_child_nodes(part)
+        waiting.extend(child for child in children if not isinstance(child, _BLOCKS))
+    return size
+
+
+def _entries(statement: ast.stmt) -> list[tuple[ast.AST, ...]]:
+    """The entries of a statement that is a table; empty for any other."""
+    if isinstance(statement, _FUNCTIONS):
+        return [(parameter,) for parameter in statement.args.kwonlyargs]
+    table = getattr(statement, "value", None)
+    if isinstance(table, ast.Call):
+        return [(keyword,) for keyword in table.keywords]
+    if isinstance(table, ast.List):
+        return [(element,) for element in table.elts]
+    if isinstance(table, ast.Dict):
+        pairs = zip(table.keys, table.values, strict=True)
+        return [(key, value) for key, value in pairs if key is not None]
+    return []
 
 
 def complexities(text: str) -> Iterator[tuple[int, str, int]]:

@@ -140,13 +140,7 @@ def people_checked(task: TaskResult) -> str:
         return f"checked by people on these images: {count:.0f} label{plural}"
     checks = task.details.get(CHECKED, [])
     if not checks:
-        whose = "their" if len(task.settings.judges) > 1 else "its"
-        effect = (
-            "decide which images are left out"
-            if only_checks(task)
-            else "are in every count"
-        )
-        return f"unchecked by people: {whose} mistakes {effect}"
+        return _unchecked(task)
     verdicts = dict.fromkeys(_verdict(check) for check in checks)
     images = max(check["images"] for check in checks)
     checked = {check["bias"] for check in checks}
@@ -156,6 +150,14 @@ def people_checked(task: TaskResult) -> str:
     return (
         f"checked by people on {images} labelled images: {'; '.join(verdicts)}{clause}"
     )
+
+
+def _unchecked(task: TaskResult) -> str:
+    """Return what the mistakes of a judge that nobody validated may do, as a clause."""
+    whose = "their" if len(task.settings.judges) > 1 else "its"
+    if only_checks(task):
+        return f"unchecked by people: {whose} mistakes decide which images are left out"
+    return f"unchecked by people: {whose} mistakes are in every count"
 
 
 def _verdict(check: Mapping[str, Any]) -> str:

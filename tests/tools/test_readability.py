@@ -113,7 +113,8 @@ def test_named_intermediate_values_make_statements_smaller(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("measure", "code", "place"),
     [
-        ("statements", f"x = [{', '.join(['a.b'] * 30)}]", "125 nodes"),
+        ("statements", f"x = f({', '.join(['a.b'] * 30)})", "126 nodes"),
+        ("statements", f"x = f(a={' + '.join(['a.b'] * 30)})", "185 nodes"),
         (
             "complexity",
             "def f(a):\n    return " + " or ".join(["a"] * 16),
@@ -151,6 +152,9 @@ def test_each_count_names_the_place(
         "x = f(*rows, **options)",
         "x = {**defaults, 'a': 1}",
         "someone = one_of(rows)",
+        f"x = f({', '.join(f'a{n}=b.c' for n in range(30))})",
+        f"x = [{', '.join(['f(a.b)'] * 30)}]",
+        "def f(*, " + ", ".join(f"a{n}: str | None = None" for n in range(30)) + "): 0",
         "def f(a):\n    return " + " or ".join(["a"] * 15),
     ],
 )
