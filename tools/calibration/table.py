@@ -85,7 +85,7 @@ def _table(verdicts: Sequence[Verdict]) -> list[str]:
     heads = ["cell", "sets", *(head for head, _ in used), "decided"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for verdict in verdicts:
-        name = verdict.cell + (" *" if verdict.conservative else "")
+        name = verdict.cell + (" *" if verdict.remark else "")
         if verdict.failed:
             blanks = " |" * len(used)
             lines.append(f"| {name} | {verdict.sets} |{blanks} **{verdict.failed}** |")
@@ -106,6 +106,6 @@ def _figure(check: Check | None) -> str:
 def _notes(verdicts: Sequence[Verdict]) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for verdict in verdicts:
-        if verdict.conservative:
-            by_reason.setdefault(verdict.conservative, []).append(verdict.cell)
+        if verdict.remark:
+            by_reason.setdefault(verdict.remark, []).append(verdict.cell)
     return [f"\\* {reason}." for reason in by_reason]

@@ -53,7 +53,7 @@ class Verdict:
         checks: What was looked at; empty where the method failed.
         decided: Share of the data sets whose headline decides something: it has a value, and no
             control contradicts it.
-        conservative: Why it, or its rows, may be more cautious than the bands.
+        remark: Why it, or its rows, may be more cautious than the bands, or less.
         failed: How the method failed; None where it did not.
     """
 
@@ -62,7 +62,7 @@ class Verdict:
     sets: int
     checks: tuple[Check, ...]
     decided: float | None = None
-    conservative: str | None = None
+    remark: str | None = None
     failed: str | None = None
 
     @property
@@ -96,7 +96,7 @@ def verdicts(
         half = tables.get((cell.task.method, cell.doubles)) if cell.doubles else None
         checks = _checks(cell, table, half if isinstance(half, dict) else None)
         decided = float(table["decided"].mean())
-        why = cell.conservative or cell.conservative_rows
+        why = cell.liberal or cell.conservative or cell.conservative_rows
         found.append(Verdict(*cell.key, job.sets, tuple(checks), decided, why))
     return found
 
@@ -104,6 +104,8 @@ def verdicts(
 def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
     checks: list[Check | None] = []
     whole = cell.conservative is not None
+    highest = REJECTS[1] if cell.liberal is None else np.inf
+    lowest = COVERS[0] if cell.liberal is None else -np.inf
     for name in (*QUESTIONS, "rows"):
         cautious = whole or (name == "rows" and cell.conservative_rows is not None)
         checks += [
@@ -111,13 +113,13 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
                 f"{name} rejects",
                 table,
                 REJECTS,
-                (-np.inf if cautious else REJECTS[0], REJECTS[1]),
+                (-np.inf if cautious else REJECTS[0], highest),
             ),
             _rate(
                 f"{name} covers",
                 table,
                 COVERS,
-                (COVERS[0], np.inf if cautious else COVERS[1]),
+                (lowest, np.inf if cautious else COVERS[1]),
             ),
             None if cautious else _rate(f"{name} agrees", table, AGREES, AGREES),
         ]
