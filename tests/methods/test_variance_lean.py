@@ -14,13 +14,16 @@ from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.variance_control import variance_control
 from t2ibench.methods.core.variance_lean import VarianceLean
 from t2ibench.methods.core.wording_images import WordingImages
-from tools.calibration.cells import SETTINGS
+from t2ibench.methods.t2iat.design import needs as t2iat_needs
+from t2ibench.methods.t2iat.schema import T2iatTask
+from tools.calibration.cells import SETTINGS, simulated_task
 from tools.calibration.framing import (
     ADJECTIVES,
     CORE,
     SHARED,
 )
 from tools.calibration.occupations import OccupationWorld, occupation_task
+from tools.calibration.worlds import read_needs
 
 A = [[1.5, 1.0], [1.5, -1.0], [0.5, 1.0], [0.5, -1.0]]
 B = [[-0.5, 1.0], [-0.5, -1.0], [-1.5, 1.0], [-1.5, -1.0]]
@@ -161,3 +164,65 @@ def test_a_fair_model_is_hardly_ever_clear_where_guided_images_are_framed_otherw
     assert sum(result.headline.p < 0.05 for result in bare) >= 28
     assert claims(bare) <= 9
     assert claims(framed(30, one_form=True)) <= 5
+
+
+def read_t2iat(
+    count: int, *, guided: tuple[float, float] = (0.0, 0.0), lean: float = 0.0
+) -> MethodResult:
+    """A T2IAT whose images of X's, and of Y's, guided prompts are framed that much."""
+    task = simulated_task(
+        T2iatTask,
+        method="t2iat",
+        concepts={
+            side: {"name": side, "stimuli": [f"{side.lower()}{n}" for n in range(8)]}
+            for side in "XY"
+        },
+        attributes={
+            "A": {"name": "splendid", "words": ["splendid"]},
+            "B": {"name": "dreadful", "words": ["dreadful"]},
+        },
+        words_per_stimulus=1,
+        prompts={
+            "neutral": "a photo of a {stimulus}",
+            "guided": "a photo of a {attribute} {stimulus}",
+        },
+        images_per_prompt=count,
+        guided_images_per_prompt=count // 2,
+    )
+    leans = {
+        name: sign * lean
+        for concept, sign in ((task.concepts.X, 1.0), (task.concepts.Y, -1.0))
+        for name in concept.stimuli
+    }
+    sides = {"splendid": 1.0, "dreadful": -1.0}
+    scenes, texts = read_needs(t2iat_needs(task, SETTINGS), leans, sides)
+    framing = dict(zip("xy", guided, strict=True))
+    scenes = [
+        replace(scene, framed=framing[scene.about[0]] if scene.asked else 0.0)
+        for scene in scenes
+    ]
+    evidence = SHARED.evidence(np.random.default_rng(0), scenes, texts)
+    return score(task, evidence, SETTINGS)
+
+
+def test_framing_that_concepts_share_leaves_a_t2iat_its_headline_alone() -> None:
+    result = read_t2iat(40, guided=(1.0, 1.0), lean=0.5)
+    assert result.inconclusive is None
+    assert result.headline.value == pytest.approx(0.5, abs=0.15)
+    for name in ("lean_of_x", "lean_of_y"):
+        assert "differ from the others" in result.scores[name].reason
+    assert all(row.scores["lean"].value is None for row in result.by)
+    assert "their difference may" in result.controls["variances"].says
+
+
+def test_framing_of_one_concept_alone_contradicts_the_headline_of_a_t2iat() -> None:
+    result = read_t2iat(40, guided=(1.0, -1.0))
+    assert result.headline.p < 0.001
+    assert "otherwise for one concept" in result.inconclusive
+
+
+def test_without_framing_a_t2iat_keeps_its_rows() -> None:
+    result = read_t2iat(40, lean=0.5)
+    assert result.inconclusive is None and result.scores["lean_of_x"].value > 0.3
+    assert result.controls["variances"].says.endswith("the two agree.")
+    assert all(row.scores["lean"].value is not None for row in result.by)
