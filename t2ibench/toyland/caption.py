@@ -83,6 +83,8 @@ def parse(text: str) -> Caption:
     things += [group for _, group, _ in phrases.things if group]
     if kind not in things:
         things.append(kind)
+    is_several = kind == "person" and _is_plural(phrases.people)
+    is_described = bool(fixed or phrases.adjectives)
     return Caption(
         kind=kind,
         noun=noun,
@@ -91,8 +93,8 @@ def parse(text: str) -> Caption:
         skin=fixed.get("skin"),
         age=fixed.get("age"),
         weather=weather,
-        several=kind == "person" and _is_plural(phrases.people),
-        described=bool(fixed or phrases.adjectives),
+        several=is_several,
+        described=is_described,
         understood=bool(phrases.things or phrases.people or fixed or weather),
     )
 

@@ -221,8 +221,8 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
         T2IBenchError: a world, thing, axis or value is unknown, a share is not from 0 to 1, two
             arguments set the same, or both pairs of age are set.
     """
-    shares = {key: value for key, value in args.items() if key != WORLD}
-    is_framing = WORLD in args and _is_framing(str(args[WORLD]))
+    shares = dict(args)
+    is_framing = _is_framing(str(shares.pop(WORLD, PLAIN)))
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()
@@ -244,14 +244,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
                 raise T2IBenchError(
                     f"--model-args: {key}: unknown {kind} '{word}'.{nearest}", _FORM
                 )
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not 0.0 <= number <= 1.0:
-            raise T2IBenchError(
-                f"--model-args: {key}={text}: expected a number from 0 to 1"
-            )
+        number = _read_share(key, text)
         paired = axis in PAIRS
         chosen = (coupled if paired else user).setdefault(thing, {})
         if axis in chosen:
@@ -270,6 +263,19 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
             "Keep gender_age or skin_age.",
         )
     return BiasSettings(user, coupled, is_framing)
+
+
+def _read_share(key: str, text: str | float) -> float:
+    """The number of an argument; raises where it is no share."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise T2IBenchError(
+            f"--model-args: {key}={text}: expected a number from 0 to 1"
+        )
+    return number
 
 
 def _is_framing(name: str) -> bool:
