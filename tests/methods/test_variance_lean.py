@@ -20,10 +20,9 @@ from tools.calibration.cells import SETTINGS, simulated_task
 from tools.calibration.framing import (
     ADJECTIVES,
     CORE,
-    SHARED,
 )
 from tools.calibration.occupations import OccupationWorld, occupation_task
-from tools.calibration.worlds import read_needs
+from tools.calibration.worlds import SHARED_FRAMING, read_needs
 
 A = [[1.5, 1.0], [1.5, -1.0], [0.5, 1.0], [0.5, -1.0]]
 B = [[-0.5, 1.0], [-0.5, -1.0], [-1.5, 1.0], [-1.5, -1.0]]
@@ -125,7 +124,7 @@ def framed(
     task = occupation_task(
         k, n // 4 if one_form else n, m, adjectives=tuple(adjectives)
     )
-    world = OccupationWorld(task, space=SHARED, adjectives=adjectives)
+    world = OccupationWorld(task, space=SHARED_FRAMING, adjectives=adjectives)
     return [
         score(task, world.draw(np.random.default_rng(number)).evidence, SETTINGS)
         for number in range(count)
@@ -201,7 +200,7 @@ def read_t2iat(
         replace(scene, framed=framing[scene.about[0]] if scene.asked else 0.0)
         for scene in scenes
     ]
-    evidence = SHARED.evidence(np.random.default_rng(0), scenes, texts)
+    evidence = SHARED_FRAMING.evidence(np.random.default_rng(0), scenes, texts)
     return score(task, evidence, SETTINGS)
 
 

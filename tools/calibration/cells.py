@@ -81,6 +81,7 @@ class Cell:
         conservative_rows: The same, for the rows alone.
         liberal: Why its tests may reject more often than the level says: a limit that is known and
             documented; None where they may not.
+        liberal_rows: The same, for the rows alone.
         claims: Whether only claims are checked: an inconclusive test rejects nothing and its
             interval fails nothing, and a value that is known to be biased is none.
         identified: Whether its value is unbiased; False where answers are missing because of what
@@ -100,6 +101,7 @@ class Cell:
     conservative: str | None = None
     conservative_rows: str | None = None
     liberal: str | None = None
+    liberal_rows: str | None = None
     claims: bool = False
     identified: bool = True
     doubles: str | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tools.calibration.cells import Cell
 from tools.calibration.occupations import OccupationWorld, cell_name, occupation_task
-from tools.calibration.worlds import Space
+from tools.calibration.worlds import OWN_FRAMING, SHARED_FRAMING, Space
 
 Size = tuple[int, int, int]
 
@@ -19,10 +19,6 @@ FEW: Size = (8, 10, 5)
 MANY: Size = (8, 40, 20)
 MANY_CORE: Size = (20, 40, 10)
 
-# All guided images are moved alike, by twice what separates an image from the middle, or those of
-# each occupation in a direction of their own.
-SHARED = Space(framing=0.2, framing_of_a=0.05)
-OWN = Space(framing=0.3, framing_of_a=0.05, own_framing=True)
 # Adjectives frame as the words of groups do, more or less.
 ADJECTIVES = {"local": 1.0, "real": 0.9, "regular": 1.1, "particular": 1.0}
 HALF = dict.fromkeys(ADJECTIVES, 0.5)
@@ -40,15 +36,15 @@ _CAUTIOUS = (
 def framing_cells() -> list[Cell]:
     """Fair models and leaning ones, with bare prompts and with prompts of one form."""
     return [
-        *(_bare(size, SHARED, "framing shared by all") for size in _sizes()),
-        *(_bare(size, OWN, "framing of each's own") for size in _sizes()),
-        _bare(CORE, SHARED, "framing shared by all", lean=0.5),
+        *(_bare(size, SHARED_FRAMING, "framing shared by all") for size in _sizes()),
+        *(_bare(size, OWN_FRAMING, "framing of each's own") for size in _sizes()),
+        _bare(CORE, SHARED_FRAMING, "framing shared by all", lean=0.5),
         *(
             _one_form(size, space, name, lean)
             for size in (CORE, FEW, MANY)
             for space, name in (
-                (SHARED, "framing shared by all"),
-                (OWN, "framing of each's own"),
+                (SHARED_FRAMING, "framing shared by all"),
+                (OWN_FRAMING, "framing of each's own"),
             )
             for lean in (0.0, 0.5)
         ),
@@ -88,7 +84,7 @@ def _one_form(size: Size, space: Space, name: str, lean: float) -> Cell:
         OccupationWorld(task, lean, space, adjectives=ADJECTIVES),
         row_score="lean",
         share=0.1,
-        quick=not lean and size == CORE and space == SHARED,
+        quick=not lean and size == CORE and space == SHARED_FRAMING,
         conservative=_CAUTIOUS,
         claims=not lean,
     )

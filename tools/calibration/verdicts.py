@@ -96,7 +96,12 @@ def verdicts(
         half = tables.get((cell.task.method, cell.doubles)) if cell.doubles else None
         checks = _checks(cell, table, half if isinstance(half, dict) else None)
         decided = float(table["decided"].mean())
-        why = cell.liberal or cell.conservative or cell.conservative_rows
+        why = (
+            cell.liberal
+            or cell.liberal_rows
+            or cell.conservative
+            or cell.conservative_rows
+        )
         found.append(Verdict(*cell.key, job.sets, tuple(checks), decided, why))
     return found
 
@@ -104,10 +109,13 @@ def verdicts(
 def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
     checks: list[Check | None] = []
     whole = cell.conservative is not None
-    highest = REJECTS[1] if cell.liberal is None else np.inf
-    lowest = COVERS[0] if cell.liberal is None else -np.inf
     for name in (*QUESTIONS, "rows"):
         cautious = whole or (name == "rows" and cell.conservative_rows is not None)
+        is_liberal = cell.liberal is not None or (
+            name == "rows" and cell.liberal_rows is not None
+        )
+        highest = np.inf if is_liberal else REJECTS[1]
+        lowest = -np.inf if is_liberal else COVERS[0]
         checks += [
             _rate(
                 f"{name} rejects",

@@ -223,6 +223,12 @@ class Space:
         return frames[0], self.framing * places @ frames, without
 
 
+# Guided images are all moved alike, by twice what separates an image from the middle, or those of
+# each thing in a direction of its own.
+SHARED_FRAMING = Space(framing=0.2, framing_of_a=0.05)
+OWN_FRAMING = Space(framing=0.3, framing_of_a=0.05, own_framing=True)
+
+
 def random_leans(
     rng: np.random.Generator, mean: float, clustering: float, k: int
 ) -> Float64Array:
