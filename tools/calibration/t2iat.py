@@ -123,6 +123,8 @@ def _cell(
 
 def _framed() -> list[Cell]:
     """Guided images that are framed otherwise than the ones without an attribute."""
+    few = (8, 10, 5)
+    many = (8, 40, 20)
     return [
         _cell(
             f"{name}, {association}",
@@ -132,9 +134,9 @@ def _framed() -> list[Cell]:
             share=0.1,
             conservative_rows=_UNREAD,
             liberal_rows=_FRAMED,
-            quick=name == "framing shared by all" and size[1] == 40 and not lean,
+            quick=name == "framing shared by all" and size == many and not lean,
         )
-        for size in ((8, 10, 5), (8, 40, 20))
+        for size in (few, many)
         for name, space in (
             ("framing shared by all", SHARED_FRAMING),
             ("framing of each's own", OWN_FRAMING),
