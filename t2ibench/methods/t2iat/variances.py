@@ -69,7 +69,7 @@ def read_variances(
     moved = None
     if lean.means_say_more and _p_of_leans(leans) < _ALPHA:
         moved = WEAK if lean.is_below_none else MOVED
-        says += " Rows and each concept's own lean say nothing; their difference may."
+        says += " Rows and each concept's own lean have no value; what both share is not in the headline."
     reason = None
     is_beyond_chance = headline.p is not None and headline.p < _ALPHA
     if is_beyond_chance and _passes_bound(leans, sides, headline, lean):
