@@ -38,6 +38,7 @@ _UNEQUAL = (
     "attribute differ from the others in more than that, and otherwise for one concept than for "
     "the other"
 )
+_NO_ROWS = "Rows and each concept's own lean have no value; what both share is not in the headline."
 # Stimuli of a concept, of which one is left out at a time.
 _FEWEST = 2
 
@@ -69,7 +70,7 @@ def read_variances(
     moved = None
     if lean.means_say_more and _p_of_leans(leans) < _ALPHA:
         moved = WEAK if lean.is_below_none else MOVED
-        says += " Rows and each concept's own lean have no value; what both share is not in the headline."
+        says += f" {_NO_ROWS}"
     reason = None
     is_beyond_chance = headline.p is not None and headline.p < _ALPHA
     if is_beyond_chance and _passes_bound(leans, sides, headline, lean):
