@@ -95,9 +95,12 @@ def test_what_the_control_says() -> None:
         "Read a second time, from how images vary instead of where they lie, the lean is 0.45 "
         "[0.31, 0.55]: the two agree."
     )
-    # 1.729 is the quantile .95.
-    less = replace(AGREEING, by_variances=0.16)
-    assert less.means_say_more
+    # 1.729 is the quantile .95; half of .25 is .125.
+    smaller = replace(AGREEING, by_variances=0.15)
+    assert smaller.means_say_more and not smaller.is_refuted
+    assert variance_control(smaller, beyond_chance=True).contradicts is None
+    less = replace(AGREEING, by_variances=0.12)
+    assert less.is_refuted
     framed = variance_control(less, beyond_chance=True)
     assert "differ from the others in more than that" in framed.contradicts
     assert framed.says.endswith("clearly less than where they lie says.")

@@ -25,7 +25,9 @@ _STRONG = (
 def variance_control(lean: VarianceLean, *, beyond_chance: bool) -> Control:
     """Whether the headline agrees with the mean squared lean by variances.
 
-    The value and its ends are mean squares, as the headline is; the sentence has their roots.
+    The value and its ends are mean squares, as the headline is; the sentence has their roots. It
+    contradicts a headline that is beyond chance where means clearly say more, and variances less
+    than half.
 
     Args:
         lean: Both readings.
@@ -36,7 +38,7 @@ def variance_control(lean: VarianceLean, *, beyond_chance: bool) -> Control:
         f"{shown_lean(lean)}: {comparison(lean)}."
     )
     reason = None
-    if beyond_chance and lean.means_say_more:
+    if beyond_chance and lean.is_refuted:
         reason = WEAK if lean.is_below_none else MOVED
     low, high = lean.interval
     return Control(says, lean.by_variances, low, high, contradicts=reason)

@@ -31,6 +31,9 @@ from t2ibench.methods.core.wording_images import Strata, WordingImages
 
 # A test at 5 %, as the headline's; what is said beside it is said at 2.5 % on either side.
 _ALPHA = 0.05
+# A difference of two leans that matters. With very visible groups and many images smaller ones are
+# beyond chance, too: no two kinds of prompts show a group in quite the same way.
+_MATTERS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,30 @@ class VarianceLean:
 
     @property
     def means_say_more(self) -> bool:
-        """Whether means say more than variances, at 5 % (one-sided)."""
-        return bool(self.t > stdtrit(self.df, 1 - _ALPHA))
+        """Whether means say more than variances: at 5 % (one-sided), and by enough to matter."""
+        is_clear = self.t > stdtrit(self.df, 1 - _ALPHA)
+        return bool(is_clear and -self._further > _MATTERS)
 
     @property
     def variances_say_more(self) -> bool:
-        """Whether variances say more than means, at 2.5 % (one-sided)."""
-        return bool(-self.t > stdtrit(self.df, 1 - _ALPHA / 2))
+        """The same the other way round, at 2.5 %."""
+        is_clear = -self.t > stdtrit(self.df, 1 - _ALPHA / 2)
+        return bool(is_clear and self._further > _MATTERS)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether means say more, and variances less than half of their mean square."""
+        return self.means_say_more and self.is_less_than_half_of(self.by_means)
+
+    def is_less_than_half_of(self, square: float) -> bool:
+        """Whether variances leave less than half of a mean square."""
+        return self.by_variances < square / 2
+
+    @property
+    def _further(self) -> float:
+        """How much larger the lean is by variances, as roots."""
+        by_means = np.sqrt(max(self.by_means, 0.0))
+        return float(np.sqrt(max(self.by_variances, 0.0)) - by_means)
 
     @property
     def is_below_none(self) -> bool:

@@ -2,12 +2,13 @@
 
 What images with an attribute share moves all stimuli alike and cancels in the headline, but it is
 in every row and in each concept's own lean: these are undefined where the mean squared lean by
-variances (`core.variance_lean`) is clearly less than by means.
+variances (`core.variance_lean`) is clearly less than by means, and less than half.
 
 It does not cancel where the images of one concept are moved otherwise than those of the other. The
 mean squared lean is no less than the square of half the difference of two means over as many
 stimuli, so L² - R²_variances is at most 0 whatever the leans are. The headline is contradicted
-where it is above 0 at 2.5 %, with a standard error by the jackknife over stimuli.
+where it is above 0 at 2.5 %, with a standard error by the jackknife over stimuli, and R²_variances
+less than half of L².
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def read_variances(
         f"stimuli have the root mean square {shown_lean(lean)}: {comparison(lean)}."
     )
     moved = None
-    if lean.means_say_more and _p_of_leans(leans) < _ALPHA:
+    if lean.is_refuted and _p_of_leans(leans) < _ALPHA:
         moved = WEAK if lean.is_below_none else MOVED
         says += f" {_NO_ROWS}"
     reason = None
@@ -90,9 +91,9 @@ def _p_of_leans(leans: Leans) -> float:
 def _passes_bound(
     leans: Leans, sides: Sides, headline: Headline, lean: VarianceLean
 ) -> bool:
-    """Whether L² is clearly more than the mean squared lean by variances."""
+    """Whether L² is clearly more than the mean squared lean by variances, and twice as much."""
     square = headline.square
-    if square is None:
+    if square is None or not lean.is_less_than_half_of(square):
         return False
     numbers = np.arange(len(leans.names))
     without_each = np.array(
