@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.headline import Control, Headline
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.variance_control import (
     MOVED,
@@ -58,7 +58,7 @@ class VarianceReading:
 
 
 def read_variances(
-    leans: Leans, sides: Sides, headline: Headline
+    leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> VarianceReading | None:
     """Compare means and variances; None where a prompt's images do not show a variance."""
     lean = VarianceLean.of(leans)
@@ -89,7 +89,7 @@ def _p_of_leans(leans: Leans) -> float:
 
 
 def _passes_bound(
-    leans: Leans, sides: Sides, headline: Headline, lean: VarianceLean
+    leans: Leans, sides: Sides, headline: HeadlineEstimate, lean: VarianceLean
 ) -> bool:
     """Whether L² is clearly more than the mean squared lean by variances, and twice as much."""
     square = headline.square
