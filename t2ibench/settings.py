@@ -72,7 +72,7 @@ class Measurement(BaseModel):
         guided_images_per_prompt: Images of prompts that name an attribute;
             None is the same number as for other prompts.
         times: Images as a multiple of these numbers, rounded up.
-        limit: Number of stimuli to keep of each concept, for a try; None keeps all.
+        limit: Number of stimuli to keep of each concept, for a trial; None keeps all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
         n_bootstrap: Bootstrap draws of an interval.
@@ -228,7 +228,7 @@ class RunSettings(Measurement):
         control_encoder: What images are embedded with beside each encoder, for the control of that
             name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
-        max_cost: What images and rewritings of a run may cost in all; None is any amount.
+        max_cost: What images and rewritings of a run may cost in total; None is any amount.
         log_to: Destinations that get the results; see `t2ibench ls destinations`.
         log_args: Arguments of the destinations, as text.
     """

@@ -1,4 +1,4 @@
-"""`t2ibench label export|import|agree`: people's answers beside the judge's."""
+"""`t2ibench label export|import|agree`: human labels beside the judge's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXAMPLES = """\
 examples:
   t2ibench label export runs/sdxl                       200 images a question: a sheet and a page
   t2ibench label import runs/sdxl sheet.csv --labeller anna
-  t2ibench score runs/sdxl                              every share, corrected by people's answers
+  t2ibench score runs/sdxl                              every share, corrected by human labels
   t2ibench label agree runs/sdxl                        alpha and kappa of people and judges
   t2ibench label agree runs/sdxl --format csv           the images that people disagree about
 """
@@ -30,7 +30,7 @@ def add(verbs: Any) -> None:
     """Add the command `label`."""
     label = verbs.add_parser(
         "label",
-        help="people's answers: export, import, agree (people with each other, a judge with them)",
+        help="human labels: export, import, agree (people with each other, a judge with them)",
         description="Judges err. Export a random sample of images, let people answer about it "
         "without seeing prompt or judge, import their answers: every share is then given "
         "corrected, too.",

@@ -119,13 +119,13 @@ def add(verbs: Any) -> None:
     add_flag(
         captions,
         "--attributes NAME,…",
-        "ask about these alone, such as gender,race: columns of people's answers, or what the "
+        "ask about these alone, such as gender,race: columns of human labels, or what the "
         "proposer can ask (default: all that it proposes)",
     )
     add_flag(
         captions,
         "--answers FILE",
-        "take the classes from this file of people's answers (default: people.csv in the folder "
+        "take the classes from this file of human labels (default: people.csv in the folder "
         "of --captions)",
     )
     prompts = verb.add_argument_group("for methods that start from prompts")
@@ -219,7 +219,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = shlex.quote(arguments.captions)
         reporter.say(f"Task: {output}. Run it: t2ibench --model {model} {flags}{again}")
         reporter.say(
-            f"  with --judge {sheet.judge}, people's answers, or a model, which is downloaded: "
+            f"  with --judge {sheet.judge}, human labels, or a model, which is downloaded: "
             "--judge qwen3-vl-4b."
         )
     else:
@@ -235,7 +235,7 @@ def _layout_flags(arguments: argparse.Namespace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """People's answers about captions, and the attributes that they concern."""
+    """Human labels about captions, and the attributes that they concern."""
 
     path: Path | None = None
     columns: Sequence[Column] = ()
@@ -243,7 +243,7 @@ class _Sheet:
 
     @property
     def judge(self) -> str:
-        """Return the name of the judge that stands for people's answers."""
+        """Return the name of the judge that stands for human labels."""
         return "answers:FILE" if self.path is None else f"answers:{self.path},by=NAME"
 
     def proposer(self, spec: str) -> str:
@@ -257,7 +257,7 @@ class _Sheet:
         return f"word-lists:{'+'.join(able)}" if able else spec
 
     def applied(self, proposed: Proposed, captions: Sequence[str]) -> Proposed:
-        """Return proposed attributes with the classes of people's answers."""
+        """Return proposed attributes with the classes of human labels."""
         from t2ibench.proposals.attributes import asked_about
 
         if self.attributes is None and not self.columns:

@@ -48,9 +48,10 @@ class Writer(Protocol):
 WRITERS: Registry[Writer] = Registry(
     "writer",
     {
-        "md": "t2ibench.reports.markdown:WRITER",
-        "latex": "t2ibench.reports.markdown:LATEX",
+        "md": "t2ibench.reports.markdown.writer:WRITER",
+        "latex": "t2ibench.reports.latex:WRITER",
         "csv": "t2ibench.reports.csv:WRITER",
+        "json": "t2ibench.reports.json:WRITER",
         "card": "t2ibench.reports.card:WRITER",
     },
     members=("description", "suffix", "table", "results"),

@@ -15,16 +15,14 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
+from t2ibench.methods.core.ranges import inference_within_scale, score_within_range
+from t2ibench.results.alignment_records import TextImageAlignment, adjust_agreements
 from t2ibench.results.display import text_only
+from t2ibench.results.diversity import Diversity
+from t2ibench.results.json_record import rounded
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
-from t2ibench.results.rates import (
-    Diversity,
-    PromptOutcomes,
-    RepeatedPrompt,
-    TextImageAlignment,
-    adjust_agreements,
-    rounded,
-)
+from t2ibench.results.prompt_outcomes import PromptOutcomes
+from t2ibench.results.repeated_prompts import RepeatedPrompt
 from t2ibench.results.schema import (
     EncoderScores,
     Headline,
@@ -144,10 +142,10 @@ def headline_record(
     headline: HeadlineEstimate, direction: str | None = None
 ) -> Headline:
     """Return the record of a headline with its intervals and the sentence on its direction."""
-    chosen = headline.chosen
+    chosen = inference_within_scale(headline.chosen, headline)
     fair_low, fair_high = headline.fair or (None, None)
     inference = {
-        question: rounded_record(answer)
+        question: rounded_record(inference_within_scale(answer, headline))
         for question, answer in headline.inference.items()
     }
     tested = chosen.p is not None
@@ -170,7 +168,10 @@ def headline_record(
 
 
 def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]:
-    return {name: score_record(estimate, level) for name, estimate in estimates.items()}
+    return {
+        name: score_record(score_within_range(name, estimate), level)
+        for name, estimate in estimates.items()
+    }
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
@@ -179,7 +180,9 @@ def _rows(items: Sequence[Item], level: float) -> list[Row]:
     rows = []
     for number, item in enumerate(items):
         scores = {
-            name: score_record(estimate, level, adjusted[number, name])
+            name: score_record(
+                score_within_range(name, estimate), level, adjusted[number, name]
+            )
             for name, estimate in item.scores.items()
         }
         row = Row(
@@ -335,18 +338,23 @@ def task_record(
         name: EncoderScores(**_method_fields(result, level))
         for name, result in by_encoder.items()
     }
+    task_fields = _task_fields(task)
+    method_fields = _method_fields(combined, level, direction)
+    image_fields = images or {}
+    agreement = _encoders_agree(by_encoder) if several else None
+    all_warnings = [*combined.warnings, *defects, *warnings]
     return TaskResult(
-        **_task_fields(task),
-        **_method_fields(combined, level, direction),
-        **(images or {}),
+        **task_fields,
+        **method_fields,
+        **image_fields,
         by_encoder=encoder_scores if several else {},
-        encoder_agreement=_encoders_agree(by_encoder) if several else None,
+        encoder_agreement=agreement,
         n_images=combined.n_images,
         n_prompts=combined.n_prompts,
         excluded=_excluded(combined),
         settings=settings,
         conventions=_plain(combined.conventions),
-        warnings=[*combined.warnings, *defects, *warnings],
+        warnings=all_warnings,
         details=_plain(combined.details),
     )
 

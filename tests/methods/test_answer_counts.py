@@ -144,6 +144,30 @@ def test_nothing_is_shown_of_malformed_or_empty_answers(
     assert shown_attributes(held, lambda *_: None) == ()
 
 
+def test_a_test_of_more_than_the_counts_decides_without_their_interval() -> None:
+    counted = CountedAttribute(
+        "gender",
+        ("male", "female"),
+        (CountedPrompt("a nurse", {"female": 11, "male": 1}),),
+        test="squared_lean",
+    )
+
+    def tested(name: str, group: str | None, score: str) -> RowShare | None:
+        is_row = name == "a nurse | gender" and group == "gender"
+        p = {"squared_lean": 0.01, "lean": 0.5}.get(score, 0.5)
+        return RowShare(0.4, 0.9, p) if is_row else None
+
+    (shown,) = shown_attributes({KEY: [asdict(counted)]}, tested)
+    assert shown.rows[0].clear and shown.rows[0].interval is None
+
+
+def test_estimated_shares_of_older_runs_are_not_shown_as_counts() -> None:
+    entries = details({"w": 0.9, "b": 0.1})[KEY]
+    assert isinstance(entries, list)
+    older = {KEY: [{**entries[0], "estimated": True}]}
+    assert shown_attributes(older, lambda *_: None) == ()
+
+
 def test_rows_stand_by_side() -> None:
     one = CountedAttribute(
         "g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN])

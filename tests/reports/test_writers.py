@@ -107,7 +107,7 @@ def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> No
 
 
 def test_csv_has_the_other_question_and_what_is_published() -> None:
-    these = hand.leans({"x": [1.0, 0.0, 1.0]})[0].influence
+    these = hand.leans({"x": [1.0, 0.0, 1.0]})[0].influence.scaled(0.1)
     head = lean_headline(0.5, these, 0.95, these.scaled(2.0))
     scores = {"d": Estimate(1.0, p=0.2, test="exact", as_published=True)}
     found = hand.record(

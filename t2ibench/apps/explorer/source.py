@@ -16,6 +16,7 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray, Float32Array, IntArray
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.identity import ImageKey
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_encoder
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
@@ -52,11 +53,7 @@ class Source:
 
     def attempt(self, picture: Picture) -> Attempt | None:
         """Return the record of how a run generated an image; None for an image of a folder."""
-        return (
-            self.images.get(picture.prompt, picture.index)
-            if self.images is not None
-            else None
-        )
+        return self.images.get(picture.key) if self.images is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +81,8 @@ class Gallery:
     def codes(self) -> dict[str, int]:
         """Return the number of each prompt, in the order of first occurrence."""
         return {
-            p: k
-            for k, p in enumerate(
+            prompt: number
+            for number, prompt in enumerate(
                 dict.fromkeys(picture.prompt for picture in self.pictures)
             )
         }
@@ -105,12 +102,10 @@ class Gallery:
             chosen &= np.isin(self.prompts, codes)
         return np.flatnonzero(chosen)
 
-    def samples(
-        self, run: int, prompts: Sequence[str] = ()
-    ) -> dict[tuple[Any, Any], int]:
-        """Return image numbers by prompt and sample index, for one run."""
+    def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
+        """Return the number of each image of one run."""
         numbers = self.of_run(run, prompts).tolist()
-        return {(self.pictures[k].prompt, self.pictures[k].index): k for k in numbers}
+        return {self.pictures[number].key: number for number in numbers}
 
 
 class Collection:
@@ -123,16 +118,22 @@ class Collection:
         self.encoder = encoder
         rows = np.empty((len(pictures), sources[0].evidence.width or 1), np.float32)
         for number, source in enumerate(sources):
-            places = {key: k for k, key in enumerate(source.evidence.keys("images"))}
+            places = {
+                key: place for place, key in enumerate(source.evidence.keys("images"))
+            }
             of_source = [
-                k for k, picture in enumerate(pictures) if picture.source == number
+                index
+                for index, picture in enumerate(pictures)
+                if picture.source == number
             ]
             # In the order in which they are stored: each part of them is read once.
-            for k in sorted(of_source, key=lambda k: places[pictures[k].sha256]):
-                rows[k] = source.evidence.get("images", pictures[k].sha256)
+            for index in sorted(
+                of_source, key=lambda index: places[pictures[index].sha256]
+            ):
+                rows[index] = source.evidence.get("images", pictures[index].sha256)
         # An image that the encoder cannot embed is nowhere on the map.
         seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
-        self.gallery = Gallery([pictures[k] for k in seen.tolist()], rows[seen])
+        self.gallery = Gallery([pictures[index] for index in seen.tolist()], rows[seen])
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
@@ -282,13 +283,11 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
             Picture(
                 source.images.path(attempt),
                 attempt.sha256 or "",
-                attempt.prompt,
-                attempt.index,
+                attempt.key,
                 number,
             )
             for attempt in source.images.attempts()
-            if (image := distinct.get(attempt.prompt, attempt.index))
-            and image.status == "ok"
+            if (image := distinct.get(attempt.key)) and image.status == "ok"
         ]
     files_by_prompt: dict[str, dict[str, Path]] = defaultdict(dict)
     files = _with_prompts(source.folder)
@@ -299,7 +298,7 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
             )
             ticker.advance(1)
     return [
-        Picture(path, digest, prompt, index, number)
+        Picture(path, digest, ImageKey.of(prompt, index), number)
         for prompt, files_by_digest in sorted(files_by_prompt.items())
         for index, (digest, path) in enumerate(files_by_digest.items())
     ]

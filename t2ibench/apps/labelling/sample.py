@@ -38,8 +38,7 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
         for (question, classes), count in sorted(questions.items()):
             if not classes:
                 continue
-            for index in range(count):
-                attempt = distinct.get(prompt, index)
+            for attempt in distinct.first(prompt, count):
                 if (
                     attempt is not None
                     and attempt.status == "ok"
@@ -64,14 +63,14 @@ def stratified(
         2
     """
     items = [
-        strata[name][k]
+        strata[name][place]
         for name in sorted(strata)
-        for k in rng.permutation(len(strata[name]))
+        for place in rng.permutation(len(strata[name]))
     ]
     n = min(n, len(items))
     # Systematic: every image has the same chance, and every stratum its share.
     places = ((np.arange(n) + rng.random()) * len(items) / max(n, 1)).astype(np.int64)
-    return [items[places[k]] for k in rng.permutation(n)]
+    return [items[places[place]] for place in rng.permutation(n)]
 
 
 def draw_sample(

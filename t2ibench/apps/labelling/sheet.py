@@ -16,7 +16,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import ImageStore, StoredImage
+from t2ibench.store.images import ImageFile, ImageStore
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 SHEET = "sheet.csv"
@@ -35,9 +35,9 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     Nothing in them says what an image was generated for, or what a judge answered.
     """
     shutil.rmtree(folder / "images", ignore_errors=True)
-    out = io.StringIO()
+    buffer = io.StringIO()
     rows = []
-    writer = csv.writer(out)
+    writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for item in items:
         file = f"images/{item.image[:16]}.jpg"
@@ -49,12 +49,12 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
         )
         choices = cell(" | ".join([*classes, *NO_CLASS]))
         writer.writerow([item.id, file, cell(item.question), choices, ""])
-    write_text(folder / SHEET, out.getvalue())
+    write_text(folder / SHEET, buffer.getvalue())
     write_text(folder / PAGE, page(rows))
 
 
 def _small(item: Item, images: ImageStore) -> bytes:
-    image = StoredImage(images.root / item.file, item.image, "", 0)
+    image = ImageFile(images.root / item.file, item.image)
     try:
         return thumbnail(image.data(), _SIDE, quality=92)
     except UnreadableImageError as error:

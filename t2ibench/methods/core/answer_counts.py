@@ -77,7 +77,10 @@ class CountedAttribute:
         rows: Prompt by prompt.
         references: Class to the source of its known shares.
         noun: What a row is, such as 'prompt'.
-        estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
+        test: The score of a row whose test says whether the row is clear, where it is none of the
+            counts': it looks at more than them, so the counts have no interval.
+        estimated: Whether counts are estimated shares of a prompt's images, as TIBET wrote them at
+            one time. A share of a mixture is not what a judge answered: they are not shown.
     """
 
     attribute: str
@@ -85,6 +88,7 @@ class CountedAttribute:
     rows: tuple[CountedPrompt, ...]
     references: dict[str, str] = field(default_factory=dict)
     noun: str = "prompt"
+    test: str = ""
     estimated: bool = False
 
 
@@ -157,7 +161,6 @@ class ShownRow:
         interval: Interval of that class's share, with room for images without an answer; None if
             unknown.
         clear: Whether that class is more frequent than expected beyond chance, over all rows.
-        estimated: Whether counts are estimated shares (see `CountedAttribute`).
         about: The question, such as 'person race'.
     """
 
@@ -166,7 +169,6 @@ class ShownRow:
     most: str | None
     interval: tuple[float, float] | None
     clear: bool
-    estimated: bool = False
     about: str = ""
 
     @property
@@ -200,7 +202,11 @@ def shown_attributes(
         attributes = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
         return ()
-    shown = [ShownAttribute(counted, _rows(counted, tested)) for counted in attributes]
+    shown = [
+        ShownAttribute(counted, _rows(counted, tested))
+        for counted in attributes
+        if not counted.estimated
+    ]
     return tuple(each for each in shown if any(row.images for row in each.rows))
 
 
@@ -240,6 +246,8 @@ def _shown_row(
         most = max(counted.classes, key=lambda name: row.counts.get(name, 0))
     share = _first_score(counted, row, f"share:{most}", tested)
     interval = None
+    if counted.test:
+        share = None
     if share is not None and share.low is not None and share.high is not None:
         interval = (max(share.low, 0.0), min(share.high, 1.0))
     test = _first_score(counted, row, _test_of(counted) or f"share:{most}", tested)
@@ -253,15 +261,14 @@ def _shown_row(
         most=most,
         interval=interval,
         clear=clear,
-        estimated=counted.estimated,
         about=counted.attribute,
     )
 
 
 def _test_of(counted: CountedAttribute) -> str:
     """The score that tests all classes of a row at once; '' where each share has its own test."""
-    if counted.estimated:
-        return "squared_lean"
+    if counted.test:
+        return counted.test
     return "lean" if len(counted.classes) == 2 else ""
 
 

@@ -19,6 +19,7 @@ from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.method import Method
+from t2ibench.methods.core.scales import SCALES
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 
@@ -40,21 +41,31 @@ class SyntheticEvidence:
     """Seeded synthetic evidence for the needs of a task (see `evidence.Evidence`).
 
     An image or a text is a random unit vector around a vector of its prompt, and an answer is one
-    of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
+    of the classes, 'unknown' or a few words; images that a judge checks show the group that their
+    prompt asks for. Each depends on its own prompt, index, text and
     question only. Another seed is another encoder, or another judge; without images, or without a
-    vector, are the prompts and texts of `without`.
+    vector, are the prompts and texts of `without`. With `checked` False, no judge looks at images
+    that a method would have checked.
     """
 
     def __init__(
-        self, needs: Needs, seed: int = 0, without: Collection[str] = ()
+        self,
+        needs: Needs,
+        seed: int = 0,
+        without: Collection[str] = (),
+        *,
+        checked: bool = True,
     ) -> None:
         self._needs = needs
         self._seed = seed
         self._without = frozenset(without)
+        self._checked = checked
         self._counts = needs.images_by_prompt
         self._asked = {
-            (q.prompt, q.question, tuple(q.classes)): q.images for q in needs.questions
+            (need.prompt, need.question, tuple(need.classes)): need.images
+            for need in (*needs.questions, *needs.checks)
         }
+        self._checks = {(need.prompt, need.question) for need in needs.checks}
         self._images = {
             prompt: self._rows(f"image {prompt}", n, around=prompt)
             for prompt, n in self._counts.items()
@@ -105,10 +116,21 @@ class SyntheticEvidence:
             )
         if prompt in self._without:
             return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": n}))
+        if (prompt, question) in self._checks:
+            return self._answers_of_check(prompt, n, classes)
         rng = self._rng(f"answer {prompt} {question}")
         options = [*classes, UNKNOWN] if classes else list(_WORDS)
         answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
         return AnswerEvidence(answers, np.arange(n), Counter())
+
+    def _answers_of_check(
+        self, prompt: str, n: int, classes: Sequence[str]
+    ) -> AnswerEvidence:
+        """The class that ends the name of the prompt's group, for each image."""
+        shown = self._needs.groups.get(prompt, "").split(", ")[-1]
+        if not self._checked or shown not in classes:
+            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"missing": n}))
+        return AnswerEvidence((shown,) * n, np.arange(n), Counter())
 
     def held(self) -> bytes:
         """All embeddings, which no method may change."""
@@ -125,8 +147,8 @@ def check_method(
     It checks that `needs` and `score` are pure and leave the evidence as it is; that `score` asks
     for nothing beyond `needs`; that missing images neither crash it nor go unmentioned, and that
     without any evidence there is a reason and no number; that counts agree with `needs`; that every
-    score is finite or has a reason; that the names the method declares exist; and that `combine`,
-    `describe` and `check` keep their promises.
+    score is finite or has a reason; that the names the method declares exist, and the scale of its
+    headline is registered; and that `combine`, `describe` and `check` keep their promises.
 
     Args:
         method: The method.
@@ -152,6 +174,7 @@ def check_method(
         _check_declaration,
         _check_purity,
         _check_scores,
+        _check_scale,
         _check_missing,
         _check_combine,
         _check_describe,
@@ -255,6 +278,18 @@ def _scores_that_are_lacking(
     for name in method.row_scores:
         if name not in names:
             yield f"Its row score '{name}' is in no row."
+
+
+def _check_scale(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
+    """Report a headline that pages cannot show, as nobody registered its scale."""
+    scale = _score(method, task, settings).headline.scale
+    if scale not in SCALES:
+        yield (
+            f"The scale of its headline, '{scale}', is not registered: add it through the "
+            "entry-point group 't2ibench.scales'."
+        )
 
 
 def _check_describe(

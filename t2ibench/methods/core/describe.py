@@ -275,10 +275,6 @@ def _side(rows: Sequence[ShownRow]) -> str:
     lost = f", {_number(unknown)} without an answer" if unknown else ""
     count = f"{_number(hits)} of {_number(images)} images"
     names = listed([row.short for row in rows], _NAMED)
-    if rows[0].estimated:
-        return (
-            f"about {percent(hits / images)} of the images of {names} look like {who}"
-        )
     if hits + unknown == images:
         return f"{names}: {count} show {who}{lost}"
     return f"{count} of {names} show {who}"
@@ -298,13 +294,8 @@ def counts_text(row: ShownRow) -> str:
         if not count:
             continue
         nouns = people(name, row.about)
-        if row.estimated:
-            counts.append(f"{percent(count)} {nouns}")
-        else:
-            noun = _replaced(nouns, _ONE) if count == 1 else nouns
-            counts.append(f"{_number(count)} {noun}")
-    if row.estimated:
-        return ", ".join(counts)
+        noun = _replaced(nouns, _ONE) if count == 1 else nouns
+        counts.append(f"{_number(count)} {noun}")
     lost = row.counted.unanswered
     if lost:
         counts.append(f"{_number(lost)} without an answer")
@@ -319,8 +310,6 @@ def _unclear(rows: Sequence[ShownRow]) -> str:
 
 def count_text(row: ShownRow) -> str:
     """Return the count of the most frequent answer of a row in words."""
-    if row.estimated:
-        return f"about {percent(row.hits / row.images)} like {shown_class(row.most, row.about)}"
     counts = list(row.counted.counts.values())
     if row.hits and counts.count(row.hits) > 1:
         return counts_text(row)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from t2ibench.stats.judge_errors import ClassErrors, Rate
+from t2ibench.stats.misclassification import ClassErrors, Rate
 
 # Key of a result's details.
 CHECKED = "judge_checks"

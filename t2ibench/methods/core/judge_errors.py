@@ -18,7 +18,13 @@ from t2ibench.methods.core.judge_check import (
 )
 from t2ibench.methods.core.judge_verdict import decide
 from t2ibench.stats import holm
-from t2ibench.stats.judge_errors import SHARES, ClassErrors, Rate, errors_of, group_test
+from t2ibench.stats.misclassification import (
+    SHARES,
+    ClassErrors,
+    Rate,
+    errors_of,
+    group_test,
+)
 
 # The group of images that came from one folder.
 FOLDER = "folder"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from t2ibench.methods.core.judge_check import ByGroup, ClassFound, ReadShare, Verdict
-from t2ibench.stats.judge_errors import SHARES
+from t2ibench.stats.misclassification import SHARES
 
 # What a share may move by where a judge is used as it is.
 NEAR = 0.05

@@ -139,7 +139,9 @@ def equal_obedience(first: Seen, second: Seen) -> float:
     return float(fisher_exact(table).pvalue)
 
 
-def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
+def obedience_warnings(
+    seen: Mapping[str, Seen], *, judged: bool, has_question: bool
+) -> list[str]:
     """A warning where the encoder reads that one group is obeyed more often, and nobody looked."""
     groups = list(seen.values())
     if judged or not all(group.asked for group in groups):
@@ -149,8 +151,21 @@ def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
     first, second = (people(name, GROUP) for name in seen)
     return [
         f"By the encoder's own reading, prompts for {first} and for {second} are not obeyed "
-        "equally often. Leans may be off by as much: have a judge or people look (`question`)."
+        f"equally often. Leans may be off by as much: {how_to_look(has_question)}."
     ]
+
+
+def how_to_look(has_question: bool) -> str:
+    """What lets a judge or people say which group each guided image shows, as a clause."""
+    if has_question:
+        return (
+            "run it again with `--judge MODEL`, or have people look "
+            "(`t2ibench label export`)"
+        )
+    return (
+        "give the task's prompts a `question` and run it again with `--judge MODEL`, or have "
+        "people look (`t2ibench label export`)"
+    )
 
 
 def breakdown(lean: Estimate) -> Estimate:

@@ -73,12 +73,18 @@ def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares
         (1 - weight, first, of_first.influences_if_even),
         (weight, second, of_second.influences_if_even),
     )
+    influences_tested = _weighted_influences(
+        units,
+        (1 - weight, first, of_first.influences_tested),
+        (weight, second, of_second.influences_tested),
+    )
     double_counted = (1 - weight) * of_first.double_counted
     double_counted += weight * of_second.double_counted
     mixed = Mixture(
         shares=(1 - weight) * of_first.shares + weight * of_second.shares,
         influences=influences,
         influences_if_even=influences_if_even,
+        influences_tested=influences_tested,
         double_counted=double_counted,
     )
     return replace(first, sets=tuple(sets), mixture=mixed)

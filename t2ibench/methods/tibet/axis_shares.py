@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -98,7 +99,11 @@ class AxisShares:
             float((influences**2).sum()) for influences in of_counterfactuals
         )
 
-    def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
+    def influence(
+        self,
+        weights: Float64Array,
+        at: Literal["shares", "even shares", "test"] = "shares",
+    ) -> Influence:
         """How each image moves a linear combination of the shares.
 
         It has at least the variance that one more image of each set, as like each of the
@@ -106,11 +111,14 @@ class AxisShares:
 
         Args:
             weights: Of the shares, shape (k,).
-            even: Whether the influence is that at even shares, for the test that they are.
+            at: Whether the influence is that at these shares, at even ones, or that of the test
+                that they are even; see `Mixture`.
         """
-        influences = self.mixture.influences
-        if even:
-            influences = self.mixture.influences_if_even
+        influences = {
+            "shares": self.mixture.influences,
+            "even shares": self.mixture.influences_if_even,
+            "test": self.mixture.influences_tested,
+        }[at]
         return influence_of_sets(
             [image_set.prompt for image_set in self.sets],
             [np.append(image_set.units, FLOOR) for image_set in self.sets],
@@ -190,10 +198,9 @@ def _reason_for_no_shares(
     if too_few:
         return f"fewer than two answered images of: {', '.join(too_few)}"
     for number, units in enumerate(off_target):
-        n_images = len(sets[number + 1].units)
-        if units and n_images - len(units) < max(2, n_images / 2):
+        if units and len(sets[number + 1].units) - len(units) < 2:
             return (
-                f"the answers about most images of '{counterfactuals[number]}' name another "
+                f"the answers about all but one image of '{counterfactuals[number]}' name another "
                 "counterfactual"
             )
     return None
@@ -237,10 +244,14 @@ def _with_unanswered(axis: AxisShares, number: int, unanswered: int) -> AxisShar
     answered = n_answered / (n_answered + unanswered)
     mixed = axis.mixture
     certain = np.eye(len(mixed.shares))[number]
+    influences = [answered * part for part in mixed.influences]
+    influences_if_even = [answered * part for part in mixed.influences_if_even]
+    influences_tested = [answered * part for part in mixed.influences_tested]
     shifted = Mixture(
         shares=answered * mixed.shares + (1 - answered) * certain,
-        influences=tuple(answered * part for part in mixed.influences),
-        influences_if_even=tuple(answered * part for part in mixed.influences_if_even),
+        influences=tuple(influences),
+        influences_if_even=tuple(influences_if_even),
+        influences_tested=tuple(influences_tested),
         double_counted=answered**2 * mixed.double_counted,
     )
     return replace(axis, mixture=shifted)

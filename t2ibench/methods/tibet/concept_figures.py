@@ -35,8 +35,8 @@ def concept_figures() -> tuple[Panels, ...]:
         absent=f"A dash: not among the first {TOP_K} of that column.",
         caption=(
             "How often an answer to the questions about one axis has each word, per image. Where "
-            "the first column looks like one of the others, the prompt is taken for that "
-            f"counterfactual. {_NO_TEST}"
+            "the first column is like one of the others, the prompt's images are answered as that "
+            f"counterfactual's are. {_NO_TEST}"
         ),
         source="Chinchure et al. (2024), figure 3",
     )

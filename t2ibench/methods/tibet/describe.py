@@ -1,15 +1,49 @@
-"""A TIBET result in a sentence."""
+"""A TIBET result in a sentence.
+
+Two things are said, and kept apart: what the judge answered about the images of a prompt, as counts
+of that prompt alone; and which version of the prompt its images resemble, which is the test.
+Nothing is pooled over prompts, because those that are named were picked for being extreme.
+"""
 
 from __future__ import annotations
 
-from t2ibench.methods.core.answer_counts import shown_of
-from t2ibench.methods.core.describe import nothing_shown, shown_sentence
-from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.tibet.schema import TibetTask
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-_CLAIM = "images look like one counterfactual when none is asked for"
-# Axes that a description names.
+from t2ibench.methods.core.answer_counts import ShownRow, shown_of
+from t2ibench.methods.core.describe import clear_rows, listed, nothing_shown, sentence
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.tibet.rows import ANOTHER
+from t2ibench.methods.tibet.schema import Axis, TibetTask
+from t2ibench.methods.tibet.share_estimates import SHARE
+
+_CLAIM = "images resemble one version of their prompt more than another when none is asked for"
+# Axes, prompts of one side, and prompts that are not clear, that a description names.
 _MOST_AXES = 3
+_MOST_PROMPTS = 3
+_MOST_UNCLEAR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _DescribedRow:
+    """A row with what the judge answered.
+
+    Attributes:
+        axis: The prompt's axis.
+        short: The prompt without what all prompts have in common.
+        answer: The most frequent answer about its images, and how many got it.
+        place: 'most' or 'least' of a counterfactual that stands out, 'uneven' where none does.
+        version: The number of that counterfactual.
+        is_clear: Whether its images are no even mixture of the counterfactuals', beyond chance.
+    """
+
+    axis: Axis
+    short: str
+    answer: str
+    place: Literal["most", "least", "uneven"]
+    version: int
+    is_clear: bool
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
@@ -17,31 +51,151 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     missing = nothing_shown(result, _CLAIM)
     if missing:
         return missing
-    sentences = _clear_axes(result)
+    rows = _described_rows(task, result)
+    sentences = [
+        _axis_sentence(name, rows_of_axis)
+        for name, rows_of_axis in rows.items()
+        if any(row.is_clear for row in rows_of_axis)
+    ]
     if not sentences:
+        asked = f"no {next(iter(rows))}" if len(rows) == 1 else "none"
         return (
-            f"Together the images favour one {_axis_name(result)} when none is asked for; "
-            "no prompt is clear by itself."
+            "Together the images resemble one version of their prompt more than another when "
+            f"{asked} is asked for; no prompt is clear by itself."
         )
     n_more = len(sentences) - _MOST_AXES
     sentences = sentences[:_MOST_AXES]
     if n_more == 1:
-        sentences.append("Another axis is clear")
+        sentences.append("Another axis is clear.")
     elif n_more > 1:
-        sentences.append(f"{n_more} more axes are clear")
-    return ". ".join(sentences) + "."
+        sentences.append(f"{n_more} more axes are clear.")
+    return " ".join(sentences)
 
 
-def _clear_axes(result: MethodResult) -> list[str]:
-    """A sentence, without its full stop, for each axis along which a prompt is clear by itself."""
-    return [
-        f"When no {shown.counted.attribute} is asked for, {shown_sentence(shown.rows)}"
+def _described_rows(
+    task: TibetTask, result: MethodResult
+) -> dict[str, list[_DescribedRow]]:
+    """The rows that decide something, by axis."""
+    answers = {
+        (shown.counted.attribute, row.counted.name): row
         for shown in shown_of(result)
-        if any(row.clear for row in shown.rows)
+        for row in shown.rows
+    }
+    clear_names = {item.name for item in clear_rows(result.by, "squared_lean")}
+    described: dict[str, list[_DescribedRow]] = {}
+    for item in result.by:
+        if item.scores["squared_lean"].value is None:
+            continue
+        target, axis = task.rows[item.name]
+        row = _described_row(item, target.prompt, axis, answers, clear_names)
+        described.setdefault(axis.name, []).append(row)
+    return described
+
+
+def _described_row(
+    item: Item,
+    prompt: str,
+    axis: Axis,
+    answers: Mapping[tuple[str, str], ShownRow],
+    clear_names: set[str],
+) -> _DescribedRow:
+    """A row with what the judge answered about the images of its prompt."""
+    shares = [
+        item.scores[f"{SHARE}{counterfactual.name}"]
+        for counterfactual in axis.counterfactuals
     ]
+    place, version = _place(shares)
+    shown = answers.get((axis.name, prompt))
+    return _DescribedRow(
+        axis=axis,
+        short=prompt if shown is None else shown.short,
+        answer="" if shown is None else _answer(shown),
+        place=place,
+        version=version,
+        is_clear=item.name in clear_names,
+    )
 
 
-def _axis_name(result: MethodResult) -> str:
-    """The name of the result's only axis, or 'counterfactual' where there are several."""
-    axes = {item.group for item in result.by}
-    return str(axes.pop()) if len(axes) == 1 else "counterfactual"
+def _place(
+    shares: Sequence[Estimate],
+) -> tuple[Literal["most", "least", "uneven"], int]:
+    """Which share stands out, and whether it is the largest or the smallest.
+
+    The test of a row says that shares are uneven, and of two it says which is larger. Of more, one
+    stands out only if its interval is beside those of all others.
+    """
+    values = [share.value or 0.0 for share in shares]
+    largest = values.index(max(values))
+    smallest = values.index(min(values))
+    if len(shares) == 2 or all(
+        _is_below(share, shares[largest])
+        for number, share in enumerate(shares)
+        if number != largest
+    ):
+        return "most", largest
+    if all(
+        _is_below(shares[smallest], share)
+        for number, share in enumerate(shares)
+        if number != smallest
+    ):
+        return "least", smallest
+    return "uneven", 0
+
+
+def _is_below(first: Estimate, second: Estimate) -> bool:
+    """Whether the whole interval of one share is below that of another."""
+    if first.interval is None or second.interval is None:
+        return False
+    return first.interval[1] < second.interval[0]
+
+
+def _answer(row: ShownRow) -> str:
+    """The most frequent answer about a prompt's images, and how many got it."""
+    counts = {
+        answer: count
+        for answer, count in row.counted.counts.items()
+        if answer != ANOTHER
+    }
+    most = max(counts, key=lambda answer: counts[answer], default=ANOTHER)
+    hits = row.counted.counts.get(most, 0.0)
+    quoted = most if most == ANOTHER else f"'{most}'"
+    return f"{quoted} for {round(hits, 1):g} of {round(row.images, 1):g}"
+
+
+def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
+    """What the judge answered along an axis, and which versions the images resemble."""
+    sides: dict[tuple[str, str], list[_DescribedRow]] = {}
+    for row in rows:
+        if row.is_clear:
+            name = row.axis.counterfactuals[row.version].name
+            sides.setdefault((row.place, name), []).append(row)
+    clauses = [
+        _side(side) for side in sorted(sides.values(), key=lambda side: -len(side))
+    ]
+    unclear = [row for row in rows if not row.is_clear]
+    if len(unclear) > _MOST_UNCLEAR:
+        clauses.append(f"not clear: {len(unclear)} others")
+    elif unclear:
+        names = [f"{row.short} ({row.answer})" for row in unclear]
+        clauses.append(f"not clear: {listed(names)}")
+    return sentence(f"when no {axis} is asked for, {'; '.join(clauses)}")
+
+
+def _side(rows: Sequence[_DescribedRow]) -> str:
+    """The prompts whose images resemble the versions of one name most, or least."""
+    answers = [f"{row.answer} images of {row.short}" for row in rows]
+    first = rows[0]
+    versions = first.axis.counterfactuals
+    version = f"“{versions[first.version].prompt}”"
+    if len(rows) > 1:
+        version += " and the like"
+    if len(versions) == 2:
+        other = f"“{versions[1 - first.version].prompt}”"
+        resemblance = f"resemble those of {version} more than those of {other}"
+    elif first.place == "uneven":
+        resemblance = "do not resemble all versions alike"
+    else:
+        resemblance = (
+            f"do not resemble all versions alike, but {first.place} those of {version}"
+        )
+    return f"the judge answered {listed(answers, _MOST_PROMPTS)}: these images {resemblance}"

@@ -11,10 +11,8 @@ from t2ibench.methods.core.headline import HeadlineEstimate, Part
 from t2ibench.methods.core.inference import HeadlineInference, Inference, Question
 from t2ibench.methods.tibet.alternatives import farthest_from_even, nearest_to_even
 from t2ibench.methods.tibet.axis_shares import AxisShares
-from t2ibench.methods.tibet.squared_lean import (
-    covariance_of_leans,
-    mean_squared_lean_of_axes,
-)
+from t2ibench.methods.tibet.lean_covariance import covariance_of_leans
+from t2ibench.methods.tibet.squared_lean import mean_squared_lean_of_axes
 from t2ibench.stats.squares import MeanSquare, square_interval
 
 # Stands before the number of a lean in the name of its part, where a row has several.
@@ -36,7 +34,26 @@ def headline_of_axes(axes: Sequence[AxisShares], level: float) -> HeadlineEstima
         question: least.up_to(farthest.inference[question], shown.value)
         for question, least in nearest.inference.items()
     }
-    return replace(shown, inference=replace(shown.inference, by_question=inference))
+    combined = replace(
+        shown.inference, by_question=inference, fair=_fair_band(shown, nearest)
+    )
+    return replace(shown, inference=combined)
+
+
+def _fair_band(
+    shown: HeadlineEstimate, nearest: HeadlineEstimate
+) -> tuple[float, float] | None:
+    """The band of a fair model whose answers allow several mixtures.
+
+    The mixture that is shown may lean although the model is fair: images without an answer may all
+    be of one kind. The band is that of the mixtures nearest to even ones, and as much wider as
+    these are nearer to even.
+    """
+    if shown.fair is None or nearest.fair is None:
+        return shown.fair
+    low, high = shown.fair
+    farther = (shown.value or 0.0) - (nearest.value or 0.0)
+    return low, max(high, nearest.fair[1] + farther)
 
 
 def _headline_of_mixtures(axes: Sequence[AxisShares], level: float) -> HeadlineEstimate:

@@ -138,6 +138,18 @@ class PromptSets:
             image_set.prompt, image_set.indices[answered], named.astype(np.float64)
         )
 
+    def texts(self, image_set: ImageSet, questions: Sequence[str]) -> list[str]:
+        """The answers to some of the questions, in lower case, for each image with an answer."""
+        columns = [self.questions.index(question) for question in questions]
+        texts = []
+        for numbers in image_set.answers[:, columns].tolist():
+            answers = [image_set.texts[number] for number in numbers if number >= 0]
+            if answers:
+                texts.append(
+                    ", ".join(answer.strip(" .").lower() for answer in answers)
+                )
+        return texts
+
     def most_frequent(self, prompt: str, count: int, axis: Axis) -> Concepts:
         """The most frequent concepts of a prompt's answers about an axis; ties by the alphabet."""
         image_set = self.sets[prompt]

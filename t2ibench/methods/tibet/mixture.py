@@ -33,7 +33,11 @@ class Mixture:
         shares: Shape (k,), of sum 1; each may lie outside of 0 to 1 by chance.
         influences: How each of the prompt's images moves the shares, then each image of every
             counterfactual; k + 1 arrays of shape (images + 1, k).
-        influences_if_even: The same if all shares are 1 / k, for the test that they are.
+        influences_if_even: The same if all shares are 1 / k.
+        influences_tested: The same for the test that all shares are 1 / k: the prompt's images vary
+            about an even mixture instead of about their own mean. Eleven equal answers of twelve
+            vary little about their mean, but that is no evidence that few would differ in a fair
+            model.
         double_counted: Part of the variances' sum that the influences count twice: products of the
             errors of two means, which are the errors of both.
     """
@@ -41,6 +45,7 @@ class Mixture:
     shares: Float64Array
     influences: tuple[Float64Array, ...]
     influences_if_even: tuple[Float64Array, ...]
+    influences_tested: tuple[Float64Array, ...]
     double_counted: float
 
 
@@ -77,12 +82,17 @@ def mixture(
         start, changed, means, solver, shares if invert else even_shares
     )
     influences_if_even = _influences(start, changed, means, solver, even_shares)
+    about_even = (start - even_shares @ means) @ means.T @ solver / len(start)
+    influences_tested = [about_even, *influences_if_even[1:]]
     covariance = _covariance_of_products(start, changed)
     return Mixture(
         shares=shares,
         influences=_with_further_image(influences, shares, shares, spread_of_shares),
         influences_if_even=_with_further_image(
             influences_if_even, shares, even_shares, spread_of_shares
+        ),
+        influences_tested=_with_further_image(
+            influences_tested, shares, even_shares, _spread_of_shares(even_shares)
         ),
         double_counted=float(np.trace(solver @ covariance @ solver)),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,22 +45,22 @@ def obedience(
         concepts: The names of the concepts.
         changed: The images of each counterfactual.
     """
-    names = [counterfactual.name for counterfactual in axis.counterfactuals]
-    columns = [_columns_of_name(name, concepts) for name in names]
-    features = np.concatenate([images.features for images in changed])
-    ever_named: BoolArray = np.any(features, axis=0)
+    columns = [
+        _columns_of_name(counterfactual.name, concepts)
+        for counterfactual in axis.counterfactuals
+    ]
+    naming = naming_columns(axis, concepts)
+    ever_named: BoolArray = np.any(
+        np.concatenate([images.features for images in changed]), axis=0
+    )
     table = []
-    for number, (name, images) in enumerate(zip(names, changed, strict=True)):
-        other_columns: set[int] = set()
-        for other, columns_of_other in enumerate(columns):
-            if other != number:
-                other_columns |= columns_of_other
-        # A concept that two names share names neither.
-        only_this = sorted(columns[number] - other_columns)
-        only_others = sorted(other_columns - columns[number])
+    for number, images in enumerate(changed):
+        name = axis.counterfactuals[number].name
+        only_this = naming[number]
         if not ever_named[only_this].any():
             table.append(Obedience(name, images=0, hits=0, off_target=frozenset()))
             continue
+        only_others = sorted(_of_others(columns, number) - columns[number])
         is_named = images.features[:, only_this].any(axis=1)
         other_is_named = images.features[:, only_others].any(axis=1)
         off_target = images.units[other_is_named & ~is_named]
@@ -73,15 +74,51 @@ def obedience(
     return table
 
 
+def naming_columns(
+    axis: Axis, concepts: Sequence[str], further: Mapping[str, str] | None = None
+) -> list[list[int]]:
+    """For each counterfactual of an axis, the numbers of the concepts that name it alone.
+
+    Args:
+        axis: The axis.
+        concepts: The names of the concepts.
+        further: A counterfactual's name, in lower case, to more words that name it.
+    """
+    words_by_name = further or {}
+    columns = [
+        _columns_of_name(f"{name} {words_by_name.get(name.lower(), '')}", concepts)
+        for name in (counterfactual.name for counterfactual in axis.counterfactuals)
+    ]
+    return [
+        sorted(columns_of_name - _of_others(columns, number))
+        for number, columns_of_name in enumerate(columns)
+    ]
+
+
+def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
+    """The concepts of all counterfactuals but one; a concept that two share names neither."""
+    others: set[int] = set()
+    for other, columns_of_other in enumerate(columns):
+        if other != number:
+            others |= columns_of_other
+    return others
+
+
 def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
     """The numbers of the concepts that are synonyms of a word of a counterfactual's name."""
     columns = set()
     for word in concept_counts([name]):
         for column, concept in enumerate(concepts):
-            merged = synonyms().merged({word: 1.0, concept: 1.0})
-            if len(set(merged.values())) == 1:
+            if _are_synonyms(word, concept):
                 columns.add(column)
     return columns
+
+
+@lru_cache(maxsize=100_000)
+def _are_synonyms(word: str, concept: str) -> bool:
+    """Whether a word is merged with a concept; the same pairs come again along every axis."""
+    merged = synonyms().merged({word: 1.0, concept: 1.0})
+    return len(set(merged.values())) == 1
 
 
 def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:

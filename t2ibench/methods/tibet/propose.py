@@ -15,6 +15,7 @@ from t2ibench.methods.core.proposal import (
     Proposed,
     UnreadableError,
 )
+from t2ibench.methods.tibet.named_groups import naming_words
 from t2ibench.methods.tibet.replies import read_axes
 from t2ibench.methods.tibet.schema import TOO_MANY_WORDS
 
@@ -119,7 +120,15 @@ def prompt_row(
             {"name": name, "prompt": changed}
             for name, changed in prompts_by_name.items()
         ]
-        usable.append({"name": axis, "counterfactuals": counterfactuals})
+        entry: dict[str, Any] = {"name": axis, "counterfactuals": counterfactuals}
+        words = naming_words(prompt, axis, prompts_by_name)
+        if words is not None:
+            entry["named"] = True
+            dropped.append(
+                f"{axis}: the prompt itself names it ('{words}'), so it has the paper's scores "
+                "and no lean"
+            )
+        usable.append(entry)
     if not usable:
         raise UnreadableError("; ".join(dropped) or "no axis has two counterfactuals")
     return {"prompt": prompt, "axes": usable}, dropped

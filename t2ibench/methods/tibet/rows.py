@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,16 +13,19 @@ from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import UNSEEN
 from t2ibench.methods.tibet.axis_shares import AxisShares, axis_shares
-from t2ibench.methods.tibet.image_sets import ImageSet, PromptSets
+from t2ibench.methods.tibet.image_sets import FeatureSet, ImageSet, PromptSets
+from t2ibench.methods.tibet.named_answers import answers_about, reason_for_no_names
 from t2ibench.methods.tibet.obedience import Obedience, obedience
 from t2ibench.methods.tibet.published import MAD, published_scores
 from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, questions_of
-from t2ibench.methods.tibet.share_estimates import SHARE, share_estimates
+from t2ibench.methods.tibet.share_estimates import share_estimates
 from t2ibench.settings import Settings
-from t2ibench.stats.rounding import settled
 
 # Rows that a warning names.
 _MOST_NAMED = 5
+# Answers along an axis, beside its counterfactuals' names, that are counted by themselves.
+_MOST_CLASSES = 4
+ANOTHER = "another answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,9 @@ class AxisRow:
         item: The row of the result.
         shares: The mixture, or why there is none.
         obeyed: What the answers about the counterfactuals' images name.
+        answers: How many of the prompt's images got each answer; see `answers_about`.
+        unanswered: Number of the prompt's images without an answer, although what they show may be
+            why.
     """
 
     prompt: str
@@ -41,6 +48,13 @@ class AxisRow:
     item: Item
     shares: AxisShares | str
     obeyed: Sequence[Obedience]
+    answers: Counter[str]
+    unanswered: int
+
+    @property
+    def reason(self) -> str | None:
+        """Why the row decides nothing; None where it does."""
+        return self.shares if isinstance(self.shares, str) else self.shares.reason
 
 
 def row_of(
@@ -61,7 +75,7 @@ def row_of(
     obeyed = obedience(axis, sets.names, features[1:])
     n_unseen = sum(start.excluded[reason] for reason in UNSEEN)
     n_unanswered = len(start) - len(features[0].units) + n_unseen
-    shares = axis_shares(
+    shares = _reason_for_no_mixture(axis, sets, features, settings) or axis_shares(
         row_name,
         names,
         features,
@@ -76,7 +90,30 @@ def row_of(
         group=axis.name,
         n_images=len(start) + sum(map(len, changed)),
     )
-    return AxisRow(target.prompt, axis, item, shares, obeyed)
+    return AxisRow(
+        prompt=target.prompt,
+        axis=axis,
+        item=item,
+        shares=shares,
+        obeyed=[] if axis.named else obeyed,
+        answers=answers_about(axis, sets, start, features[0]),
+        unanswered=n_unanswered,
+    )
+
+
+def _reason_for_no_mixture(
+    axis: Axis,
+    sets: PromptSets,
+    features: Sequence[FeatureSet],
+    settings: Settings,
+) -> str | None:
+    """Why a row has no mixture by what its prompt says or its answers name; None for no reason."""
+    if axis.named:
+        return f"the prompt itself names its {axis.name}"
+    if any(len(image_set.units) < 2 for image_set in features):
+        return None
+    start, *changed = features
+    return reason_for_no_names(axis, sets, start, changed, settings.level)
 
 
 def _published_or_undefined(
@@ -94,40 +131,77 @@ def _published_or_undefined(
     return published_scores(start, changed, names, n_draws, rng)
 
 
-def counted_shares(rows: Sequence[AxisRow]) -> Iterator[CountedAttribute]:
-    """What the images of each prompt look like when nothing is asked for, axis by axis."""
-    for axis in dict.fromkeys(row.axis.name for row in rows):
-        counted = []
-        for row in rows:
-            shares = _shares_of_sum_1(row.item)
-            if row.axis.name == axis and shares:
-                counted.append(CountedPrompt(row.prompt, shares))
-        if counted:
-            names = [name for prompt in counted for name in prompt.counts]
-            classes = tuple(dict.fromkeys(names))
-            yield CountedAttribute(axis, classes, tuple(counted), estimated=True)
+def counted_answers(rows: Sequence[AxisRow]) -> Iterator[CountedAttribute]:
+    """The judge's answers about the images of each prompt, axis by axis.
+
+    Axes that a prompt itself names are left out: its images show what they were asked for.
+    """
+    open_rows = [row for row in rows if not row.axis.named]
+    for name in dict.fromkeys(row.axis.name for row in open_rows):
+        along_axis = [row for row in open_rows if row.axis.name == name]
+        classes = _classes(along_axis)
+        counted = [
+            CountedPrompt(row.prompt, _in_classes(row.answers, classes), row.unanswered)
+            for row in along_axis
+            if row.answers or row.unanswered
+        ]
+        if any(prompt.counts for prompt in counted):
+            yield CountedAttribute(name, classes, tuple(counted), test="squared_lean")
 
 
-def _shares_of_sum_1(item: Item) -> dict[str, float]:
-    """A row's shares within 0 to 1; empty where it has none."""
-    shares = {
-        name.removeprefix(SHARE): float(np.clip(estimate.value, 0, 1))
-        for name, estimate in item.scores.items()
-        if name.startswith(SHARE) and estimate.value is not None
+def _classes(rows: Sequence[AxisRow]) -> tuple[str, ...]:
+    """The names that answers along an axis use, then the most frequent of the other answers."""
+    totals: Counter[str] = Counter()
+    for row in rows:
+        totals += row.answers
+    names = {
+        counterfactual.name: None
+        for row in rows
+        for counterfactual in row.axis.counterfactuals
+        if totals[counterfactual.name]
     }
-    total = sum(shares.values()) or 1.0
-    return {name: float(settled(share / total)) for name, share in shares.items()}
+    others = [answer for answer in totals if answer not in names]
+    others.sort(key=lambda answer: (-totals[answer], answer))
+    if len(others) > _MOST_CLASSES:
+        others = [*others[: _MOST_CLASSES - 1], ANOTHER]
+    return (*names, *others)
 
 
-def warnings_of(axes: Sequence[AxisShares]) -> list[str]:
-    """A warning that names the rows that are not in the headline, although others are."""
-    left_out = [axis.name for axis in axes if axis.reason]
-    if not left_out or len(left_out) == len(axes):
+def _in_classes(answers: Counter[str], classes: Sequence[str]) -> dict[str, float]:
+    """Counts of answers by class, in the classes' order, without classes that nothing is of."""
+    counts = Counter[str]()
+    for answer, count in answers.items():
+        counts[answer if answer in classes else ANOTHER] += count
+    return {name: counts[name] for name in classes if counts[name]}
+
+
+def warnings_of(rows: Sequence[AxisRow]) -> list[str]:
+    """Warnings that name the rows that are not in the headline, although others are.
+
+    Rows of axes that a prompt itself names were never to be in it, and are not warned of.
+    """
+    open_rows = [row for row in rows if not row.axis.named]
+    causes = {
+        "the answers do not tell their counterfactuals apart": [
+            row.item.name
+            for row in open_rows
+            if isinstance(row.shares, AxisShares) and row.shares.reason
+        ],
+        "of their missing images, or of what the judge answered (each row has its reason)": [
+            row.item.name for row in open_rows if isinstance(row.shares, str)
+        ],
+    }
+    if all(row.reason for row in open_rows):
         return []
-    names = [f"'{name}'" for name in left_out[:_MOST_NAMED]]
-    if len(left_out) > _MOST_NAMED:
-        names.append(f"{len(left_out) - _MOST_NAMED} more")
     return [
-        f"{len(left_out)} of {len(axes)} rows are not in the headline, because the answers do not "
-        f"tell their counterfactuals apart: {listed(names)}."
+        f"{len(names)} of {len(open_rows)} rows are not in the headline, because {cause}: "
+        f"{_first_names(names)}."
+        for cause, names in causes.items()
+        if names
     ]
+
+
+def _first_names(names: Sequence[str]) -> str:
+    """The first few names, quoted, and how many more there are."""
+    quoted = [f"'{name}'" for name in names]
+    return listed(quoted, _MOST_NAMED)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text
+from t2ibench.methods.tibet.named_groups import naming_words
 from t2ibench.settings import Settings
 
 # Words by which a counterfactual should not differ from its prompt.
@@ -32,11 +33,17 @@ class Axis(Strict):
 
     Attributes:
         name: For example 'gender'.
+        named: Whether the prompt itself names a group of the axis, as 'a boy at a museum' names a
+            gender. What its images show is then what was asked for: the axis has the paper's
+            scores, and no lean. By default no, and `check` refuses prompts that look so; a plain
+            false says that the words mean something else ('an old bridge').
         counterfactuals: The prompt with this one thing changed.
         questions: What the judge is asked about it; by default the paper's question for it.
     """
 
+    later: ClassVar[frozenset[str]] = frozenset({"named"})
     name: Text
+    named: bool | None = None
     counterfactuals: Annotated[tuple[Counterfactual, ...], Field(min_length=1)]
     questions: tuple[Text, ...] = ()
 
@@ -106,6 +113,14 @@ def _check_axis(
 ) -> Iterator[checks.Finding]:
     """Problems of an axis of a prompt."""
     counterfactuals = axis.counterfactuals
+    words = words_that_name(prompt, axis)
+    if words is not None and axis.named is None:
+        message = (
+            f"'{words}' in '{prompt}' names a group of '{axis.name}': add `named: true` to this "
+            "axis (it then has the paper's scores and no lean), or `named: false` if the words "
+            "mean something else"
+        )
+        yield checks.Finding(location, message)
     yield from checks.duplicates([other.name for other in counterfactuals], location)
     yield from checks.duplicates([other.prompt for other in counterfactuals], location)
     if len(counterfactuals) < 2:
@@ -114,6 +129,12 @@ def _check_axis(
     for index, counterfactual in enumerate(counterfactuals):
         changed = counterfactual.prompt
         yield from _check_counterfactual(prompt, changed, (*location, index))
+
+
+def words_that_name(prompt: str, axis: Axis) -> str | None:
+    """The words of a prompt that name a group of an axis; None if it has none."""
+    groups = [counterfactual.name for counterfactual in axis.counterfactuals]
+    return naming_words(prompt, axis.name, groups)
 
 
 def _check_counterfactual(

@@ -20,7 +20,7 @@ from t2ibench.methods.tibet.headline import headline_of_axes
 from t2ibench.methods.tibet.image_sets import PromptSets
 from t2ibench.methods.tibet.obedience import obedience_table
 from t2ibench.methods.tibet.published import MAD, mean_deviation
-from t2ibench.methods.tibet.rows import AxisRow, counted_shares, row_of, warnings_of
+from t2ibench.methods.tibet.rows import AxisRow, counted_answers, row_of, warnings_of
 from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask
 from t2ibench.methods.tibet.squared_lean import mean_squared_lean_of_axes
 from t2ibench.methods.tibet.top_concepts import top_concepts
@@ -65,7 +65,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     axes = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     decided = [axis for axis in axes if axis.reason is None]
     obeyed = [answers for row in rows for answers in row.obeyed]
-    headline = _headline(axes, decided, settings)
+    headline = _headline(rows, decided, settings)
     shuffles = settings.rng(task.id, "shuffled")
     controls = controls_of(axes, obeyed, shuffles, settings.level)
     inconclusive = contradiction(controls) or _open_question(
@@ -74,6 +74,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     deviation = mean_deviation([row.item.scores[MAD] for row in rows], _NO_AXIS)
     details = _details(targets, rows, decided)
     images = _distinct_images([sets for _, sets in targets])
+    reason = None if axes else _reason_of(rows)
     return MethodResult(
         headline=headline,
         scores={MAD: deviation},
@@ -82,23 +83,31 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         n_prompts=images.prompts,
         excluded=images.excluded,
         conventions={"synonyms": merging.name, "min_frequency": task.min_frequency},
-        warnings=warnings_of(axes),
+        warnings=warnings_of(rows),
         details=details,
         samples=images.samples,
-        reason=None if axes else _NO_AXIS,
+        reason=reason,
         controls=controls,
         inconclusive=inconclusive,
     )
 
 
 def _headline(
-    axes: Sequence[AxisShares], decided: Sequence[AxisShares], settings: Settings
+    rows: Sequence[AxisRow], decided: Sequence[AxisShares], settings: Settings
 ) -> HeadlineEstimate:
     """The headline over the rows that decide something, or why there are none."""
     if decided:
         return headline_of_axes(decided, settings.level)
-    reason = axes[0].reason if axes else None
-    return HeadlineEstimate.undefined(reason or _NO_AXIS, "mean_square")
+    return HeadlineEstimate.undefined(_reason_of(rows), "mean_square")
+
+
+def _reason_of(rows: Sequence[AxisRow]) -> str:
+    """Why no row decides anything: the first reason that is not the task's own choice."""
+    reasons = [row.reason for row in rows if row.reason and not row.axis.named]
+    if reasons:
+        return reasons[0]
+    reasons_of_named = [row.reason for row in rows if row.reason]
+    return reasons_of_named[0] if reasons_of_named else _NO_AXIS
 
 
 def _open_question(
@@ -135,7 +144,7 @@ def _details(
     rows: Sequence[AxisRow],
     decided: Sequence[AxisShares],
 ) -> dict[str, Any]:
-    """Top concepts, unanswered images, obedience, and what the images of each prompt look like."""
+    """Top concepts, unanswered images, obedience, and the judge's answers about each prompt."""
     concepts = [asdict(top_concepts(target, sets)) for target, sets in targets]
     details: dict[str, Any] = {"prompts": concepts}
     unanswered = _unanswered_share(decided)
@@ -144,7 +153,7 @@ def _details(
     obedience = obedience_table([answers for row in rows for answers in row.obeyed])
     if obedience:
         details["obedience"] = obedience
-    details[KEY] = [asdict(attribute) for attribute in counted_shares(rows)]
+    details[KEY] = [asdict(attribute) for attribute in counted_answers(rows)]
     return details
 
 

@@ -12,10 +12,13 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.obedience import breakdown
 from t2ibench.methods.tibet.alternatives import nearest_to_even
 from t2ibench.methods.tibet.axis_shares import AxisShares
+from t2ibench.methods.tibet.even_shares_test import counts_of_two
 from t2ibench.methods.tibet.headline import headline_of_axes
 
 # Begins the name of a share's score; the counterfactual's name follows.
 SHARE = "share:"
+# The end of an interval whose test only just rejects 0.
+_SMALLEST = 1e-9
 
 
 def share_estimates(
@@ -36,7 +39,7 @@ def share_estimates(
     for name, weights in zip(names, np.eye(len(names)), strict=True):
         scores[f"{SHARE}{name}"] = _share(axis, weights, level)
     if len(names) == 2:
-        scores["lean"] = _lean(axis, level)
+        scores["lean"] = _lean(axis, level, tested=scores["squared_lean"])
         scores["lean_breakdown"] = breakdown(scores["lean"])
     return scores
 
@@ -53,7 +56,7 @@ def _squared_lean(axis: AxisShares, level: float) -> Estimate:
     return Estimate(
         headline.value,
         p=headline.p,
-        test="f",
+        test="f" if counts_of_two(axis) is None else "binomial",
         alternative="greater",
         interval=headline.chosen.interval,
     )
@@ -70,11 +73,16 @@ def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
     return replace(estimates[0], p=None, test=None, interval=_hull(estimates))
 
 
-def _lean(axis: AxisShares, level: float) -> Estimate:
+def _lean(axis: AxisShares, level: float, tested: Estimate) -> Estimate:
     """The lean to the first of two counterfactuals.
 
-    Its test is that of the mixture nearest to an even one, and its interval reaches over all
-    mixtures that the answers allow; it is beside 0 where that of the nearest is.
+    A row has one test, that of its squared lean. The interval reaches over all mixtures that the
+    answers allow, and is beside 0 where the test rejects 0.
+
+    Args:
+        axis: The row.
+        level: Confidence level, in (0, 1).
+        tested: The squared lean.
     """
     versions = [axis, *axis.alternatives]
     if axis.alternatives:
@@ -86,14 +94,17 @@ def _lean(axis: AxisShares, level: float) -> Estimate:
         )
         for version in versions
     ]
-    nearest = estimates[-1]
     low, high = _hull(estimates) or (np.nan, np.nan)
-    nearest_low, nearest_high = nearest.interval or (low, high)
-    if nearest_low > 0:
-        low = nearest_low
-    elif nearest_high < 0:
-        high = nearest_high
-    return replace(estimates[0], p=nearest.p, interval=(low, high))
+    nearest_low, nearest_high = estimates[-1].interval or (low, high)
+    value = float(axis.leans[0])
+    if tested.p is None or not tested.p < 1 - level:
+        low = min(low, 0.0)
+        high = max(high, 0.0)
+    elif value > 0:
+        low = max(nearest_low, _SMALLEST)
+    else:
+        high = min(nearest_high, -_SMALLEST)
+    return replace(estimates[0], p=tested.p, test=tested.test, interval=(low, high))
 
 
 def _hull(estimates: Sequence[Estimate]) -> tuple[float, float] | None:

@@ -7,38 +7,39 @@ their squares over the trace of their covariance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.influence import FLOOR, Influence, Spread, Stratum, spread_of
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.tibet.axis_shares import AxisShares
-from t2ibench.stats.squares import MeanSquare, f_square
-
-# The least share of the trace that remains, however much of it is counted twice.
-_LEAST_SHARE_OF_TRACE = 0.5
+from t2ibench.methods.tibet.even_shares_test import (
+    LEAST_SHARE_OF_TRACE,
+    EvenSharesTest,
+    even_shares_test,
+    influences_of_leans,
+)
+from t2ibench.methods.tibet.lean_covariance import covariance_of_leans
+from t2ibench.stats.squares import MeanSquare, f_square, square_interval
 
 
 def mean_squared_lean_of_axes(axes: Sequence[AxisShares], level: float) -> MeanSquare:
     """The mean squared lean of several prompts and axes, which may share images."""
-    influences = [
-        axis.influence(scale, even=True)
-        for axis in axes
-        for scale in np.ascontiguousarray(axis.scales.T)
-    ]
     double_counted = 0.0
     for axis in axes:
         k = len(axis.counterfactuals)
         double_counted += axis.mixture.double_counted * k / (k - 1)
+    leans = np.concatenate([axis.leans for axis in axes])
     return mean_squared_lean(
-        np.concatenate([axis.leans for axis in axes]),
-        influences,
+        leans,
+        influences_of_leans(axes, "even shares"),
         len(axes),
         level,
         value=float(np.mean([axis.squared_lean for axis in axes])),
         double_counted=double_counted,
         growth_variance=sum(axis.growth_variance for axis in axes),
+        test=even_shares_test(axes, double_counted, level),
     )
 
 
@@ -51,6 +52,7 @@ def mean_squared_lean(
     value: float | None = None,
     double_counted: float = 0.0,
     growth_variance: float = 0.0,
+    test: EvenSharesTest | None = None,
 ) -> MeanSquare:
     """Test, interval and fair band of a mean squared lean over rows that share images.
 
@@ -69,63 +71,46 @@ def mean_squared_lean(
         value: The unbiased mean squared lean; by default the squares less the variance.
         double_counted: What S counts twice, as a sum over leans.
         growth_variance: By how much tr S grows with the squared lean.
+        test: The test that all are 0; by default the F test with S.
     """
     lean = np.asarray(leans, dtype=np.float64)
     covariance = covariance_of_leans(influences)
     trace = float(np.trace(covariance.matrix))
-    total_variance = max(trace - double_counted, _LEAST_SHARE_OF_TRACE * trace)
+    total_variance = max(trace - double_counted, LEAST_SHARE_OF_TRACE * trace)
     sum_of_squares = float((lean**2).sum())
     variance_along_leans = 0.0
     if sum_of_squares * trace:
         along = float(lean @ covariance.matrix @ lean) / sum_of_squares
         variance_along_leans = along * total_variance / trace
     growth = growth_variance / total_variance if total_variance > 0 else 0.0
-    return f_square(
-        sum_of_squares / n_rows,
-        total_variance / n_rows,
+    squares = sum_of_squares / n_rows
+    noise = total_variance / n_rows
+    result = f_square(
+        squares,
+        noise,
         variance_along_leans / n_rows,
         covariance.dfs,
         level,
         value=value,
         growth=growth,
     )
-
-
-def covariance_of_leans(influences: Sequence[Influence]) -> Spread:
-    """The covariance of leans with common units, and the degrees of freedom of its trace.
-
-    Examples:
-        Two axes with the same answers about the same images are one:
-
-        >>> lean = Influence.of_mean("a chef", range(1000), [0.0, 1.0] * 500)
-        >>> round(covariance_of_leans([lean, lean]).dfs[0], 1)
-        1.0
-        >>> round(covariance_of_leans([lean]).dfs[1], -1)
-        1000.0
-    """
-    columns_of_prompts: dict[str, list[int]] = {}
-    for column, influence in enumerate(influences):
-        for prompt in influence.strata:
-            columns_of_prompts.setdefault(prompt, []).append(column)
-    strata = [
-        _stratum(prompt, columns, influences)
-        for prompt, columns in columns_of_prompts.items()
-    ]
-    return spread_of(len(influences), strata)
-
-
-def _stratum(
-    prompt: str, columns: Sequence[int], influences: Sequence[Influence]
-) -> Stratum:
-    """How each image of a prompt moves each of the leans that have images of it."""
-    units_and_moves = []
-    for column in columns:
-        influence = influences[column]
-        of_prompt = influence.stratum == influence.strata.index(prompt)
-        units_and_moves.append((influence.unit[of_prompt], influence.value[of_prompt]))
-    images = np.unique(np.concatenate([units for units, _ in units_and_moves]))
-    table: Float64Array = np.zeros((len(images), len(columns)))
-    for place, (units, moves) in enumerate(units_and_moves):
-        table[np.searchsorted(images, units), place] += moves
-    freedom = max(int((images != FLOOR).sum()) - 1, 1)
-    return columns, table, freedom
+    if test is None or not noise > 0:
+        return result
+    least = noise / covariance.dfs[0]
+    low, high = square_interval(
+        squares,
+        test.critical,
+        noise,
+        slopes=(least, variance_along_leans / n_rows or least),
+        df=covariance.dfs[1],
+        level=level,
+        growth=growth,
+    )
+    return replace(
+        result,
+        low=low if low > 0 else min(result.value, 0.0),
+        high=high,
+        p=test.p,
+        fair_high=test.critical - noise,
+        df=covariance.dfs,
+    )

@@ -12,9 +12,10 @@ from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import RunView, TaskView
+from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.display import ALPHA
+from t2ibench.results.diversity import Diversity
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.rates import Diversity, TextImageAlignment
 from t2ibench.results.text_image_alignment import every_prompt
 
 _REPEATED = 10  # prompts that repeat their images, shown at most
@@ -119,20 +120,22 @@ def _alignment_row(group: TextImageAlignment) -> AlignmentRow:
     interval = _interval(group.ci_low, group.ci_high)
     if interval and group.question == "fixed_prompts":
         interval += " *"
-    p = difference.p_holm if difference is not None else None
+    difference_text = ""
+    difference_interval = ""
+    p = ""
+    if difference is not None:
+        difference_text = signed(difference.value)
+        difference_interval = _interval(difference.ci_low, difference.ci_high)
+        p = "" if difference.p_holm is None else format_p(difference.p_holm)
     return AlignmentRow(
         group=_ALL if group.group is None else group.group,
         prompts=group.n_prompts,
         images=group.n_images,
         value=signed(group.value),
         interval=interval,
-        difference=signed(difference.value) if difference is not None else "",
-        difference_interval=(
-            _interval(difference.ci_low, difference.ci_high)
-            if difference is not None
-            else ""
-        ),
-        p="" if p is None else format_p(p),
+        difference=difference_text,
+        difference_interval=difference_interval,
+        p=p,
     )
 
 
