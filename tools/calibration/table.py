@@ -63,7 +63,8 @@ def _introduction(verdicts: Sequence[Verdict], command: str) -> list[str]:
         f"The Monte Carlo error (95 %) of a rate of .05 is ±{worst[1]:.3f} at {max(sets)} data "
         f"sets and ±{worst[0]:.3f} at {min(sets)}. A cell counts as outside of a band, **bold**, "
         "where the Monte Carlo interval of its figure lies outside. A cell marked *, or "
-        "its rows, may be more cautious than the bands; the reason is below its table.",
+        "its rows, may be more cautious than the bands, or less so where that is known; the "
+        "reason is below its table.",
     ]
 
 
