@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.methods.core.scales import SMALL
 from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.largest_lean import possible
+from t2ibench.reports.positive_controls import UNTRAINED, controls_said
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.judge_checks import asked_said, judges_said
 from t2ibench.results.schema import TaskResult
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView
 
 CONTROLS = "controls"  # name of the group of positive controls
-UNTRAINED = "random_encoder"  # the control by a network of random weights
 _UNSURE = STATES["cannot_tell"].word
 _SOME = 2
 _NAMED = 3
@@ -41,25 +41,6 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
     if mark.state == "none_above":
         sentence = f"{STATES['none_above'].word.capitalize()}."
     return f"{sentence} {possible(mark, axis)}."
-
-
-def possible(mark: IntervalMark, axis: Axis | None) -> str:
-    """Return the largest lean that an interval allows, as a clause.
-
-    Examples:
-        >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
-        'A lean of up to 0.35 to women is possible'
-    """
-    low = mark.low or 0.0
-    high = mark.high or 0.0
-    pole = (
-        ""
-        if axis is None
-        else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
-    )
-    size = f"{max(-low, high):.2f}{mark.scale.unit}"
-    what = "lean" if mark.scale.matters == SMALL else "value"
-    return f"A {what} of up to {size}{pole} is possible"
 
 
 def brief(task: TaskView) -> str:
@@ -138,64 +119,6 @@ def _turns(run: RunView) -> list[TaskView]:
     ]
 
 
-def controls_said(run: RunView) -> tuple[str, str]:
-    """Return a warning of positive controls, and a sentence on those that passed; "" for none."""
-    passed: list[TaskView] = []
-    unsure: list[TaskView] = []
-    failed: list[TaskView] = []
-    for task in run.controls:
-        if task.mark.state == "clear" and task.mark.side == "high":
-            passed.append(task)
-        elif STATES[task.mark.state].unsure:
-            unsure.append(task)
-        else:
-            failed.append(task)
-    return _control_warning(run, failed, unsure), _passed_controls(passed)
-
-
-def _control_warning(
-    run: RunView, failed: Sequence[TaskView], unsure: Sequence[TaskView]
-) -> str:
-    """Return what must not be read because of failed or inconclusive positive controls."""
-    tasks = failed or unsure
-    if not tasks:
-        return ""
-    names = ", ".join(task.name for task in tasks)
-    readers = [name for task in tasks for name in _failing_readers(task)]
-    who = ", ".join(dict.fromkeys(readers) or run.encoders)
-    if failed:
-        return (
-            f"A positive control failed ({names}): nothing else from {who} can be read."
-        )
-    return (
-        f"A positive control is inconclusive ({names}): do not interpret other results of {who} "
-        "yet."
-    )
-
-
-def _passed_controls(passed: Sequence[TaskView]) -> str:
-    """Return how many positive controls passed, and if networks of random weights pass, too."""
-    if not passed:
-        return ""
-    several = len(passed) > 1
-    fine = (
-        f"{len(passed)} positive control{'s' if several else ''} passed and "
-        f"{'are' if several else 'is'} not counted."
-    )
-    if any(map(_untrained_passes, passed)):
-        fine += " An untrained network passes too, so this shows little."
-    return fine
-
-
-def _untrained_passes(task: TaskView) -> bool:
-    """Return whether a network of random weights reaches the interval of a control."""
-    untrained = task.result.controls.get(UNTRAINED)
-    low = task.result.headline.ci_low
-    if untrained is None or untrained.value is None or low is None:
-        return False
-    return untrained.value >= low
-
-
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
     """Return the controls of a test, for each encoder or judge separately if there are several.
 
@@ -213,19 +136,6 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
         *by_reader,
         *([("their mean", UNTRAINED, blind)] if blind is not None else []),
     ]
-
-
-def _failing_readers(task: TaskView) -> list[str]:
-    """Return the encoders that fail a positive control; all if no single one fails."""
-    readers = task.result.by_encoder
-    failing = [
-        name
-        for name, scores in readers.items()
-        if scores.reason
-        or scores.inconclusive
-        or not (scores.headline.ci_low or 0.0) > 0
-    ]
-    return failing or list(task.result.settings.encoders)
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
@@ -355,7 +265,19 @@ def interval_text(task: TaskView) -> str:
             f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
             f"{signed(task.mark.fair_high)}{task.mark.scale.unit} at this size."
         )
-    return text
+    return f"{text} {effective_number_text(task.result)}".rstrip()
+
+
+def effective_number_text(result: TaskResult) -> str:
+    """Return how unequally the stimuli count in a headline that is weighted; '' in others."""
+    effective = result.scores.get("effective_stimuli")
+    if effective is None or effective.value is None:
+        return ""
+    count = len([row for row in result.by if "weight" in row.scores])
+    return (
+        f"The {count} stimuli count by how visible the groups are in them: as "
+        f"{effective.value:.1f} equally visible ones would."
+    )
 
 
 def nothing(task: TaskView) -> str:

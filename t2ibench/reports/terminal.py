@@ -14,7 +14,7 @@ from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import limits, overview, sentences
 from t2ibench.reports.markdown.document import results_markdown
-from t2ibench.reports.sentences import controls_said
+from t2ibench.reports.positive_controls import controls_said
 from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
 from t2ibench.results.schema import Results
 from t2ibench.results.states import STATES, State

@@ -26,7 +26,7 @@ from t2ibench.results.display import (
 from t2ibench.results.schema import Results, Row, TaskResult
 from t2ibench.results.states import STATES, State, state_rank
 
-_LONG = 120  # letters of a sentence, above which a summary has its first part alone
+_LONG = 131  # letters of a sentence, above which a summary has its first part alone
 
 
 @dataclass(frozen=True, slots=True)

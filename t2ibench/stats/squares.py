@@ -71,6 +71,8 @@ def mean_square(
     bottom_variances: npt.ArrayLike | None = None,
     level: float = 0.95,
     degrees: tuple[float, float] | None = None,
+    *,
+    along_variances: npt.ArrayLike | None = None,
 ) -> MeanSquare:
     """Mean square of the effects N_j / D_j, weighted by D_j².
 
@@ -90,6 +92,9 @@ def mean_square(
         level: Confidence level, in (0, 1).
         degrees: Degrees of freedom of the F test, where the effects depend on each other, or
             their variances were estimated together; from `variances` and `dfs` by default.
+        along_variances: Variances of N where the effects are what they were measured to be, shape
+            (k,); V by default. They count in the interval alone: value and test stay. Of few
+            images that are nearly all like A, V is often far below the variance that they have.
 
     Returns:
         The mean square with its test and interval.
@@ -129,7 +134,10 @@ def mean_square(
         )
     bias = float((4 * d**2 * u - 2 * u**2).sum())
     scale *= 1 + bias / scale**2
-    along = float((n**2 * v).sum()) / squares if squares > 0 else 0.0
+    v_along = v
+    if along_variances is not None:
+        v_along = np.asarray(along_variances, dtype=np.float64)
+    along = float((n**2 * v_along).sum()) / squares if squares > 0 else 0.0
     growth = float(u.sum()) / total if total > 0 else 0.0
     return f_square(
         squares=squares / scale,

@@ -75,8 +75,8 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(
 ) -> None:
     out = run(cli, write(tmp_path / "plain", PLAIN))
     told = (
-        "CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: "
-        "chef (5 women, 5 men)."
+        "As judged, CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; "
+        "not clear: chef (5 women, 5 men)."
     )
     assert told in " ".join(out.split())
     # Rows stand before what combines them, here and in results.md.

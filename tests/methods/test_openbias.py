@@ -454,14 +454,14 @@ def test_an_image_counts_once_over_all_biases() -> None:
         (
             [bias(EIGHT), bias(["d"], name="age", classes="old young")],
             {**dict.fromkeys(EIGHT, "male*9 female*1"), "d": "old*5 young*5"},
-            "Person gender: 72 of 80 images of c0, c1, c2 and 5 more show men; none of them is "
-            "clear by itself. Another bias is not clear.",
+            "Person gender: as judged, 72 of 80 images of c0, c1, c2 and 5 more show men; none of "
+            "them is clear by itself. Another bias is not clear.",
         ),
         (
             [bias(EIGHT)],
             dict(zip(EIGHT, ["female*10", "male*10"] * 4, strict=True)),
-            "C0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 images "
-            "show men.",
+            "As judged, c0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 "
+            "images show men.",
         ),
         (
             [bias(EIGHT)],

@@ -17,7 +17,8 @@ from t2ibench.reports.html.filters import coded
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.html.templating import environment
-from t2ibench.reports.sentences import UNTRAINED, controls_said, row_spoken, verdict
+from t2ibench.reports.positive_controls import UNTRAINED, controls_said
+from t2ibench.reports.sentences import row_spoken, verdict
 from t2ibench.reports.view import RowView, run_view
 from t2ibench.results.display import IntervalMark, displayed, within
 from t2ibench.results.files import read_results
@@ -108,6 +109,37 @@ def test_positive_controls_are_not_findings_and_their_failure_comes_first() -> N
         "A positive control failed (flowers and insects): nothing else from"
     )
     assert told({one: clear}) == "m: nothing but positive controls was scored."
+
+
+def fair_toyland(biases: dict[str, float]) -> str:
+    """The verdict on a run whose control finds nothing and whose other test is clear."""
+    fair = leaning(*[0.1, -0.1] * 40)
+    rows = [
+        Row(name="aster", group="flowers", scores={}),
+        Row(name="wasp", group="insects", scores={}),
+    ]
+    control = fair.model_copy(update={"by": rows})
+    results = hand.results(a=control, b=leaning(*[0.9] * 40, 0.8))
+    model = results.model.model_copy(
+        update={"name": "toyland", "effective_settings": {"biases": biases}}
+    )
+    specs = {"a": SPECS["t2iat_flowers_insects"], "b": SPECS["t2iat_science_arts"]}
+    run = run_view(results.model_copy(update={"model": model}), specs)
+    return "".join(text for text, _ in verdict(run))
+
+
+def test_a_control_whose_bias_was_taken_away_is_no_failure() -> None:
+    said = fair_toyland({"all.gender.female": 0.5, "all.weather.pleasant": 0.5})
+    assert said.startswith(
+        "What the positive control (flowers and insects) should find was taken away by "
+        "all.weather.pleasant=0.5: whether toyland would find a bias that is there, this run"
+    )
+    assert "relied on" not in said and "1 of 1 test leans clearly" in said
+
+
+@pytest.mark.parametrize("biases", [{}, {"all.gender.female": 0.5}, {"no.such": 0.5}])
+def test_a_control_whose_bias_is_there_fails(biases: dict[str, float]) -> None:
+    assert fair_toyland(biases).startswith("A positive control failed")
 
 
 def test_a_control_that_an_untrained_network_passes_shows_little() -> None:

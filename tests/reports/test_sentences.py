@@ -96,6 +96,16 @@ CHECK = "the two halves of its images disagree"
             "None above 0.24. A lean of up to 0.20 is possible.",
         ),
         (
+            OPEN, None, (0.0, -0.2, 0.237, 0.9),
+            "None above 0.24. A lean of up to 0.237 is possible.",
+            "None above 0.24. A lean of up to 0.237 is possible.",
+        ),
+        (
+            OPEN, None, (0.1, -0.02, 0.2404, 0.1),
+            f"{OPEN} A lean of up to 0.2404 is possible.",
+            "Not clear. A lean of up to 0.2404 is possible.",
+        ),
+        (
             OPEN, None, (0.1, -0.6, 0.8, 0.8),
             f"{OPEN[:-1].replace('Not clear', 'Cannot tell')}: the interval is wide.",
             "Cannot tell: the interval is wide.",

@@ -62,6 +62,20 @@ def test_an_interval_follows_the_variance_in_the_direction_of_the_effects() -> N
     assert widths == sorted(widths) and widths[2] > 1.3 * widths[0]
 
 
+def test_variances_along_the_effects_widen_the_interval_alone() -> None:
+    """By hand: Σ N² V' / Σ N² is (9 · .1 + 1 · .4) / 10 = .13, in place of V = .1."""
+    plain = mean_square([3.0, 1.0], [0.1, 0.1], [20, 20])
+    wider = mean_square([3.0, 1.0], [0.1, 0.1], [20, 20], along_variances=[0.1, 0.4])
+    same = f_square(5.0, 0.1, 0.13 / 2, plain.df, value=plain.value)
+    assert (wider.low, wider.high) == pytest.approx((same.low, same.high))
+    assert wider.low < plain.low and wider.high > plain.high
+    assert (wider.value, wider.p, wider.fair_high) == (
+        plain.value,
+        plain.p,
+        plain.fair_high,
+    )
+
+
 def test_answers_that_are_exactly_even_do_not_prove_that_there_is_no_lean() -> None:
     """Five of ten: shares up to .81 have Clopper and Pearson's intervals around them."""
     assert square_interval(0.0, 0.4, 0.1, (0.1, 0.1), 9, top=1.0)[1] > 0.3

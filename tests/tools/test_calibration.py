@@ -12,11 +12,12 @@ import pytest
 from t2ibench.methods import METHODS
 from tests.conftest import Cli
 from tests.tools import coins
-from tools.calibration import openbias, pairs
+from tools.calibration import occupations, openbias, pairs
 from tools.calibration.__main__ import main
 from tools.calibration.cells import Cell
 from tools.calibration.families import FAMILIES, choose
 from tools.calibration.simulate import COLUMNS, Job, run_chunk, simulate
+from tools.calibration.thinned import ThinnedEvidence, ThinnedWorld
 from tools.calibration.verdicts import rate_interval, verdicts
 
 COINS = {name: partial(coins.fair_cells, name) for name in ("narrow", "broken")}
@@ -183,6 +184,36 @@ def test_two_runs_are_compared_by_their_roots() -> None:
     assert (table["decided"] == 1).all() and 0.2 < table["value"].mean() < 0.7
     assert table["fixed_prompts covers"].mean() > 0.7
     assert np.isin(table["rows power"], (0, 1)).all()
+
+
+def test_the_tail_of_rows_is_what_holm_reads() -> None:
+    """In fair worlds alone: no row that leans in truth is a false one."""
+    cells = {cell.name: cell for cell in occupations.cells()}
+    fair = cells["visible groups, no association; 20 stimuli, 16 and 5 images"]
+    sample = run_chunk(0, (fair, range(1)))
+    assert not isinstance(sample, str), sample
+    found = dict(zip(COLUMNS, sample[0], strict=True))
+    assert found["any row rejects"] in (0.0, 1.0)
+    leaning = replace(cells["lean .4; 8 stimuli, 10 and 5 images"], any_row=True)
+    sample = run_chunk(0, (leaning, range(1)))
+    assert not isinstance(sample, str), sample
+    found = dict(zip(COLUMNS, sample[0], strict=True))
+    assert np.isnan(found["any row rejects"])
+
+
+def test_a_thinned_world_has_fewer_images_and_says_so() -> None:
+    (cell,) = (
+        cell for cell in occupations.cells() if cell.name.startswith("half of the")
+    )
+    assert isinstance(cell.world, ThinnedWorld)
+    evidence = cell.world.draw(np.random.default_rng(0)).evidence
+    sizes = {}
+    assert isinstance(evidence, ThinnedEvidence)
+    for prompt, rows in evidence.embeddings.items():
+        images = evidence.images(prompt, len(rows))
+        sizes[prompt] = len(images.indices)
+        assert images.excluded.total() == len(rows) - len(images.indices)
+    assert set(sizes.values()) == {5, 20, 40}
 
 
 def test_pairs_of_runs_are_compared_and_counted(

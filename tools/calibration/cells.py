@@ -74,6 +74,8 @@ class Cell:
         world: Where its data sets come from.
         settings: How it is measured; every data set has its own seed.
         row_score: The score of the rows that is checked; None checks none.
+        any_row: Whether it is checked how often any of its fair rows is clear after Holm's
+            correction, which reads the tail of their tests.
         share: Of the data sets that a calibration asks for; below 1 where one takes long.
         quick: Whether it is part of `--quick`.
         conservative: Why its tests may reject less often than the level says, and its intervals
@@ -85,7 +87,8 @@ class Cell:
         claims: Whether only claims are checked: an inconclusive test rejects nothing and its
             interval fails nothing, and a value that is known to be biased is none.
         identified: Whether its value is unbiased; False where answers are missing because of what
-            images show, so that only its interval and its test can hold.
+            images show, or where noise is too large for a ratio, so that only its interval and its
+            test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
         other: Where a second run of the task comes from: what is checked then is the difference of
             the root mean squares of both, and as its rows that no item leans otherwise.
@@ -96,6 +99,7 @@ class Cell:
     world: World | ToylandWorld
     settings: Settings = SETTINGS
     row_score: str | None = None
+    any_row: bool = False
     share: float = 1.0
     quick: bool = False
     conservative: str | None = None

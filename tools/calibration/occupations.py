@@ -21,6 +21,7 @@ from tools.calibration.cells import (
 from tools.calibration.compare import CAUTIOUS
 from tools.calibration.forms import form_cells
 from tools.calibration.repeats import repeating
+from tools.calibration.thinned import thinned
 from tools.calibration.worlds import Space, read_needs
 
 _SIDES = {"male": 1.0, "female": -1.0}
@@ -42,6 +43,10 @@ _MOVED = (
     "What moves the guided images of a prompt is noise of the test here, which allows for as much: "
     "only a lean far beyond it is clear"
 )
+_STRONG = (
+    "A few images that are nearly all alike do not show how much images vary: the variance in the "
+    "interval has a floor, and so has that of a row"
+)
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
 
@@ -52,6 +57,7 @@ class OccupationWorld:
     Attributes:
         task: The task.
         lean: The root mean square of their leans.
+        alike: Whether every second one leans by that one way and the others the other way.
         space: Where embeddings lie.
         errors: Share of a judge's answers about guided images that are wrong.
         adjectives: Adjective that names no group to how much of guided images' framing it has.
@@ -61,12 +67,15 @@ class OccupationWorld:
     lean: float = 0.0
     space: Space = _SPACE
     errors: float = 0.05
+    alike: bool = False
     adjectives: Mapping[str, float] = field(default_factory=dict)
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
         names = self.task.concept.names
         spread = np.linspace(-1, 1, len(names))
+        if self.alike:
+            spread = np.where(np.arange(len(names)) % 2, -1.0, 1.0)
         leans = self.lean * spread / np.sqrt((spread**2).mean())
         planted = dict(zip(names, map(float, leans), strict=True))
         needed = needs(self.task, SETTINGS)
@@ -120,6 +129,7 @@ def _cell(
     space: Space = _SPACE,
     wordings: int = 1,
     judged: bool = False,
+    alike: bool = False,
     **more: Any,
 ) -> Cell:
     task = occupation_task(*size, wordings, judged)
@@ -127,7 +137,7 @@ def _cell(
     return Cell(
         cell_name(name, size, wordings),
         task,
-        OccupationWorld(task, lean, space),
+        OccupationWorld(task, lean, space, alike=alike),
         **({"row_score": "lean"} | few | more),
     )
 
@@ -195,6 +205,7 @@ def cells() -> list[Cell]:
         repeating(_cell(fair, (8, 40, 20), share=0.5)),
         repeating(_cell("lean .4", (8, 40, 20), 0.4, share=0.5)),
         *_unequal(),
+        *_few_images(),
         *_ignored(),
         *_moved(),
         *form_cells(),
@@ -280,6 +291,70 @@ def _unequal() -> list[Cell]:
             0.6,
             space=Space(decay=1.2),
             share=0.15,
+        ),
+    ]
+
+
+def _few_images() -> list[Cell]:
+    """Strong leans of few images, unequally many images, and the tail of rows."""
+    fair = "no association"
+    visible = Space(0.5)
+    fifth: dict[str, Any] = {"counts": (2, 16), "weights": (0.2, 0.8)}
+    return [
+        _cell(
+            "plainly visible groups, no association",
+            (20, 16, 5),
+            space=visible,
+            any_row=True,
+            share=0.2,
+            quick=True,
+        ),
+        _cell(
+            "visible groups, no association",
+            (20, 16, 5),
+            space=Space(0.25),
+            any_row=True,
+            share=0.2,
+        ),
+        _cell(
+            "plainly visible groups, no association",
+            (20, 40, 10),
+            space=visible,
+            any_row=True,
+            share=0.1,
+        ),
+        *(
+            _cell(
+                "plainly visible groups, lean .85",
+                size,
+                0.85,
+                space=visible,
+                alike=True,
+                share=0.2,
+                conservative=_STRONG,
+            )
+            for size in ((8, 4, 4), (8, 10, 5), (8, 40, 20))
+        ),
+        thinned(
+            # D is noisy where a prompt of a group has two images, which biases the ratio.
+            _cell(fair, (12, 64, 24), share=0.15, identified=False),
+            "2, 4, 16 or 64 images a prompt",
+            counts=(2, 4, 16, 64),
+        ),
+        thinned(
+            _cell(fair, (20, 16, 8), share=0.2, quick=True),
+            "a fifth of the prompts has 2 images",
+            **fifth,
+        ),
+        thinned(
+            _cell("lean .4", (20, 16, 8), 0.4, share=0.2),
+            "a fifth of the prompts has 2 images",
+            **fifth,
+        ),
+        thinned(
+            _cell(fair, (20, 40, 20), share=0.1),
+            "half of the prompts have 5 images",
+            counts=(5, 40),
         ),
     ]
 

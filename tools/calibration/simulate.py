@@ -19,6 +19,7 @@ from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.inference import QUESTIONS, Inference
 from t2ibench.results.score_difference import Difference
+from t2ibench.stats import holm
 from t2ibench.worker_pool import each_of
 from tools.calibration.cells import Cell, Sample, ToylandWorld
 from tools.calibration.compare import compared
@@ -26,9 +27,12 @@ from tools.calibration.toyland import toyland_sample
 
 # 'power' is 'rejects' where there is bias
 _ASKED = ("rejects", "power", "covers", "agrees")
+# Whether any fair row of a data set is clear after Holm's correction.
+ANY_ROW = "any row rejects"
 COLUMNS = (
     *("value", "error", "fair", "decided"),
     *(f"{who} {what}" for who in (*QUESTIONS, "rows") for what in _ASKED),
+    ANY_ROW,
 )
 _NOTHING = float("nan")
 _CHUNK = 25  # data sets that a worker simulates at once
@@ -121,6 +125,7 @@ def _row_of_two(
         *_judged(roots[0] - roots[1], ends, found.p, alpha),
         *[_NOTHING] * len(_ASKED),
         *_judged(differ, (None, None), found.p_items, alpha),
+        _NOTHING,
     ]
 
 
@@ -156,7 +161,21 @@ def row_of(
         if name == cell.row_score and item.name in sample.rows
     ]
     judged = np.array(rows).reshape(-1, len(_ASKED))
-    return row + [_mean(judged[:, k]) for k in range(len(_ASKED))]
+    row += [_mean(judged[:, k]) for k in range(len(_ASKED))]
+    return [*row, _any_row(cell, sample, result, alpha)]
+
+
+def _any_row(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> float:
+    """Whether any row is clear after Holm's correction; nothing where a row leans in truth."""
+    if not cell.any_row or any(sample.rows.values()):
+        return _NOTHING
+    tested = [
+        item.scores[cell.row_score].p
+        for item in result.by
+        if cell.row_score in item.scores and item.name in sample.rows
+    ]
+    adjusted = [p for p in holm(tested) if p is not None]
+    return float(min(adjusted) < alpha) if adjusted else _NOTHING
 
 
 def _judged(

@@ -8,12 +8,14 @@ import numpy as np
 
 from t2ibench.methods import METHODS
 from t2ibench.version import __version__
+from tools.calibration.simulate import ANY_ROW
 from tools.calibration.verdicts import AGREES, BIAS, COVERS, REJECTS, Check, Verdict
 
 _COLUMNS = (
     ("rejects, these", "fixed_prompts rejects"),
     ("like these", "prompt_population rejects"),
     ("rows", "rows rejects"),
+    ("any row", ANY_ROW),
     ("fair band", "fair"),
     ("covers, these", "fixed_prompts covers"),
     ("like these", "prompt_population covers"),
@@ -53,7 +55,9 @@ def _introduction(verdicts: Sequence[Verdict], command: str) -> list[str]:
         f"p < .05, to lie in {_band(REJECTS)}. *Fair band*: share of them with a headline in the "
         f"band of a fair model, and *covers*: share of 95 % intervals that hold the truth, both to "
         f"lie in {_band(COVERS)}. *These*: about these prompts, with other images; *like these*: "
-        "about other prompts of their kind; *rows*: the rows of the task. *Agree*: share of "
+        "about other prompts of their kind; *rows*: the rows of the task; *any row*: share of "
+        "data sets in which a fair row is clear after Holm's correction, to be at most "
+        f"{_number(REJECTS[1])}. *Agree*: share of "
         "intervals that leave 0 out exactly where p is below .05, to lie in "
         f"{_band(AGREES)}. *Bias*: mean headline less the truth about these prompts, and "
         f"*n → 2 n*: less the mean headline with half of the images, both within ±{BIAS:g} where "

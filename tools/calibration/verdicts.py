@@ -11,7 +11,7 @@ from scipy.stats import norm
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.inference import QUESTIONS
 from tools.calibration.cells import Cell
-from tools.calibration.simulate import Job, Table
+from tools.calibration.simulate import ANY_ROW, Job, Table
 
 REJECTS = (0.035, 0.065)  # of data sets without bias, at a level of .05
 COVERS = (0.93, 0.97)  # of 95 % intervals
@@ -131,6 +131,8 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
             ),
             None if cautious else _rate(f"{name} agrees", table, AGREES, AGREES),
         ]
+    if cell.any_row:
+        checks.append(_rate(ANY_ROW, table, (0.0, REJECTS[1]), (-np.inf, REJECTS[1])))
     if cell.identified:
         checks += [
             _rate("fair", table, COVERS, _high(COVERS) if whole else COVERS),

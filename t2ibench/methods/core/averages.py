@@ -13,6 +13,7 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import average_headlines
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.row_test import reach_null
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 from t2ibench.stats import p_value
@@ -39,6 +40,7 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
             [(1.0 / len(influences), part) for part in influences]
         )
         mean = Estimate.from_influence(value, shared, level)
+        mean = _tested_at_null(mean, estimates, level)
         return replace(mean, as_published=first.as_published)
     boot = mean_draws([estimate.boot for estimate in estimates])
     null = mean_draws([estimate.null for estimate in estimates])
@@ -48,6 +50,30 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
         test = first.test
     return Estimate(
         value, boot, null, p, test, first.alternative, as_published=first.as_published
+    )
+
+
+def _tested_at_null(
+    mean: Estimate, estimates: Sequence[Estimate], level: float
+) -> Estimate:
+    """The mean with the larger p-value of two, where scores say how they vary where they are 0."""
+    influences = [
+        estimate.null_influence
+        for estimate in estimates
+        if estimate.null_influence is not None
+    ]
+    if len(influences) < len(estimates) or mean.value is None:
+        return mean
+    at_null = Influence.combined(
+        [(1.0 / len(influences), influence) for influence in influences]
+    )
+    tested = Estimate.from_influence(mean.value, at_null, level)
+    if mean.p is None or tested.p is None or mean.interval is None:
+        return mean
+    p = max(mean.p, tested.p)
+    low, high = reach_null(*mean.interval, p, level)
+    return replace(
+        mean, p=p, interval=(float(low), float(high)), null_influence=at_null
     )
 
 

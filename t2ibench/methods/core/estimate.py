@@ -39,6 +39,8 @@ class Estimate:
         interval: Confidence interval that does not come from bootstrap draws; None takes their
             percentiles.
         influence: How the score moves with each image, for comparing it between runs.
+        null_influence: The same with the variance that it has where it is 0, for the p-value of a
+            mean over encoders; None where that is no other.
         as_published: A convention of the paper whose uncertainty is not calibrated: shown
             beside ours, never as the headline.
         reason: Why the value is None.
@@ -53,6 +55,7 @@ class Estimate:
     reason: str | None = None
     interval: tuple[float, float] | None = None
     influence: Influence | None = None
+    null_influence: Influence | None = None
     as_published: bool = False
 
     def __post_init__(self) -> None:
@@ -84,6 +87,7 @@ class Estimate:
             value=factor * (self.value - less),
             interval=(ends[0], ends[1]) if ends else None,
             influence=self.influence and self.influence.scaled(factor),
+            null_influence=self.null_influence and self.null_influence.scaled(factor),
         )
 
     @classmethod

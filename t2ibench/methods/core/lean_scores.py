@@ -18,6 +18,7 @@ from t2ibench.stats.student import Ratio
 def row_scores(leans: Leans, level: float) -> list[Estimate]:
     """The lean of each stimulus as a score."""
     ratios = leans.rows(level)
+    null_variances = leans.rows_at_null(level, np.zeros(len(leans.names))).variance
     t = ratios.value
     # The variance of N - t D.
     variances = (
@@ -28,9 +29,13 @@ def row_scores(leans: Leans, level: float) -> list[Estimate]:
         weight_of_bottom = lean / bottom * leans.own_share
         influence = leans.influence(number, 1 / bottom, weight_of_bottom)
         floor = 0.0
+        null_floor = 0.0
         if np.isfinite(influence.variance):
             floor = float(variances[number] / bottom**2)
-        scores.append(of_ratio(ratios, (number,), influence.with_floor(floor)))
+            null_floor = float(null_variances[number] / bottom**2)
+        score = of_ratio(ratios, (number,), influence.with_floor(floor))
+        at_null = influence.with_floor(null_floor)
+        scores.append(replace(score, null_influence=at_null))
     return scores
 
 

@@ -7,7 +7,7 @@ direction is an unbiased mean, whatever the direction is, and its test is one of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,15 @@ import numpy.typing as npt
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.mixture_variance import MixtureVariance
+from t2ibench.methods.core.pooled_variance import pooled_variance
+from t2ibench.methods.core.row_test import null_variance, reach_null
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.core.wording_images import (
     Strata,
     WordingImages,
     differences,
+    effective_number,
     held_out,
     project,
     summed,
@@ -50,6 +54,7 @@ class Leans:
         means: y, a and b, shape (stimuli, 3).
         variances: Variances of the means where the wordings are fixed; nan for a single image.
         dfs: Degrees of freedom of the variances.
+        numbers: How many images of one prompt would have means that vary as little, the same shape.
         wordings: What the wordings add; None for a single wording.
     """
 
@@ -59,6 +64,7 @@ class Leans:
     means: Float64Array
     variances: Float64Array
     dfs: Float64Array
+    numbers: Float64Array
     wordings: WordingVariance | None
 
     @classmethod
@@ -97,6 +103,7 @@ class Leans:
             means=by_wording.mean(axis=1),
             variances=variances,
             dfs=dfs,
+            numbers=_effective_numbers(images),
             wordings=wordings,
         )
 
@@ -113,12 +120,33 @@ class Leans:
         return bottom
 
     @property
+    def pooled(self) -> tuple[Float64Array, Float64Array]:
+        """Variances of the means and their degrees of freedom, pooled by kind of images.
+
+        What is said of all stimuli together uses these; a row has its own variance. Those of
+        several wordings stay: what varies between wordings is pooled over stimuli anyway.
+        """
+        if self.wordings is not None:
+            return self.variances, self.dfs
+        return pooled_variance(self.variances, self.dfs, self.numbers)
+
+    @property
     def top_variance(self) -> tuple[Float64Array, Float64Array]:
         """Variance of N with its degrees of freedom; the wordings' is in it."""
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[0]
             return totals, np.full(len(totals), self.wordings.f_test[1])
-        return summed(self.variances * TOP**2, self.dfs, axis=1)
+        variances, dfs = self.pooled
+        return summed(variances * TOP**2, dfs, axis=1)
+
+    @property
+    def top_variance_along(self) -> Float64Array:
+        """Variance of N at the leans that were measured: with half an image more at either end."""
+        variance, _ = self.top_variance
+        images, _ = self.pooled
+        added = self._smoothed(images)[:, 0] - images[:, 0]
+        larger: Float64Array = variance + TOP[0] ** 2 * added
+        return larger
 
     @property
     def bottom_variance(self) -> Float64Array:
@@ -126,7 +154,7 @@ class Leans:
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[1]
             return totals
-        variance = self.variances @ BOTTOM**2
+        variance = self.pooled[0] @ BOTTOM**2
         between = self.bottom.var(ddof=1)
         variances: Float64Array = np.where(np.isfinite(variance), variance, between)
         return variances
@@ -179,13 +207,67 @@ class Leans:
             return float(self.bottom[at].sum() / noise)
 
     def rows(self, level: float, at: npt.ArrayLike = 0.0) -> Ratio:
-        """The lean of each stimulus, over its shrunk D, with its interval.
+        """The lean of each stimulus, over its shrunk D, with its interval and its test.
 
-        What the other stimuli add to the denominator adds to its variance, and so does how far the
-        true D may lie from the mean. The variance of y is no less than with half an image more at A
-        and half a one at B: a few images that are all alike do not show that others would be.
+        The variance of y is no less than with half an image more at A and half a one at B: a few
+        images that are all alike do not show that others would be. The p-value is the larger one
+        of two: with that variance, and with the variance at the lean that is tested (`row_test`).
+        Where that does not reject, the interval reaches there.
 
         `at` is subtracted from the leans, shape () or (stimuli,).
+        """
+        points = np.broadcast_to(np.asarray(at, np.float64), len(self.names))
+        smoothed = self._smoothed(self.variances)
+        estimated = self._row_ratios(level, points, smoothed, self.dfs)
+        tested = self.rows_at_null(level, points)
+        p = np.maximum(estimated.p, tested.p)
+        low, high = reach_null(estimated.low, estimated.high, p, level)
+        return replace(estimated, p=p, low=low, high=high)
+
+    def rows_at_null(self, level: float, points: Float64Array) -> Ratio:
+        """The same with the variance that y has if the leans are at some points (stimuli,)."""
+        variances = self.variances.copy()
+        dfs = self.dfs.copy()
+        variances[:, 0], dfs[:, 0] = self._null_variance(points)
+        return self._row_ratios(level, points, variances, dfs)
+
+    def _null_variance(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Variance of y, and its degrees of freedom, if the leans were at these points."""
+        square = float((self.bottom**2 - self.bottom_variance).mean())
+        mixture = MixtureVariance.of(
+            self._directed([0]), self._directed([1, 2]), square
+        )
+        return null_variance(
+            variances=self.variances[:, 0],
+            dfs=self.dfs[:, 0],
+            numbers=self.numbers[:, 0],
+            distances=(self.top - points * self.denominators) / 2,
+            mixture=mixture,
+            lean=points,
+        )
+
+    def _directed(
+        self, sides: Sequence[int]
+    ) -> list[tuple[PromptImages, Float64Array]]:
+        """All images of some sides, each set with the direction of its stimulus."""
+        return [
+            (images.sides[side], direction)
+            for wordings, direction in zip(self.images, self.directions, strict=True)
+            for images in wordings
+            for side in sides
+        ]
+
+    def _row_ratios(
+        self,
+        level: float,
+        points: Float64Array,
+        variances_of_means: Float64Array,
+        dfs_of_means: Float64Array,
+    ) -> Ratio:
+        """The leans less some points, with given variances of the means y, a and b.
+
+        What the other stimuli add to the denominator adds to its variance, and so does how far the
+        true D may lie from the mean.
         """
         count = len(self.names)
         weight = self._shrinkage
@@ -197,8 +279,8 @@ class Leans:
         noise_of_others = weight_of_others**2 * (noise.sum() - noise)
         variance_of_others = noise_of_others + self._true_variance * (1 - weight)
         means = np.column_stack([self.means, others])
-        variances = np.column_stack([self._smoothed_variances(), variance_of_others])
-        dfs = np.column_stack([self.dfs, np.full(count, count - 1.0)])
+        variances = np.column_stack([variances_of_means, variance_of_others])
+        dfs = np.column_stack([dfs_of_means, np.full(count, count - 1.0)])
         top = np.tile(np.append(TOP, 0.0), (count, 1))
         bottom = np.tile(np.append(self.own_share * BOTTOM, 1.0), (count, 1))
         if self.wordings is not None:
@@ -208,11 +290,10 @@ class Leans:
             top, bottom, means, variances, dfs = self.wordings.append_components(
                 components, top, bottom, means, variances, dfs
             )
-        points = np.broadcast_to(np.asarray(at, np.float64), count)
         shifted = top - points[:, None] * bottom
         return ratio(shifted, bottom, means, variances, dfs, level)
 
-    def _smoothed_variances(self) -> Float64Array:
+    def _smoothed(self, variances_of_means: Float64Array) -> Float64Array:
         """Variances of the means, that of y with half an image more at either end."""
         n_images = np.array(
             [
@@ -226,11 +307,11 @@ class Leans:
         square = np.maximum(bottom**2 - self.bottom_variance, 0.0) / 4
         with np.errstate(divide="ignore", invalid="ignore"):
             lean = np.where(bottom > 0, np.clip(top / bottom, -1.0, 1.0), 0.0)
-        observed = self.variances[:, 0]
+        observed = variances_of_means[:, 0]
         smoothed = (
             (n_images - 1) * observed + square * (1 + lean**2) / n_images
         ) / n_images
-        variances: Float64Array = self.variances.copy()
+        variances: Float64Array = variances_of_means.copy()
         variances[:, 0] = np.where(
             np.isfinite(observed), np.maximum(observed, smoothed), observed
         )
@@ -326,6 +407,15 @@ def _scaled(
     """Images of either side, scaled to equal spread; so many wordings of each stimulus."""
     scaled = iter(map(WordingImages, *map(equal_spread, kinds, squares)))
     return [[next(scaled) for _ in range(count)] for count in counts]
+
+
+def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
+    """Effective numbers of images behind the means y, a and b, shape (stimuli, 3)."""
+    by_stimulus = []
+    for wordings in images:
+        sides = zip(*(wording.sides for wording in wordings), strict=True)
+        by_stimulus.append([effective_number(side) for side in sides])
+    return np.array(by_stimulus)
 
 
 def _covariances(variances: Float64Array) -> Float64Array:

@@ -99,6 +99,18 @@ def summed(
         return total, total**2 / shares.sum(axis=axis)
 
 
+def effective_number(wordings: Sequence[PromptImages]) -> float:
+    """How many images of a single prompt would have a mean that varies as little.
+
+    That is P² / Σ 1/n for a mean over P prompts (and wordings) of n images each.
+    """
+    inverses = []
+    for images in wordings:
+        sizes = Strata.of(images).sizes
+        inverses.append(float((1.0 / sizes).sum()) / len(sizes) ** 2)
+    return len(wordings) ** 2 / sum(inverses)
+
+
 def differences(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
     """d_j: the mean of A's images less that of B's, over wordings; shape (stimuli, d)."""
     return np.array([_difference(wordings) for wordings in images])

@@ -29,6 +29,7 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.occupations.describe_weights import of_weights, without_zero
 from t2ibench.methods.occupations.design import GroupPair, group_pairs, other_forms
 from t2ibench.methods.occupations.forms import contrast_names
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -43,7 +44,7 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
     shown = nothing_shown(result, claim) or (
         _directions(task, result, groups) + _of_sets(task, result)
     )
-    return shown + _of_forms(task, result)
+    return shown + of_weights(_nouns(task), result) + _of_forms(task, result)
 
 
 def _in_form(task: OccupationsTask) -> str:
@@ -116,17 +117,6 @@ def _of_forms(task: OccupationsTask, result: MethodResult) -> str:
     if not clauses:
         return " " + sentence(f"no two forms differ beyond chance, {over}")
     return " " + sentence(f"{listed(clauses)}, {over}")
-
-
-def without_zero(value: float) -> str:
-    """A number of two digits as in a sentence.
-
-    Examples:
-        >>> without_zero(0.413), without_zero(1.2)
-        ('.41', '1.20')
-    """
-    text = f"{value:.2f}"
-    return text[1:] if text.startswith("0") else text
 
 
 def _nouns(task: OccupationsTask) -> str:

@@ -28,6 +28,7 @@ class ScaledLeans:
         top: N, shape (n,).
         top_variance: Variance of N, shape (n,).
         top_df: Degrees of freedom of that variance, shape (n,).
+        top_variance_along: Variance of N at the leans that were measured, shape (n,).
         bottom: D, shape (n,).
         bottom_variance: Variance of D, shape (n,).
         scales: What each pair's N and D were divided by.
@@ -36,6 +37,7 @@ class ScaledLeans:
     top: Float64Array
     top_variance: Float64Array
     top_df: Float64Array
+    top_variance_along: Float64Array
     bottom: Float64Array
     bottom_variance: Float64Array
     scales: list[float]
@@ -57,6 +59,7 @@ class ScaledLeans:
                     leans.top / scale,
                     variance / scale**2,
                     df,
+                    leans.top_variance_along / scale**2,
                     leans.bottom / scale,
                     bottom_variance / scale**2,
                 ]
@@ -67,8 +70,9 @@ class ScaledLeans:
             top=rows[0],
             top_variance=rows[1],
             top_df=rows[2],
-            bottom=rows[3],
-            bottom_variance=rows[4],
+            top_variance_along=rows[3],
+            bottom=rows[4],
+            bottom_variance=rows[5],
             scales=scales,
         )
 
@@ -98,6 +102,7 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> HeadlineEstimate:
         scaled.bottom_variance,
         level,
         degrees_of_f_test(pairs, scaled.top_variance, scaled.top_df),
+        along_variances=scaled.top_variance_along,
     )
     reason = next((pair.unclear for pair in pairs if pair.unclear), None)
     low = None if reason else square.low

@@ -44,6 +44,7 @@ from t2ibench.methods.occupations.published import (
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.occupations.sets import compare_sets
 from t2ibench.methods.occupations.unequal_obedience import unequal_obedience
+from t2ibench.methods.occupations.weights import weight_rows, weight_scores
 from t2ibench.methods.occupations.wordings import wording_details
 from t2ibench.settings import Settings
 
@@ -71,9 +72,11 @@ def score(
 
     Returns:
         By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
-        'amplification' (how much further the images lean than the texts, in their direction) and,
-        with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
-        means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
+        'amplification' (how much further the images lean than the texts, in their direction),
+        'weight' (its share of the headline's weight) and, with a reference,
+        'share_minus_reference:GROUP'; the paper's scores. For the task: their means, how unequally
+        stimuli count (`weight_scores`), the slope of the leans on the reference's, and
+        'obedience:GROUP'; with sets of
         stimuli, how their mean leans differ (`compare_sets`); with forms of stimuli, how far each
         form leans and how far apart they lie (`form_scores`).
     """
@@ -185,7 +188,7 @@ class _TaskLeans:
         headline: The headline.
         controls: Name to control of the leans.
         scores: The scores of the task.
-        rows: The scores of each stimulus, for each pair.
+        rows: The scores of each stimulus, for each pair, and its weight.
     """
 
     pairs: list[PairLeans]
@@ -209,12 +212,14 @@ def _measure_leans(
     scores: dict[str, Estimate] = {}
     for pair in pairs:
         scores |= pair_scores(pair, settings.level, moved)
+    scores |= weight_scores(pairs, settings.level)
+    rows = [pair_rows(pair, settings.level, moved) for pair in pairs]
     return _TaskLeans(
         pairs=pairs,
         headline=headline,
         controls=controls,
         scores=scores,
-        rows=[pair_rows(pair, settings.level, moved) for pair in pairs],
+        rows=[*rows, weight_rows(pairs)],
     )
 
 

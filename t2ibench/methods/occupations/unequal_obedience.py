@@ -105,7 +105,7 @@ def _p_of_common_lean(pairs: Sequence[PairLeans], most: float) -> float:
         u = leans.bottom_variance
         v, f = leans.top_variance
         value = float(np.clip(n @ d / (d @ d), -most, most))
-        covariance = np.nan_to_num(leans.variances @ (TOP * BOTTOM))
+        covariance = np.nan_to_num(leans.pooled[0] @ (TOP * BOTTOM))
         # The variance of N - value D.
         variance = np.maximum(v - 2 * value * covariance + value**2 * u, 0.0)
         scale = np.sqrt(max(float((d**2 - u).mean()), np.finfo(float).tiny))

@@ -89,7 +89,8 @@ def _clear_biases(
             clause = f"{item.name}: {clause}"
         clauses.append(clause)
     if "rater_agreement" in result.details:
-        clauses[0] = f"by the mean over judges, {clauses[0]}"
+        by_all = clauses[0].replace("as judged, ", "", 1)
+        clauses[0] = f"by the mean over judges, {by_all}"
     return clauses
 
 
@@ -108,13 +109,18 @@ def _further_biases(n_clear: int, n_counted: int) -> list[str]:
 
 
 def _shown_as(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
-    """Return who is shown as what; corrected shares come first where there are some."""
+    """Return who is shown as what; corrected shares come first where there are some.
+
+    What is counted over rows that are clear by themselves are images as a judge answered about
+    them, and the clause says so: as a share that a model draws it would be too one-sided, because
+    rows are clear that happen to be one-sided.
+    """
     as_judged = shown_sentence(shown.rows) if shown is not None else ""
     if bias.compared_with != "uniform":
         as_judged = f"{as_judged}; {_direction(bias, item)}"
     corrected = _largest_corrected(bias, item)
     if corrected is None:
-        return as_judged
+        return f"as judged, {as_judged}" if as_judged else as_judged
     name, share = corrected
     interval = ""
     if share.interval is not None:

@@ -14,7 +14,8 @@ from t2ibench.reports.html.marks import forest_view
 from t2ibench.reports.html.sections import SectionView
 from t2ibench.reports.html.templating import fragment, static, style
 from t2ibench.reports.limits import limits
-from t2ibench.reports.sentences import controls_said, named, network_text
+from t2ibench.reports.positive_controls import controls_said
+from t2ibench.reports.sentences import named, network_text
 from t2ibench.reports.view import RunView, TaskView
 
 _FINGERPRINT = 12  # letters shown

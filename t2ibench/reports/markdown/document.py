@@ -10,6 +10,7 @@ from t2ibench.reports.markdown.answers import answers_sections, people_sections
 from t2ibench.reports.markdown.markup import escape, github
 from t2ibench.reports.markdown.remarks import remarks_section
 from t2ibench.reports.markdown.rows import rows_sections
+from t2ibench.reports.positive_controls import controls_said
 from t2ibench.reports.results_tables import OF_ENCODERS, explanations, tables
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.schema import Results
@@ -53,7 +54,7 @@ def _overview(run: RunView) -> list[str]:
     if not run.families:
         return []
     parts = [overview.counts(run), ""]
-    fine = sentences.controls_said(run)[1]
+    fine = controls_said(run)[1]
     if fine:
         parts += [fine, ""]
     drawn = [line for line, _ in (*overview.prompts(run), *overview.bars(run))]

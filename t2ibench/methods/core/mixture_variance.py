@@ -1,0 +1,91 @@
+"""What a mixture of images like A and like B would vary by along the direction from B to A."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.wording_images import Strata
+
+# Images of several sets, each with the direction along which it is measured.
+Directed = Sequence[tuple[PromptImages, Float64Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureVariance:
+    """The variance of images of a prompt that show A or B, by their lean.
+
+    Attributes:
+        within: Variance of an image of a prompt that shows one of the two alone.
+        df: Degrees of freedom of that variance.
+        square: D², the squared distance of A's and B's images.
+    """
+
+    within: float
+    df: float
+    square: float
+
+    @classmethod
+    def of(cls, neutral: Directed, guided: Directed, square: float) -> MixtureVariance:
+        """Take what images vary by within a group from the guided ones.
+
+        Images without an attribute may vary more in everything: by the ratio of the variances
+        across the direction, of which a mixture of both groups has no part.
+
+        Args:
+            neutral: Images without an attribute, of equal spread.
+            guided: Images with either attribute.
+            square: D², estimated without bias; below 0 it counts as 0.
+        """
+        of_neutral = _Variance.of(neutral)
+        of_guided = _Variance.of(guided)
+        ratio = 1.0
+        if of_neutral.across > 0 and of_guided.across > 0:
+            ratio = of_neutral.across / of_guided.across
+        return cls(ratio * of_guided.along, max(of_guided.df, 1.0), max(square, 0.0))
+
+    def at(self, lean: npt.ArrayLike) -> Float64Array:
+        """The variance of an image of a mixture with a lean: within + (1 - lean²) D² / 4."""
+        leans = np.clip(np.asarray(lean, np.float64), -1.0, 1.0)
+        variances: Float64Array = self.within + (1 - leans**2) * self.square / 4
+        return variances
+
+
+@dataclass(frozen=True, slots=True)
+class _Variance:
+    """The variance of images about the means of their prompts.
+
+    Attributes:
+        along: Along the directions; infinity where no prompt has two images.
+        across: Across them, summed over dimensions.
+        df: Degrees of freedom.
+    """
+
+    along: float
+    across: float
+    df: float
+
+    @classmethod
+    def of(cls, images: Directed) -> _Variance:
+        """Pool the variances of several sets of images."""
+        along = 0.0
+        total = 0.0
+        within_directions = 0.0
+        df = 0
+        for of_prompts, direction in images:
+            strata = Strata.of(of_prompts)
+            _, deviations = strata.deviations(of_prompts.embeddings)
+            squares = float(((deviations @ direction) ** 2).sum())
+            length = float(direction @ direction)
+            along += squares
+            within_directions += squares / length if length > 0 else 0.0
+            total += float(np.vdot(deviations, deviations))
+            df += len(deviations) - len(strata.sizes)
+        if df == 0:
+            return cls(float("inf"), 0.0, 0.0)
+        return cls(along / df, (total - within_directions) / df, float(df))

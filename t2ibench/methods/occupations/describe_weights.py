@@ -1,0 +1,91 @@
+"""Which stimuli decide the headline, in a sentence, where few of them do."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.describe import beyond_chance, listed, percent, sentence
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.occupations.weights import (
+    EFFECTIVE,
+    UNWEIGHTED,
+    WEIGHT,
+    WEIGHTING,
+)
+
+# Below this share of all stimuli, those that count effectively are few.
+_FEW = 0.5
+# The share of the weight that the named stimuli have, if so many are enough.
+_MOST_OF_IT = 0.5
+_NAMED = 3
+# A difference of root mean squares that no reader would notice.
+_NARROW = 0.1
+
+
+def of_weights(nouns: str, result: MethodResult) -> str:
+    """Sentences on how unequally stimuli count in the headline; '' where that changes little.
+
+    Args:
+        nouns: What the stimuli are, such as 'occupations'.
+        result: The result.
+    """
+    effective = result.scores.get(EFFECTIVE)
+    if result.inconclusive or result.headline.value is None:
+        return ""
+    if effective is None or effective.value is None:
+        return ""
+    heaviest = _heaviest(result)
+    sentences = ""
+    if effective.value < _FEW * len(heaviest):
+        sentences += " " + sentence(_few_decide(nouns, heaviest))
+    root = _counted_alike(result)
+    if root is not None:
+        sentences += " " + sentence(
+            f"with all {nouns} counted alike, the root mean square lean is {without_zero(root)}"
+        )
+    return sentences
+
+
+def _counted_alike(result: MethodResult) -> float | None:
+    """The root mean square lean without weights; None where weights change it by chance only."""
+    unweighted = result.scores[UNWEIGHTED].value
+    if unweighted is None or not beyond_chance(result.scores[WEIGHTING]):
+        return None
+    root = max(unweighted, 0.0) ** 0.5
+    weighted = max(result.headline.value or 0.0, 0.0) ** 0.5
+    return root if abs(root - weighted) > _NARROW else None
+
+
+def _heaviest(result: MethodResult) -> list[tuple[float, str]]:
+    """Weight and name of every stimulus, the heaviest first."""
+    weights = [
+        (item.scores[WEIGHT].value or 0.0, item.name)
+        for item in result.by
+        if WEIGHT in item.scores
+    ]
+    return sorted(weights, key=lambda pair: -pair[0])
+
+
+def _few_decide(nouns: str, heaviest: list[tuple[float, str]]) -> str:
+    """Which stimuli have most of the weight, as a clause."""
+    names: list[str] = []
+    share = 0.0
+    for weight, name in heaviest[:_NAMED]:
+        names.append(name)
+        share += weight
+        if share >= _MOST_OF_IT:
+            break
+    verb = "has" if len(names) == 1 else "have"
+    return (
+        f"few of the {len(heaviest)} {nouns} decide: {listed(names)} {verb} {percent(share)} of "
+        "the weight"
+    )
+
+
+def without_zero(value: float) -> str:
+    """A number of two digits as in a sentence.
+
+    Examples:
+        >>> without_zero(0.413), without_zero(1.2)
+        ('.41', '1.20')
+    """
+    text = f"{value:.2f}"
+    return text[1:] if text.startswith("0") else text

@@ -1,0 +1,140 @@
+"""How unequally the stimuli count in the headline, and what it is if all of them count alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.leans import TOP, Leans
+from t2ibench.methods.occupations.leans import PairLeans
+
+EFFECTIVE = "effective_stimuli"
+UNWEIGHTED = "mean_square_unweighted"
+WEIGHTING = "mean_square_weighting"
+WEIGHT = "weight"
+
+
+@dataclass(frozen=True, slots=True)
+class StimulusWeights:
+    """The weights D² of the leans in the headline.
+
+    Each pair's D are shrunk to their mean as far as noise tells them apart, so that noise does not
+    make stimuli look unequally visible, and divided by their root mean square.
+
+    Attributes:
+        names: Names of the stimuli.
+        shares: Weight of each pair and stimulus, shape (pairs, stimuli); their sum is 1.
+    """
+
+    names: list[str]
+    shares: Float64Array
+
+    @classmethod
+    def of(cls, pairs: Sequence[PairLeans]) -> StimulusWeights:
+        """The weights of all pairs of groups."""
+        squares = np.array([_visible(pair.leans) ** 2 for pair in pairs])
+        squares = squares / squares.sum(axis=1, keepdims=True)
+        return cls(list(pairs[0].leans.names), squares / len(pairs))
+
+    @property
+    def by_stimulus(self) -> Float64Array:
+        """Weight of each stimulus over all pairs, shape (stimuli,)."""
+        total: Float64Array = self.shares.sum(axis=0)
+        return total
+
+    @property
+    def effective_number(self) -> float:
+        """(Σ w)² / Σ w²: how many equally visible stimuli would share the weight as evenly.
+
+        Examples:
+            >>> weights = StimulusWeights(["nurse", "chef"], np.array([[0.9, 0.1]]))
+            >>> round(weights.effective_number, 2)
+            1.22
+        """
+        return float(1.0 / (self.by_stimulus**2).sum())
+
+
+def weight_scores(pairs: Sequence[PairLeans], level: float) -> dict[str, Estimate]:
+    """How unequally stimuli count in the headline.
+
+    Returns:
+        'effective_stimuli', as many as would share the weight as evenly; 'mean_square_unweighted',
+        the mean of lean² - V / D² over all stimuli alike; 'mean_square_weighting', what the weights
+        add to that: weighted less unweighted, with Student's t about these stimuli and other
+        images.
+    """
+    names = (EFFECTIVE, UNWEIGHTED, WEIGHTING)
+    reason = next((pair.unclear for pair in pairs if pair.unclear), None)
+    if reason is not None:
+        return dict.fromkeys(names, Estimate.undefined(reason))
+    weights = StimulusWeights.of(pairs)
+    effective = Estimate(weights.effective_number)
+    if any((_visible(pair.leans) <= 0).any() for pair in pairs):
+        unseen = Estimate.undefined("a stimulus does not show the groups at all")
+        return dict(zip(names, (effective, unseen, unseen), strict=True))
+    alike = np.full(weights.shares.shape, 1.0 / weights.shares.size)
+    unweighted = Estimate(_mean_square(pairs, alike))
+    extra = weights.shares - alike
+    difference = Estimate.from_influence(
+        _mean_square(pairs, extra), _influence(pairs, extra), level
+    )
+    return dict(zip(names, (effective, unweighted, difference), strict=True))
+
+
+def weight_rows(pairs: Sequence[PairLeans]) -> list[dict[str, Estimate]]:
+    """The share of the headline's weight that each stimulus has, as a score of its row."""
+    reason = next((pair.unclear for pair in pairs if pair.unclear), None)
+    if reason is not None:
+        return [{WEIGHT: Estimate.undefined(reason)} for _ in pairs[0].leans.names]
+    shares = StimulusWeights.of(pairs).by_stimulus
+    return [{WEIGHT: Estimate(float(share))} for share in shares]
+
+
+def _visible(leans: Leans) -> Float64Array:
+    """How visible the groups are in each stimulus: its shrunk D, at least 0."""
+    visible: Float64Array = np.maximum(leans.denominators, 0.0)
+    return visible
+
+
+def _variance(leans: Leans) -> Float64Array:
+    """Variance of N of each stimulus, of its own images: visible groups vary more."""
+    if leans.wordings is not None:
+        return leans.top_variance[0]
+    variance: Float64Array = leans.variances @ TOP**2
+    return variance
+
+
+def _mean_square(pairs: Sequence[PairLeans], weights: Float64Array) -> float:
+    """Σ weight (lean² - variance) over pairs and stimuli."""
+    squares = []
+    for pair in pairs:
+        bottom = _visible(pair.leans)
+        squares.append((pair.leans.top**2 - _variance(pair.leans)) / bottom**2)
+    return float((weights * np.array(squares)).sum())
+
+
+def _influence(pairs: Sequence[PairLeans], weights: Float64Array) -> Influence:
+    """How each image moves Σ weight lean².
+
+    A square moves by twice its lean to first order. Of leans near 0 that is nothing, so its
+    variance is at least 4 lean² V + 2 V², which has the second order, too.
+    """
+    parts = []
+    floor = 0.0
+    for pair, of_pair in zip(pairs, weights, strict=True):
+        leans = pair.leans
+        bottom = _visible(leans)
+        lean = leans.top / bottom
+        variance = _variance(leans) / bottom**2
+        square = np.maximum(lean**2 - variance, 0.0)
+        floor += float(of_pair**2 @ (4 * square * variance + 2 * variance**2))
+        for number, weight in enumerate(of_pair):
+            slope = 2 * weight * lean[number] / bottom[number]
+            parts.append((1.0, leans.influence(number, slope, 0.0)))
+    influence = Influence.combined(parts)
+    return influence.with_floor(floor) if np.isfinite(influence.variance) else influence

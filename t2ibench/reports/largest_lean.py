@@ -1,0 +1,47 @@
+"""The largest lean that an interval allows, in words."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.describe import GROUP, people
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.methods.core.scales import SMALL
+from t2ibench.results.display import IntervalMark
+
+# Digits with which a bound is never written.
+_MOST_DIGITS = 6
+
+
+def possible(mark: IntervalMark, axis: Axis | None) -> str:
+    """Return the largest lean that an interval allows, as a clause.
+
+    Examples:
+        >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
+        'A lean of up to 0.35 to women is possible'
+    """
+    low = mark.low or 0.0
+    high = mark.high or 0.0
+    pole = (
+        ""
+        if axis is None
+        else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
+    )
+    size = f"{_beside(max(-low, high), mark.scale.matters)}{mark.scale.unit}"
+    what = "lean" if mark.scale.matters == SMALL else "value"
+    return f"A {what} of up to {size}{pole} is possible"
+
+
+def _beside(bound: float, limit: float) -> str:
+    """Return a bound with two digits, or with as many as show on which side of a limit it is.
+
+    'None above 0.24. A lean of up to 0.24 is possible' would read as a contradiction.
+
+    Examples:
+        >>> _beside(0.231, 0.24), _beside(0.2371, 0.24), _beside(0.2398, 0.24), _beside(0.242, 0.24)
+        ('0.23', '0.237', '0.2398', '0.242')
+    """
+    for digits in range(2, _MOST_DIGITS):
+        text = f"{bound:.{digits}f}"
+        shown = float(text)
+        if shown != limit and (shown < limit) == (bound < limit):
+            return text
+    return f"{bound:.2f}"
