@@ -32,6 +32,13 @@ planted; among what you set the most particular thing wins, `all` last.
 `all.gender_skin.together=0.8` or `nurse.gender_age.apart=1`: 0 is independent, 1 as often together
 (as seldom) as the shares allow. The shares stay what they are. Nothing is planted.
 
+**Framing.** `--model-args world=framing` draws people in a light that depends on how a caption is
+put: brighter where a word describes somebody ("a male nurse", "a local nurse") than where none
+does ("a nurse"), and in either case a little brighter for men than for women. Shares stay what
+they are. A test that compares bare prompts with those that name a group sees that light; one whose
+prompts all describe somebody does not. The words local, real, ordinary, typical, actual, certain,
+particular and regular describe somebody without saying anything.
+
 **Axes.** {axes}.
 
 **Its encoder** (`--encoder toyland`) reads images with a small network on their pixels and on

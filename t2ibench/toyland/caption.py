@@ -25,6 +25,7 @@ class Caption:
         age: The same of age.
         weather: The same of weather.
         several: Whether the image shows several people.
+        described: Whether a word describes the people: it fixes a value, or is an adjective.
         understood: Whether toyland understands any part of the caption.
     """
 
@@ -36,6 +37,7 @@ class Caption:
     age: str | None
     weather: str | None
     several: bool
+    described: bool
     understood: bool
 
 
@@ -49,6 +51,7 @@ class _Phrases:
         weather: The weather that a word stands for.
         people: Words for people, such as "man" or "two".
         unknown: Words that toyland does not know.
+        adjectives: Adjectives that say nothing about anybody.
     """
 
     things: list[tuple[str, str | None, str]]
@@ -56,6 +59,7 @@ class _Phrases:
     weather: str | None
     people: list[str]
     unknown: list[str]
+    adjectives: list[str]
 
 
 @lru_cache(maxsize=100_000)
@@ -79,6 +83,8 @@ def parse(text: str) -> Caption:
     things += [group for _, group, _ in phrases.things if group]
     if kind not in things:
         things.append(kind)
+    is_several = kind == "person" and _is_plural(phrases.people)
+    is_described = bool(fixed or phrases.adjectives)
     return Caption(
         kind=kind,
         noun=noun,
@@ -87,7 +93,8 @@ def parse(text: str) -> Caption:
         skin=fixed.get("skin"),
         age=fixed.get("age"),
         weather=weather,
-        several=kind == "person" and _is_plural(phrases.people),
+        several=is_several,
+        described=is_described,
         understood=bool(phrases.things or phrases.people or fixed or weather),
     )
 
@@ -101,7 +108,9 @@ def _is_plural(words_for_people: list[str]) -> bool:
 def _read(text: str, here: World) -> _Phrases:
     """Read every phrase of a text."""
     words = words_of(text)
-    phrases = _Phrases(things=[], fixed={}, weather=None, people=[], unknown=[])
+    phrases = _Phrases(
+        things=[], fixed={}, weather=None, people=[], unknown=[], adjectives=[]
+    )
     index = 0
     while index < len(words):
         index += _read_phrase(words, index, phrases, here)
@@ -132,6 +141,8 @@ def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -
         phrases.people.append(word)
     elif word not in here.plain:
         phrases.unknown.append(word)
+    if word in here.adjectives:
+        phrases.adjectives.append(word)
     return 1
 
 

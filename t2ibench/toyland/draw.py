@@ -80,6 +80,23 @@ def draw_scene(scene: Scene) -> Image.Image:
     """The image of a scene, RGB, 64 x 64."""
     from PIL import Image, ImageDraw
 
+    if scene.light is None:
+        image = _sky(scene)
+    else:
+        dark = _background("unpleasant")
+        image = Image.blend(dark, _background("pleasant"), scene.light)
+    pen = Pen(ImageDraw.Draw(image), scene)
+    if scene.kind == "person":
+        _people(pen, scene)
+    else:
+        _THINGS[scene.kind](pen, scene.noun)
+    return image.resize((SIZE, SIZE), Image.Resampling.BOX)
+
+
+def _sky(scene: Scene) -> Image.Image:
+    """Sky and ground with sun, or with clouds and rain."""
+    from PIL import ImageDraw
+
     image = _background(scene.weather).copy()
     draw = ImageDraw.Draw(image)
     if scene.weather == "pleasant":
@@ -89,12 +106,7 @@ def draw_scene(scene: Scene) -> Image.Image:
         _disc(draw, x, y, 5.5 * _SCALE, (255, 214, 64))
     else:
         _storm(draw, scene)
-    pen = Pen(draw, scene)
-    if scene.kind == "person":
-        _people(pen, scene)
-    else:
-        _THINGS[scene.kind](pen, scene.noun)
-    return image.resize((SIZE, SIZE), Image.Resampling.BOX)
+    return image
 
 
 def _disc(

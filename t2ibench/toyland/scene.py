@@ -9,6 +9,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.toyland.caption import Caption, parse
+from t2ibench.toyland.framing import light_of
 from t2ibench.toyland.world import AXES, BiasSettings
 
 
@@ -43,6 +44,7 @@ class Scene:
         shift: How far the subject is moved to the right and down, in 64ths of the image.
         scale: Size of the subject, about 1.
         jitter: Eight further small variations, from -1 to 1.
+        light: How bright a plain sky is, from 0 to 1; None for one with weather.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class Scene:
     shift: tuple[float, float]
     scale: float
     jitter: tuple[float, ...]
+    light: float | None = None
 
 
 def look(noun: str) -> tuple[float, ...]:
@@ -81,6 +84,9 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
             people.append(person)
     to_the_right = float(4 * numbers[1] - 2)
     down = float(2 * numbers[2] - 1)
+    light = None
+    if settings.framing and people:
+        light = light_of(people[0].gender, is_framed=content.described)
     return Scene(
         kind=content.kind,
         noun=content.noun,
@@ -89,6 +95,7 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
         shift=(to_the_right, down),
         scale=float(0.92 + 0.16 * numbers[3]),
         jitter=tuple(float(2 * number - 1) for number in numbers[20:28]),
+        light=light,
     )
 
 

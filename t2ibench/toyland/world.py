@@ -32,12 +32,17 @@ PAIRS = {
 }
 TOGETHER = "together"
 APART = "apart"
+# The argument that chooses a world, and the worlds.
+WORLD = "world"
+PLAIN = "plain"
+FRAMING = "framing"
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _FORM = (
     "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
     "all.weather.pleasant=0.5; axes are "
     f"{', '.join(f'{axis} ({a} or {b})' for axis, (a, b) in AXES.items())}, and "
-    f"{', '.join(PAIRS)} ({TOGETHER} or {APART}). Its model card lists things."
+    f"{', '.join(PAIRS)} ({TOGETHER} or {APART}). Its model card lists things. {WORLD}={FRAMING} "
+    "frames people by how their caption is put."
 )
 
 Phrase = tuple[str, ...]
@@ -53,6 +58,7 @@ class World:
         fixed: Values that a phrase fixes, by axis.
         person: Words for a person that say nothing else.
         several: Words for several people.
+        adjectives: Words that describe somebody without saying anything.
         plain: Words that say nothing about the image.
         shares: The planted biases: the share of each axis's first value, by thing and axis.
         longest: Number of words of the longest phrase.
@@ -63,6 +69,7 @@ class World:
     fixed: dict[Phrase, dict[str, str]]
     person: frozenset[str]
     several: frozenset[str]
+    adjectives: frozenset[str]
     plain: frozenset[str]
     shares: dict[str, dict[str, float]]
     longest: int
@@ -122,6 +129,7 @@ def world() -> World:
         fixed=fixed,
         person=frozenset(raw["person"]),
         several=frozenset(raw["several"]),
+        adjectives=frozenset(raw["adjectives"]),
         plain=frozenset(raw["plain"]),
         shares=shares,
         longest=max(len(phrase) for phrase in {**things, **fixed}),
@@ -137,10 +145,12 @@ class BiasSettings:
         pairs: How strongly the first values of a pair of axes are correlated, by thing and pair:
             from -1 (together as seldom as their shares allow) over 0 (independent) to 1 (as often
             as they allow). The shares stay the same.
+        framing: Whether people are framed by how their caption is put (see `framing`).
     """
 
     user: dict[str, dict[str, float]] = field(default_factory=dict)
     pairs: dict[str, dict[str, float]] = field(default_factory=dict)
+    framing: bool = False
 
     def share(self, axis: str, things: tuple[str, ...]) -> float:
         """The share of the axis's first value.
@@ -205,17 +215,19 @@ def known_things() -> list[str]:
 
 
 def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
-    """Read the arguments of toyland, shares by 'thing.axis.value'.
+    """Read the arguments of toyland, shares by 'thing.axis.value' and perhaps a 'world'.
 
     Raises:
-        T2IBenchError: a thing, axis or value is unknown, a share is not from 0 to 1, two arguments
-            set the same, or both pairs of age are set.
+        T2IBenchError: a world, thing, axis or value is unknown, a share is not from 0 to 1, two
+            arguments set the same, or both pairs of age are set.
     """
+    shares = dict(args)
+    is_framing = _is_framing(str(shares.pop(WORLD, PLAIN)))
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()
     axes: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
-    for key, text in args.items():
+    for key, text in shares.items():
         parts = key.split(".")
         if len(parts) != 3:
             raise T2IBenchError(
@@ -232,14 +244,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
                 raise T2IBenchError(
                     f"--model-args: {key}: unknown {kind} '{word}'.{nearest}", _FORM
                 )
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not 0.0 <= number <= 1.0:
-            raise T2IBenchError(
-                f"--model-args: {key}={text}: expected a number from 0 to 1"
-            )
+        number = _read_share(key, text)
         paired = axis in PAIRS
         chosen = (coupled if paired else user).setdefault(thing, {})
         if axis in chosen:
@@ -257,4 +262,29 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
             "--model-args: age can go together with gender or with skin, not with both.",
             "Keep gender_age or skin_age.",
         )
-    return BiasSettings(user, coupled)
+    return BiasSettings(user, coupled, is_framing)
+
+
+def _read_share(key: str, text: str | float) -> float:
+    """The number of an argument; raises where it is no share."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise T2IBenchError(
+            f"--model-args: {key}={text}: expected a number from 0 to 1"
+        )
+    return number
+
+
+def _is_framing(name: str) -> bool:
+    """Whether a world is the one that frames people; raises for one that does not exist."""
+    worlds = (PLAIN, FRAMING)
+    if name not in worlds:
+        nearest = did_you_mean(name, worlds)
+        raise T2IBenchError(
+            f"--model-args: {WORLD}: unknown world '{name}'.{nearest}",
+            f"Worlds: {', '.join(worlds)}.",
+        )
+    return name == FRAMING

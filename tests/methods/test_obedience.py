@@ -51,7 +51,8 @@ def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
     plain, judged = make_task(), make_task(QUESTION)
     blind = score(plain, make_evidence(plain, space), SETTINGS)
     seeing = score(judged, make_evidence(judged, space), SETTINGS)
-    assert blind.scores["lean_mean"].value > 0.25
+    assert blind.headline.value > 0.25**2
+    assert "or do not all show it" in blind.controls["variances"].contradicts
     assert seeing.scores["lean_mean"].value == pytest.approx(0.0, abs=0.12)
     assert seeing.headline.p > 0.01 > blind.headline.p
     control = seeing.controls["obedience"]

@@ -242,12 +242,35 @@ def worded_task(images: int = 20) -> OccupationsTask:
     )
 
 
+def test_neutral_alternatives_are_prompts_of_one_wording() -> None:
+    """Adjectives that name no group, in prompts of the form of the groups' own."""
+    prompts = {
+        "neutral": "A photo of a {local|real} {stimulus}",
+        "guided": "A photo of a {attribute} {stimulus}",
+    }
+    task = make_task(prompts=prompts, images_per_prompt=30)
+    assert neutral_prompts(task, "nurse") == [
+        "A photo of a local nurse",
+        "A photo of a real nurse",
+    ]
+    assert needs(task, SETTINGS).n_prompts == 4 * (2 + 2)
+    evidence = make_evidence(task, UNEQUAL, seed=1)
+    result = score(task, evidence, SETTINGS)
+    assert result.by[0].n_images == 60
+    assert set(result.by[0].scores["lean"].influence.strata) == {
+        f"A photo of a {word} nurse" for word in ("local", "real", "male", "female")
+    }
+    # The mean over prompts of their images' mean, whatever either has of them.
+    without = evidence.without("A photo of a real nurse", filtered=30)
+    assert "nurse" not in [row.name for row in score(task, without, SETTINGS).by]
+
+
 def test_wordings_are_part_of_the_variance() -> None:
     """A wording that shows more men in one occupation does not make it lean beyond chance."""
     task = worded_task(60)
     found = needs(task, SETTINGS)
     assert (found.n_prompts, found.n_images) == (4 * 3 * 3, 4 * 3 * 3 * 60)
-    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5), seed=5)
     men = evidence.images("A portrait of a male nurse", 60).embeddings
     skewed = evidence.with_images({"A portrait of a nurse": men})
     plain, moved = (score(task, each, SETTINGS) for each in (evidence, skewed))

@@ -105,7 +105,11 @@ def test_what_is_planted_comes_out(name: str) -> None:
     found = result.headline
     assert found.value == pytest.approx(truth, abs=0.15)
     assert found.p is not None and found.p < 0.01
-    assert result.inconclusive is None
+    # That by variances is a test at 5 %: of so many tasks it doubts about one.
+    doubting = {
+        name for name, control in result.controls.items() if control.contradicts
+    }
+    assert doubting <= {"variances"}
     (report,) = result.details["wording"]
     assert len(report["by_wording"]) == len(spec.prompts.wordings) >= 5
     if isinstance(spec, T2iatTask):

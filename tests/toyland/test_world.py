@@ -6,6 +6,7 @@ import io
 import re
 import runpy
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from PIL import Image
 
 import t2ibench.toyland
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import needs
+from t2ibench.methods import needs, score
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators import create_generator
 from t2ibench.settings import Settings
@@ -29,6 +31,8 @@ from t2ibench.toyland import (
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
 from t2ibench.toyland.world import world
+from tools.calibration.cells import SETTINGS, ToylandWorld
+from tools.calibration.toyland import toyland_sample
 
 FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.3, "weather": 0.5}})
 
@@ -154,6 +158,7 @@ def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
             "not with both",
         ),
         ({"all.gender_skin.both": "1"}, "unknown value of gender_skin 'both'"),
+        ({"world": "framed"}, "Did you mean 'framing'?"),
     ],
 )
 def test_bad_bias_settings_are_one_line(args: dict[str, str], message: str) -> None:
@@ -241,3 +246,59 @@ def test_attributes_of_a_person_go_together_as_far_as_they_are_told() -> None:
     assert np.mean([one.skin == "dark" for one in fixed]) == pytest.approx(
         0.35, abs=0.06
     )
+
+
+def test_the_world_framing_changes_the_light_of_people_and_nothing_else() -> None:
+    framing = read_bias_settings({"world": "framing", "nurse.gender.female": "0.5"})
+    plain = read_bias_settings({"nurse.gender.female": "0.5"})
+    light = {}
+    for who in ("", "local ", "real ", "male ", "female "):
+        caption = f"a photo of a {who}nurse"
+        scenes = [sample_scene(caption, seed, framing) for seed in range(60)]
+        same = [sample_scene(caption, seed, plain) for seed in range(60)]
+        assert [replace(scene, light=None) for scene in scenes] == same
+        light[who] = {scene.people[0].gender: scene.light for scene in scenes}
+    assert light["local "] == light["real "] == light["male "] | light["female "]
+    for gender, bare in light[""].items():
+        assert light["local "][gender] > bare + 0.2
+    assert sample_scene("a photo of tulip", 1, framing).light is None
+
+
+def test_a_world_is_part_of_what_a_run_is_made_with() -> None:
+    plain, named, framing = (
+        create_generator("toyland", args)
+        for args in ({}, {"world": "plain"}, {"world": "framing"})
+    )
+    assert plain.fingerprint == named.fingerprint != framing.fingerprint
+    assert "framing" not in plain.effective_settings()
+    assert framing.effective_settings()["framing"] is True
+
+
+@pytest.mark.slow
+def test_prompts_of_one_form_decide_where_the_world_frames() -> None:
+    """With bare prompts a fair model's light looks like a lean, and the test is inconclusive."""
+    fair = {
+        f"{thing}.gender.female": 0.5
+        for thing, shares in world().shares.items()
+        if "gender" in shares
+    }
+    fair_world = ToylandWorld({**fair, "world": "framing"})
+    leaning_world = ToylandWorld({"world": "framing"})
+    bare, _ = scored("core_occupations_gender", fair_world)
+    assert bare.headline.p < 0.01 and bare.inconclusive
+    fair_result, _ = scored("occupations_same_form_gender", fair_world)
+    assert fair_result.headline.p > 0.05 and not fair_result.inconclusive
+    leaning, planted = scored("occupations_same_form_gender", leaning_world)
+    assert leaning.headline.p < 0.01 and not leaning.inconclusive
+    assert leaning.headline.value == pytest.approx(np.mean(planted**2), abs=0.1)
+
+
+def scored(name: str, place: ToylandWorld) -> tuple[MethodResult, np.ndarray]:
+    """The result of a task on toyland's images, and the planted leans."""
+    (task,) = load_tasks(name)
+    evidence = toyland_sample(place, needs(task.spec, SETTINGS), 0).evidence
+    shares = [
+        BiasSettings().share("gender", parse(f"a {stimulus}").things)
+        for stimulus in task.spec.concept.names
+    ]
+    return score(task.spec, evidence, SETTINGS), 1 - 2 * np.array(shares)

@@ -54,12 +54,12 @@ class ToylandWorld:
     """Images drawn by the generator `toyland`, read by its encoder and its judge.
 
     Attributes:
-        args: Its --model-args: the planted shares.
+        args: Its --model-args: the planted shares, perhaps of another world.
         truth: As for `Sample`.
         rows: As for `Sample`.
     """
 
-    args: Mapping[str, float]
+    args: Mapping[str, float | str]
     truth: Mapping[Question, float] = field(default_factory=dict)
     rows: Mapping[str, float] = field(default_factory=dict)
 
@@ -81,6 +81,9 @@ class Cell:
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
+        liberal: Why its tests may reject more often than the level says: a limit that is known and
+            documented; None where they may not.
+        liberal_rows: The same, for the rows alone.
         claims: Whether only claims are checked: an inconclusive test rejects nothing and its
             interval fails nothing, and a value that is known to be biased is none.
         identified: Whether its value is unbiased; False where answers are missing because of what
@@ -101,6 +104,8 @@ class Cell:
     quick: bool = False
     conservative: str | None = None
     conservative_rows: str | None = None
+    liberal: str | None = None
+    liberal_rows: str | None = None
     claims: bool = False
     identified: bool = True
     doubles: str | None = None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from t2ibench.errors import T2IBenchError, did_you_mean
 from tools.calibration import mcas, occupations, openbias, t2iat, tibet, vibex, weat
 from tools.calibration.cells import Cell, ToylandWorld
+from tools.calibration.framing import framing_cells
 from tools.calibration.simulate import Job
 
 QUICK_SETS = 150
@@ -17,7 +18,7 @@ Families = Mapping[str, Callable[[], list[Cell]]]
 FAMILIES: Families = {
     "weat": weat.cells,
     "t2iat": t2iat.cells,
-    "occupations": occupations.cells,
+    "occupations": lambda: [*occupations.cells(), *framing_cells()],
     "mcas": mcas.cells,
     "openbias": openbias.cells,
     "tibet": tibet.cells,

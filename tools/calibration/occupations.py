@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class OccupationWorld:
         alike: Whether every second one leans by that one way and the others the other way.
         space: Where embeddings lie.
         errors: Share of a judge's answers about guided images that are wrong.
+        adjectives: Adjective that names no group to how much of guided images' framing it has.
     """
 
     task: OccupationsTask
@@ -66,6 +68,7 @@ class OccupationWorld:
     space: Space = _SPACE
     errors: float = 0.05
     alike: bool = False
+    adjectives: Mapping[str, float] = field(default_factory=dict)
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
@@ -76,17 +79,28 @@ class OccupationWorld:
         leans = self.lean * spread / np.sqrt((spread**2).mean())
         planted = dict(zip(names, map(float, leans), strict=True))
         needed = needs(self.task, SETTINGS)
-        scenes, texts = read_needs(needed, planted, _SIDES)
+        scenes, texts = read_needs(needed, planted, _SIDES, self.adjectives)
         evidence = self.space.evidence(rng, scenes, texts, needed.checks, self.errors)
         return Sample(evidence, {"fixed_prompts": float((leans**2).mean())}, planted)
 
 
-def _task(
-    k: int, n: int, m: int, wordings: int = 1, judged: bool = False
+def occupation_task(
+    k: int,
+    n: int,
+    m: int,
+    wordings: int = 1,
+    judged: bool = False,
+    adjectives: Sequence[str] = (),
 ) -> OccupationsTask:
+    """A task of k occupations, n images without a group and m of each of two groups.
+
+    With adjectives, each of them has n images, in prompts of the form of the groups' own.
+    """
+    alternatives = "|".join(adjectives)
+    adjective = f"{{{alternatives}}} " if adjectives else ""
     templates = [
         {
-            "neutral": f"{start} {{stimulus}}",
+            "neutral": f"{start} {adjective}{{stimulus}}",
             "guided": f"{start} {{attribute}} {{stimulus}}",
         }
         for start in ("a photo of a", "this shows one", "here stands a")[:wordings]
@@ -118,17 +132,17 @@ def _cell(
     alike: bool = False,
     **more: Any,
 ) -> Cell:
-    task = _task(*size, wordings, judged)
+    task = occupation_task(*size, wordings, judged)
     few = {"conservative_rows": _FEW if size[1] < _FEWEST else None}
     return Cell(
-        _name(name, size, wordings),
+        cell_name(name, size, wordings),
         task,
         OccupationWorld(task, lean, space, alike=alike),
         **({"row_score": "lean"} | few | more),
     )
 
 
-def _name(name: str, size: tuple[int, int, int], wordings: int = 1) -> str:
+def cell_name(name: str, size: tuple[int, int, int], wordings: int = 1) -> str:
     k, n, m = size
     asked = f" of {wordings} wordings" if wordings > 1 else ""
     return f"{name}; {k} stimuli, {n} and {m} images{asked}"
@@ -174,7 +188,11 @@ def cells() -> list[Cell]:
         _cell("lean .4", (3, 20, 20), 0.4, share=0.5),
         _cell("lean .4", (8, 10, 5), 0.4, quick=True),
         _cell(
-            "lean .4", (8, 20, 10), 0.4, share=0.5, doubles=_name("lean .4", (8, 10, 5))
+            "lean .4",
+            (8, 20, 10),
+            0.4,
+            share=0.5,
+            doubles=cell_name("lean .4", (8, 10, 5)),
         ),
         _cell("lean .4", (11, 20, 10), 0.4, share=0.5),
         _cell("lean .4", (40, 10, 5), 0.4, share=0.25),
@@ -423,10 +441,10 @@ def _moved() -> list[Cell]:
 
 def _two_runs(size: tuple[int, int, int], share: float = 0.5) -> list[Cell]:
     """Runs that lean alike, one of which may obey its attributes better, and runs that do not."""
-    task, strong = _task(*size), Space(0.3)
+    task, strong = occupation_task(*size), Space(0.3)
     return [
         Cell(
-            _name(f"two runs, {name}", size),
+            cell_name(f"two runs, {name}", size),
             task,
             OccupationWorld(task, lean),
             share=share,

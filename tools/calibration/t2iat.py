@@ -19,11 +19,22 @@ from tools.calibration.cells import (
 )
 from tools.calibration.repeats import repeating
 from tools.calibration.wordings import wording_cells
-from tools.calibration.worlds import Space, random_leans, read_needs
+from tools.calibration.worlds import (
+    OWN_FRAMING,
+    SHARED_FRAMING,
+    Space,
+    random_leans,
+    read_needs,
+)
 
 _SIDES = {"splendid": 1.0, "dreadful": -1.0}
 _SPACE = Space()
 _FEWEST = 5
+_UNREAD = "Rows that how images vary does not confirm have no value and reject nothing"
+_FRAMED = (
+    "Guided images are framed otherwise and the others are not: rows lean by that where few images "
+    "do not show it"
+)
 _UNSEEN = (
     "An encoder that does not see the attribute gives the test no scale: it rejects hardly ever, "
     "and the headline has no value"
@@ -106,9 +117,32 @@ def _cell(
         task,
         AssociationWorld(task, lean, clustering, space),
         conservative=None if space.strength else _UNSEEN,
-        conservative_rows=_FEW if n < _FEWEST else None,
-        **fields,
+        **({"conservative_rows": _FEW if n < _FEWEST else None} | fields),
     )
+
+
+def _framed() -> list[Cell]:
+    """Guided images that are framed otherwise than the ones without an attribute."""
+    few = (8, 10, 5)
+    many = (8, 40, 20)
+    return [
+        _cell(
+            f"{name}, {association}",
+            size,
+            lean,
+            space=space,
+            share=0.1,
+            conservative_rows=_UNREAD,
+            liberal_rows=_FRAMED,
+            quick=name == "framing shared by all" and size == many and not lean,
+        )
+        for size in (few, many)
+        for name, space in (
+            ("framing shared by all", SHARED_FRAMING),
+            ("framing of each's own", OWN_FRAMING),
+        )
+        for association, lean in (("no association", 0.0), ("lean .5", 0.5))
+    ]
 
 
 def _unequal() -> list[Cell]:
@@ -192,6 +226,7 @@ def cells() -> list[Cell]:
         repeating(_cell(medium, (8, 40, 20), 0.4, 0.2, share=0.5)),
         *wording_cells(),
         *_unequal(),
+        *_framed(),
         *(_toyland(share) for share in SHARES),
     ]
 

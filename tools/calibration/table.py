@@ -67,7 +67,8 @@ def _introduction(verdicts: Sequence[Verdict], command: str) -> list[str]:
         f"The Monte Carlo error (95 %) of a rate of .05 is ±{worst[1]:.3f} at {max(sets)} data "
         f"sets and ±{worst[0]:.3f} at {min(sets)}. A cell counts as outside of a band, **bold**, "
         "where the Monte Carlo interval of its figure lies outside. A cell marked *, or "
-        "its rows, may be more cautious than the bands; the reason is below its table.",
+        "its rows, may be more cautious than the bands, or less so where that is known; the "
+        "reason is below its table.",
     ]
 
 
@@ -89,7 +90,7 @@ def _table(verdicts: Sequence[Verdict]) -> list[str]:
     heads = ["cell", "sets", *(head for head, _ in used), "decided"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for verdict in verdicts:
-        name = verdict.cell + (" *" if verdict.conservative else "")
+        name = verdict.cell + (" *" if verdict.remark else "")
         if verdict.failed:
             blanks = " |" * len(used)
             lines.append(f"| {name} | {verdict.sets} |{blanks} **{verdict.failed}** |")
@@ -110,6 +111,6 @@ def _figure(check: Check | None) -> str:
 def _notes(verdicts: Sequence[Verdict]) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for verdict in verdicts:
-        if verdict.conservative:
-            by_reason.setdefault(verdict.conservative, []).append(verdict.cell)
+        if verdict.remark:
+            by_reason.setdefault(verdict.remark, []).append(verdict.cell)
     return [f"\\* {reason}." for reason in by_reason]

@@ -53,7 +53,7 @@ class Verdict:
         checks: What was looked at; empty where the method failed.
         decided: Share of the data sets whose headline decides something: it has a value, and no
             control contradicts it.
-        conservative: Why it, or its rows, may be more cautious than the bands.
+        remark: Why it, or its rows, may be more cautious than the bands, or less.
         failed: How the method failed; None where it did not.
     """
 
@@ -62,7 +62,7 @@ class Verdict:
     sets: int
     checks: tuple[Check, ...]
     decided: float | None = None
-    conservative: str | None = None
+    remark: str | None = None
     failed: str | None = None
 
     @property
@@ -96,7 +96,12 @@ def verdicts(
         half = tables.get((cell.task.method, cell.doubles)) if cell.doubles else None
         checks = _checks(cell, table, half if isinstance(half, dict) else None)
         decided = float(table["decided"].mean())
-        why = cell.conservative or cell.conservative_rows
+        why = (
+            cell.liberal
+            or cell.liberal_rows
+            or cell.conservative
+            or cell.conservative_rows
+        )
         found.append(Verdict(*cell.key, job.sets, tuple(checks), decided, why))
     return found
 
@@ -106,18 +111,23 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
     whole = cell.conservative is not None
     for name in (*QUESTIONS, "rows"):
         cautious = whole or (name == "rows" and cell.conservative_rows is not None)
+        is_liberal = cell.liberal is not None or (
+            name == "rows" and cell.liberal_rows is not None
+        )
+        highest = np.inf if is_liberal else REJECTS[1]
+        lowest = -np.inf if is_liberal else COVERS[0]
         checks += [
             _rate(
                 f"{name} rejects",
                 table,
                 REJECTS,
-                (-np.inf if cautious else REJECTS[0], REJECTS[1]),
+                (-np.inf if cautious else REJECTS[0], highest),
             ),
             _rate(
                 f"{name} covers",
                 table,
                 COVERS,
-                (COVERS[0], np.inf if cautious else COVERS[1]),
+                (lowest, np.inf if cautious else COVERS[1]),
             ),
             None if cautious else _rate(f"{name} agrees", table, AGREES, AGREES),
         ]

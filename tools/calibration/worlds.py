@@ -82,6 +82,7 @@ class Scene:
         shift: Along the attribute, added to all of them: what their images share with A beside
             the attribute itself.
         asked: 1 where the prompt asks for A, -1 where it asks for B, 0 where for neither.
+        framed: How much of the framing its images have: 1 where a word describes what is shown.
     """
 
     prompt: str
@@ -90,6 +91,7 @@ class Scene:
     lean: float | None = None
     shift: float = 0.0
     asked: float = 0.0
+    framed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,14 @@ class Space:
         ignored: Share of the images whose prompt asks for A, and for B, that show either alike.
         decay: How fast variances fall: along the k-th of d orthogonal directions an image varies
             by k^-decay of what it does along the first. 1.2 leaves half of it to three of 64.
+        framing: How far images are moved whose prompt describes what they show, beside what it
+            says, such as a closer view; images of one prompt do not vary in it.
+        framing_of_a: How far an image with the attribute A is from the middle along the framing,
+            beside `strength` along the axis: what separates A from B lies in part in it.
+        own_framing: Whether what images are about decides the framing's direction, among three of
+            which the first is that of `framing_of_a`, instead of all being moved along that one.
+        guided_strength: How many times as far from the middle images are whose prompt asks for A
+            or B.
     """
 
     strength: float = 0.1
@@ -119,6 +129,10 @@ class Space:
     spread_sd: float = 0.0
     ignored: tuple[float, float] = (0.0, 0.0)
     decay: float = 0.0
+    framing: float = 0.0
+    framing_of_a: float = 0.0
+    own_framing: bool = False
+    guided_strength: float = 1.0
 
     def evidence(
         self,
@@ -143,7 +157,13 @@ class Space:
         sizes = [scene.images for scene in scenes]
         prompt = np.repeat(np.arange(len(scenes)), sizes)
         offsets = self.wording * unit_rows(rng.normal(size=(len(scenes), self.d)))
-        middle = centres[[number[scene.about] for scene in scenes]] + offsets
+        about = np.array([number[scene.about] for scene in scenes], dtype=np.int64)
+        frame = np.zeros(self.d)
+        if self.framing or self.framing_of_a:
+            frame, moves, centres = self._framing(rng, axis, centres)
+            framed = np.array([scene.framed for scene in scenes])
+            offsets = offsets + framed[:, None] * moves[about]
+        middle = centres[about] + offsets
         shares = np.array([0.5 if s.lean is None else (1 + s.lean) / 2 for s in scenes])
         shown = np.array([scene.lean is not None for scene in scenes])
         asked = np.array([scene.asked for scene in scenes])
@@ -154,6 +174,8 @@ class Space:
             np.where(rng.random(len(prompt)) < shares[prompt], 1.0, -1.0)
             * shown[prompt]
         )
+        if self.guided_strength != 1.0:
+            sides = sides * np.where(asked != 0, self.guided_strength, 1.0)[prompt]
         along = (
             self.strength * sides + np.array([scene.shift for scene in scenes])[prompt]
         )
@@ -164,6 +186,7 @@ class Space:
         if self.spread_sd:
             spread *= np.exp(self.spread_sd * rng.normal(size=len(scenes)))
         rows = middle[prompt] + along[:, None] * axis
+        rows = rows + self.framing_of_a * sides[:, None] * frame
         noise = rng.normal(size=rows.shape)
         if self.decay:
             falling = np.arange(1, self.d + 1) ** -self.decay
@@ -187,6 +210,24 @@ class Space:
             replies,
         )
 
+    def _framing(
+        self, rng: np.random.Generator, axis: Float64Array, centres: Float64Array
+    ) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """The framing that A has, how each thing is moved by framing, and centres without it."""
+        basis = np.linalg.qr(np.column_stack([axis, rng.normal(size=(self.d, 3))]))[0]
+        frames = basis[:, 1:].T
+        places = np.tile([1.0, 0.0, 0.0], (len(centres), 1))
+        if self.own_framing:
+            places = unit_rows(rng.normal(size=(len(centres), 3)))
+        without = unit_rows(centres - centres @ frames.T @ frames)
+        return frames[0], self.framing * places @ frames, without
+
+
+# Guided images are all moved alike, by twice what separates an image from the middle, or those of
+# each thing in a direction of its own.
+SHARED_FRAMING = Space(framing=0.2, framing_of_a=0.05)
+OWN_FRAMING = Space(framing=0.3, framing_of_a=0.05, own_framing=True)
+
 
 def random_leans(
     rng: np.random.Generator, mean: float, clustering: float, k: int
@@ -201,7 +242,10 @@ def random_leans(
 
 
 def read_needs(
-    needs: Needs, leans: Mapping[str, float | None], sides: Mapping[str, float]
+    needs: Needs,
+    leans: Mapping[str, float | None],
+    sides: Mapping[str, float],
+    adjectives: Mapping[str, float] | None = None,
 ) -> tuple[list[Scene], dict[str, tuple[str, float]]]:
     """What the prompts and texts of an association test show, from the words in them.
 
@@ -209,6 +253,8 @@ def read_needs(
         needs: What the task needs.
         leans: Word that names a stimulus to the lean of its images.
         sides: Word that names an attribute to its side: 1 or -1.
+        adjectives: Word that describes what is shown, but names no attribute, to how much of the
+            framing of an attribute's word it has.
 
     Returns:
         The images, where a prompt with an attribute shows it always; and the texts, for
@@ -231,9 +277,20 @@ def read_needs(
     for prompt, images in needs.images_by_prompt.items():
         about, side = read(prompt)
         lean = leans.get(about) if side is None else side
-        scenes.append(Scene(prompt, images, about, lean, asked=side or 0.0))
+        framed = 1.0
+        if side is None:
+            framed = _framed(prompt, adjectives or {})
+        scenes.append(
+            Scene(prompt, images, about, lean, asked=side or 0.0, framed=framed)
+        )
     found = {text: read(text) for text in needs.texts}
     return scenes, {text: (about, side or 0.0) for text, (about, side) in found.items()}
+
+
+def _framed(prompt: str, adjectives: Mapping[str, float]) -> float:
+    """How much of the framing of an attribute's word a prompt without one has."""
+    words = re.findall(r"\w+", prompt)
+    return max((adjectives.get(word, 0.0) for word in words), default=0.0)
 
 
 def unit_rows(rows: Float64Array) -> Float64Array:

@@ -203,6 +203,19 @@ def guided(
 
     `guided_stimuli` are what guided prompts say for the stimuli; by default the same.
     """
+    findings: list[Finding] = []
+    for chosen in prompts.with_each_alternative():
+        findings += _guided(chosen, stimuli, attributes, guided_stimuli)
+    yield from dict.fromkeys(findings)
+
+
+def _guided(
+    prompts: GuidedPrompts,
+    stimuli: Sequence[str],
+    attributes: Sequence[str],
+    guided_stimuli: Sequence[str] | None,
+) -> Iterator[Finding]:
+    """The same of templates without alternatives."""
     named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, model_validator
 
 from t2ibench.errors import shown
 from t2ibench.methods.core.language_detection import LANGUAGE_NAMES
-from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.core.prompts import alternatives, fill
 from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text
 from t2ibench.settings import Settings
 
@@ -39,7 +39,9 @@ class Wording(Strict):
     """One way to ask for an image, with and without an attribute.
 
     Attributes:
-        neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
+        neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute. It may have
+            alternatives, such as '{child|kid}' or 'a {local|real} {stimulus}': its prompts are then
+            drawn with each of them, as one wording.
         guided: With '{stimulus}' and '{attribute}'.
         language: Of the prompts, a tag such as 'en' or 'pt-BR'; None where the task has one.
         words: The task's words as this wording says them, such as translations.
@@ -56,9 +58,12 @@ class Wording(Strict):
         """A word of the task as this wording says it."""
         return (self.words or {}).get(word, word)
 
-    def without(self, stimulus: str) -> str:
-        """The prompt without an attribute."""
-        return fill(self.neutral, stimulus=self.in_words(stimulus))
+    def without_attribute(self, stimulus: str) -> list[str]:
+        """The prompts without an attribute: one for each alternative of the template."""
+        word = self.in_words(stimulus)
+        return [
+            fill(template, stimulus=word) for template in alternatives(self.neutral)
+        ]
 
     def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
         """The prompts with an attribute."""
@@ -129,6 +134,20 @@ class GuidedPrompts(Wording):
         """The languages of the wordings, each once; empty where none is named."""
         named = [wording.language for wording in self.wordings if wording.language]
         return tuple(dict.fromkeys(named))
+
+    def with_each_alternative(self) -> Iterator[GuidedPrompts]:
+        """The templates with each choice of the neutral prompts' alternatives."""
+        choices = [alternatives(wording.neutral) for wording in self.wordings]
+        for number in range(max(map(len, choices))):
+            chosen = [choice[number % len(choice)] for choice in choices]
+            copies = [
+                wording.model_copy(update={"neutral": neutral})
+                for wording, neutral in zip(self.wordings, chosen, strict=True)
+            ]
+            changed = (
+                {"templates": copies} if self.templates else {"paraphrases": copies[1:]}
+            )
+            yield self.model_copy(update={"neutral": chosen[0], **changed})
 
     def images_of(self, count: int) -> int:
         """Images of one prompt."""

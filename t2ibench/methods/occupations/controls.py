@@ -10,9 +10,15 @@ from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.text_vectors import lacking
+from t2ibench.methods.core.variance_control import variance_control
+from t2ibench.methods.core.variance_lean import VarianceLean
 from t2ibench.methods.occupations.headline import ScaledLeans, degrees_of_f_test
 from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.stats.squares import mean_square
+
+# The name of the control that reads leans from how images vary.
+VARIANCES = "variances"
+_ALPHA = 0.05
 
 
 def controls_of(
@@ -31,6 +37,9 @@ def controls_of(
     other_directions = _other_directions(pairs, scaled, headline.p, level)
     if other_directions is not None:
         controls["other_directions"] = other_directions
+    variances = _variances(pairs, headline.p)
+    if variances is not None:
+        controls[VARIANCES] = variances
     for pair, scale in zip(pairs, scaled.scales, strict=True):
         halves = _halves(pair.leans, scale)
         if halves is not None:
@@ -91,6 +100,19 @@ def _other_directions(
     )
     square = float(excess.mean()) / scaled.enlargement**2
     return lean_controls.beyond_control(square, p, allowed.p)
+
+
+def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
+    """The mean squared lean from how images vary.
+
+    None with more than two groups: the images without a group are no mixture of two of them then.
+    """
+    if len(pairs) > 1:
+        return None
+    lean = VarianceLean.of(pairs[0].leans)
+    if lean is None:
+        return None
+    return variance_control(lean, beyond_chance=p is not None and p < _ALPHA)
 
 
 def _excess_of_other_directions(leans: Leans) -> tuple[float, float] | None:

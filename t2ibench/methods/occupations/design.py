@@ -57,9 +57,19 @@ def neutral_prompts(
 
     By default its name or, where it has forms, the one that the headline is about.
     """
+    prompts: list[str] = []
+    for wording in task.prompts.wordings:
+        prompts += _neutral_prompts(task, stimulus, form, wording)
+    return prompts
+
+
+def _neutral_prompts(
+    task: OccupationsTask, stimulus: str, form: str | None, wording: Wording
+) -> list[str]:
+    """The same of one wording: several where its template has alternatives."""
     concept = task.concept
     text = concept.stimulus(stimulus).text(form or concept.headline_form)
-    return [wording.without(text) for wording in task.prompts.wordings]
+    return wording.without_attribute(text)
 
 
 def group_prompts(
@@ -144,8 +154,8 @@ def collect(
     stimuli = []
     for name in settings.limited(task.concept.names):
         neutral = [
-            collector.collect([prompt], n_neutral)
-            for prompt in neutral_prompts(task, name, form)
+            collector.collect(_neutral_prompts(task, name, form, wording), n_neutral)
+            for wording in task.prompts.wordings
         ]
         guided = {}
         for group in task.groups:

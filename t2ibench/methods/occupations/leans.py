@@ -113,8 +113,13 @@ def _reference_leans(
     return (2 * shares - 1) * (1.0 if reference.group == pair.first.name else -1.0)
 
 
-def pair_rows(pair: PairLeans, level: float) -> list[dict[str, Estimate]]:
-    """The scores of every stimulus, with the pair's suffix."""
+def pair_rows(
+    pair: PairLeans, level: float, moved: str | None = None
+) -> list[dict[str, Estimate]]:
+    """The scores of every stimulus, with the pair's suffix.
+
+    `moved` is why all leans are moved by something else than the groups; None where they are not.
+    """
     leans = row_scores(pair.leans, level)
     columns = {
         "lean": leans,
@@ -129,6 +134,9 @@ def pair_rows(pair: PairLeans, level: float) -> list[dict[str, Estimate]]:
             name: [estimate.undecided(pair.unclear) for estimate in column]
             for name, column in columns.items()
         }
+    elif moved is not None:
+        undefined = [Estimate.undefined(moved)] * len(leans)
+        columns = dict.fromkeys(columns, undefined)
     columns["lean_text"] = _text_scores(pair)
     count = len(pair.leans.names)
     return [
@@ -137,8 +145,14 @@ def pair_rows(pair: PairLeans, level: float) -> list[dict[str, Estimate]]:
     ]
 
 
-def pair_scores(pair: PairLeans, level: float) -> dict[str, Estimate]:
-    """The scores of the task, with the pair's suffix."""
+def pair_scores(
+    pair: PairLeans, level: float, moved: str | None = None
+) -> dict[str, Estimate]:
+    """The scores of the task, with the pair's suffix.
+
+    `moved` is as in `pair_rows`. It makes means undefined; slopes are those of differences between
+    stimuli, which what moves all of them alike leaves as they are.
+    """
     leans = pair.leans
     numbers = np.arange(len(leans.names))
     groups = [("stimuli", numbers, numbers)]
@@ -148,6 +162,8 @@ def pair_scores(pair: PairLeans, level: float) -> dict[str, Estimate]:
         "lean_mean_prompt_population": population.estimate(noise(leans)),
         "amplification_mean": _mean_amplification(pair, level),
     }
+    if moved is not None:
+        scores = dict.fromkeys(scores, Estimate.undefined(moved))
     if pair.reference is not None:
         scores |= slopes(leans, pair.reference, level)
     if pair.unclear is not None:

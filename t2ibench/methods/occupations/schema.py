@@ -279,12 +279,11 @@ def _check_shared_prompts(task: OccupationsTask) -> Iterator[checks.Finding]:
                         stimulus.text_with(group.name), group.words
                     )
                 }
-                if wording.without(text) in guided:
-                    at = ("concept", "stimuli", number, "forms", form)
-                    message = (
-                        f"'{wording.without(text)}' is a prompt with a group as well"
-                    )
-                    yield checks.Finding(at, message)
+                for prompt in wording.without_attribute(text):
+                    if prompt in guided:
+                        at = ("concept", "stimuli", number, "forms", form)
+                        message = f"'{prompt}' is a prompt with a group as well"
+                        yield checks.Finding(at, message)
 
 
 def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:

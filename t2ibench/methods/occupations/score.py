@@ -24,7 +24,7 @@ from t2ibench.methods.core.obedience import (
     obedience_warnings,
 )
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
-from t2ibench.methods.occupations.controls import controls_of
+from t2ibench.methods.occupations.controls import VARIANCES, controls_of
 from t2ibench.methods.occupations.crossings import crossing_scores
 from t2ibench.methods.occupations.design import collect, group_pairs
 from t2ibench.methods.occupations.forms import form_scores
@@ -207,15 +207,17 @@ def _measure_leans(
         pair_leans(task, pair, stimuli.obedient, evidence) for pair in group_pairs(task)
     ]
     headline = headline_of(pairs, settings.level)
+    controls = controls_of(pairs, headline, settings.level)
+    moved = controls[VARIANCES].contradicts if VARIANCES in controls else None
     scores: dict[str, Estimate] = {}
     for pair in pairs:
-        scores |= pair_scores(pair, settings.level)
+        scores |= pair_scores(pair, settings.level, moved)
     scores |= weight_scores(pairs, settings.level)
-    rows = [pair_rows(pair, settings.level) for pair in pairs]
+    rows = [pair_rows(pair, settings.level, moved) for pair in pairs]
     return _TaskLeans(
         pairs=pairs,
         headline=headline,
-        controls=controls_of(pairs, headline, settings.level),
+        controls=controls,
         scores=scores,
         rows=[*rows, weight_rows(pairs)],
     )

@@ -13,7 +13,6 @@ from t2ibench.methods.core.evidence import (
     QuestionNeed,
 )
 from t2ibench.methods.core.guided import Wording
-from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -82,10 +81,7 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
 
 def _prompts(wording: Wording, stimulus: str, words: dict[str, list[str]]) -> Prompts:
     """The prompts of a stimulus in one wording, with each attribute's words."""
-    neutral = [
-        wording.model_copy(update={"neutral": template}).without(stimulus)
-        for template in alternatives(wording.neutral)
-    ]
+    neutral = wording.without_attribute(stimulus)
     guided = {
         attribute: wording.with_each(stimulus, of_attribute)
         for attribute, of_attribute in words.items()

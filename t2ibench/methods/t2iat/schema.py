@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from t2ibench.methods.core import checks
-from t2ibench.methods.core.guided import GuidedPrompts, GuidedTask
-from t2ibench.methods.core.prompts import alternatives
+from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.core.schema import Concept, Count, Strict, TwoWordGroups
 
 
@@ -24,8 +23,6 @@ class T2iatTask(GuidedTask):
     Attributes:
         concepts: Target concepts X and Y.
         attributes: Attribute sets A and B.
-        prompts: Templates. A neutral one may have alternatives, such as '{child|kid}': its prompts
-            are then drawn with each of them, as one wording.
         pairing: 'cycle' gives each stimulus `words_per_stimulus` attribute words, 'cross' all.
         words_per_stimulus: For pairing 'cycle'.
         match: Compare a neutral image with the attribute images of its own 'stimulus', or of its
@@ -53,11 +50,8 @@ def check(task: T2iatTask) -> Iterator[checks.Finding]:
         x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli"
     )
     yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
-    findings: list[checks.Finding] = []
-    for prompts in _each_alternative(task.prompts):
-        stimuli = (*x.stimuli, *y.stimuli)
-        findings += checks.guided(prompts, stimuli, (*a.words, *b.words))
-    yield from dict.fromkeys(findings)
+    stimuli = (*x.stimuli, *y.stimuli)
+    yield from checks.guided(task.prompts, stimuli, (*a.words, *b.words))
     fewest = min(len(a.words), len(b.words))
     if task.pairing == "cycle" and task.words_per_stimulus > fewest:
         yield checks.Finding(
@@ -65,18 +59,3 @@ def check(task: T2iatTask) -> Iterator[checks.Finding]:
             f"words_per_stimulus is {task.words_per_stimulus}, but a set has {fewest} words; "
             "use pairing: cross for all of them",
         )
-
-
-def _each_alternative(prompts: GuidedPrompts) -> Iterator[GuidedPrompts]:
-    """The templates with each choice of the neutral prompts' alternatives."""
-    choices = [alternatives(wording.neutral) for wording in prompts.wordings]
-    for number in range(max(map(len, choices))):
-        chosen = [choice[number % len(choice)] for choice in choices]
-        copies = [
-            wording.model_copy(update={"neutral": neutral})
-            for wording, neutral in zip(prompts.wordings, chosen, strict=True)
-        ]
-        changed = (
-            {"templates": copies} if prompts.templates else {"paraphrases": copies[1:]}
-        )
-        yield prompts.model_copy(update={"neutral": chosen[0], **changed})

@@ -43,6 +43,7 @@ from t2ibench.methods.t2iat.published import (
 )
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.methods.t2iat.sides import SIDES, Sides
+from t2ibench.methods.t2iat.variances import read_variances
 from t2ibench.settings import Settings
 
 
@@ -240,6 +241,7 @@ def _measure_leans(
     )
     if unclear is not None:
         return _undecided(measured, unclear)
+    measured = _read_twice(measured, leans, sides)
     wording = wording_report(
         leans,
         task.prompts.wordings,
@@ -249,6 +251,24 @@ def _measure_leans(
     )
     details = {} if wording is None else {"wording": [asdict(wording)]}
     return replace(measured, details=details)
+
+
+def _read_twice(measured: _TaskLeans, leans: Leans, sides: Sides) -> _TaskLeans:
+    """The same with the control by variances; where it shows that all leans are moved, no rows."""
+    reading = read_variances(leans, sides, measured.headline)
+    if reading is None:
+        return measured
+    controls = {**measured.controls, "variances": reading.control}
+    if reading.moved is None:
+        return replace(measured, controls=controls)
+    undefined = Estimate.undefined(reading.moved)
+    own_leans = dict.fromkeys(("lean_of_x", "lean_of_y"), undefined)
+    return replace(
+        measured,
+        controls=controls,
+        scores={**measured.scores, **own_leans},
+        rows=[undefined] * len(measured.rows),
+    )
 
 
 def _lean_of_texts(

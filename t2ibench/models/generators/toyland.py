@@ -12,11 +12,11 @@ from pydantic import ConfigDict, model_validator
 from t2ibench.arguments import Arguments
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.toyland.world import read_bias_settings, world
+from t2ibench.toyland.world import FRAMING, WORLD, read_bias_settings, world
 
 
 class ToylandArguments(Arguments):
-    """THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9."""
+    """THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9; and world=framing."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -35,7 +35,10 @@ class ToylandGenerator:
         self.revision: str | None = f"world {world().version}"
         # The key is part of the fingerprint of stored runs.
         biases = self._biases.as_args()
-        self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": biases}
+        settings: dict[str, Any] = {"size": 64, "seed": seed, "dials": biases}
+        if self._biases.framing:
+            settings[WORLD] = FRAMING
+        self.settings: Mapping[str, Any] = settings
         what = json.dumps(
             [self.revision, world().shares, self.settings], sort_keys=True
         )
@@ -57,12 +60,15 @@ class ToylandGenerator:
 
     def effective_settings(self) -> Mapping[str, Any]:
         """The size of the images and the bias settings, for the run's record."""
-        return {
+        settings: dict[str, Any] = {
             "height": 64,
             "width": 64,
             "world": world().version,
             "biases": self._biases.as_args(),
         }
+        if self._biases.framing:
+            settings["framing"] = True
+        return settings
 
 
 ADAPTER = Adapter(

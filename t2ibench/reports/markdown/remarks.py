@@ -50,7 +50,8 @@ def _remarks(results: Results) -> Iterator[str]:
                 plural = "" if count == 1 else "s"
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
         for reader, key, control in sentences.controls_by_reader(task):
-            if key.startswith(("obedience", "breakdown")) and not control.contradicts:
+            is_shown = key.startswith(("obedience", "breakdown", "variances"))
+            if is_shown and not control.contradicts:
                 of_reader = f" ({escape(reader)})" if reader else ""
                 yield f"- `{name}`{of_reader}: {escape(control.says)}"
         for warning in task.warnings:
