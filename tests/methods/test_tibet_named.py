@@ -106,6 +106,35 @@ def test_a_judge_that_uses_no_name_still_tells_versions_apart() -> None:
     )
 
 
+def test_answers_that_name_the_version_are_said_by_their_counts_alone() -> None:
+    axis = {
+        "name": "gender",
+        "questions": ["Who?"],
+        "counterfactuals": [
+            {"name": name, "prompt": f"a {name} {{}}"} for name in ("male", "female")
+        ],
+    }
+    answers = {}
+    prompts = []
+    for job, women in {"nurse": 19, "librarian": 20, "guard": 1}.items():
+        versions = [
+            {"name": each["name"], "prompt": each["prompt"].format(job)}
+            for each in axis["counterfactuals"]
+        ]
+        prompts.append(
+            {"prompt": f"a {job}", "axes": [{**axis, "counterfactuals": versions}]}
+        )
+        for name in ("male", "female"):
+            answers[f"a {name} {job}"] = {"Who?": [name] * 20}
+        answers[f"a {job}"] = {"Who?": ["female"] * women + ["male"] * (20 - women)}
+    spec = task_by_hand(TibetTask, "tibet", prompts=prompts, images_per_prompt=20)
+    result = score(spec, HandEvidence(answers=answers), QUICK)
+    assert describe(spec, result) == (
+        "When no gender is asked for, the judge answered 'female' for 19 of 20 images of nurse and "
+        "20 of 20 of librarian; the judge answered 'male' for 19 of 20 images of guard."
+    )
+
+
 def test_a_named_axis_has_the_published_scores_and_no_lean() -> None:
     answers = {
         "boy": {"cap": 8, "dress": 2},

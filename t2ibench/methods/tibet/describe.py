@@ -1,7 +1,8 @@
 """A TIBET result in a sentence.
 
 Two things are said, and kept apart: what the judge answered about the images of a prompt, as counts
-of that prompt alone; and which version of the prompt its images resemble, which is the test.
+of that prompt alone; and which version of the prompt its images resemble, which is the test. Where
+the answers name that version, the counts say it.
 Nothing is pooled over prompts, because those that are named were picked for being extreme.
 """
 
@@ -32,7 +33,8 @@ class _DescribedRow:
     Attributes:
         axis: The prompt's axis.
         short: The prompt without what all prompts have in common.
-        answer: The most frequent answer about its images, and how many got it.
+        answer: The most frequent answer about its images, in quotation marks.
+        count: How many images got it, such as '38 of 48'.
         place: 'most' or 'least' of a counterfactual that stands out, 'uneven' where none does.
         version: The number of that counterfactual.
         is_clear: Whether its images are no even mixture of the counterfactuals', beyond chance.
@@ -41,6 +43,7 @@ class _DescribedRow:
     axis: Axis
     short: str
     answer: str
+    count: str
     place: Literal["most", "least", "uneven"]
     version: int
     is_clear: bool
@@ -106,10 +109,12 @@ def _described_row(
     ]
     place, version = _place(shares)
     shown = answers.get((axis.name, prompt))
+    answer, count = ("", "") if shown is None else _answer(shown)
     return _DescribedRow(
         axis=axis,
         short=prompt if shown is None else shown.short,
-        answer="" if shown is None else _answer(shown),
+        answer=answer,
+        count=count,
         place=place,
         version=version,
         is_clear=item.name in clear_names,
@@ -149,8 +154,8 @@ def _is_below(first: Estimate, second: Estimate) -> bool:
     return first.interval[1] < second.interval[0]
 
 
-def _answer(row: ShownRow) -> str:
-    """The most frequent answer about a prompt's images, and how many got it."""
+def _answer(row: ShownRow) -> tuple[str, str]:
+    """The most frequent answer about a prompt's images, and how many of them got it."""
     counts = {
         answer: count
         for answer, count in row.counted.counts.items()
@@ -159,7 +164,7 @@ def _answer(row: ShownRow) -> str:
     most = max(counts, key=lambda answer: counts[answer], default=ANOTHER)
     hits = row.counted.counts.get(most, 0.0)
     quoted = most if most == ANOTHER else f"'{most}'"
-    return f"{quoted} for {round(hits, 1):g} of {round(row.images, 1):g}"
+    return quoted, f"{round(hits, 1):g} of {round(row.images, 1):g}"
 
 
 def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
@@ -176,16 +181,19 @@ def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
     if len(unclear) > _MOST_UNCLEAR:
         clauses.append(f"not clear: {len(unclear)} others")
     elif unclear:
-        names = [f"{row.short} ({row.answer})" for row in unclear]
+        names = [f"{row.short} ({row.answer} for {row.count})" for row in unclear]
         clauses.append(f"not clear: {listed(names)}")
     return sentence(f"when no {axis} is asked for, {'; '.join(clauses)}")
 
 
 def _side(rows: Sequence[_DescribedRow]) -> str:
     """The prompts whose images resemble the versions of one name most, or least."""
-    answers = [f"{row.answer} images of {row.short}" for row in rows]
     first = rows[0]
     versions = first.axis.counterfactuals
+    answered = f"the judge answered {_counts(rows)}"
+    named = f"'{versions[first.version].name}'"
+    if len(versions) == 2 and all(row.answer == named for row in rows):
+        return answered
     version = f"“{versions[first.version].prompt}”"
     if len(rows) > 1:
         version += " and the like"
@@ -198,4 +206,15 @@ def _side(rows: Sequence[_DescribedRow]) -> str:
         resemblance = (
             f"do not resemble all versions alike, but {first.place} those of {version}"
         )
-    return f"the judge answered {listed(answers, _MOST_PROMPTS)}: these images {resemblance}"
+    return f"{answered}: these images {resemblance}"
+
+
+def _counts(rows: Sequence[_DescribedRow]) -> str:
+    """How many images of each prompt got an answer, which is named once where it is the same."""
+    counts = []
+    for number, row in enumerate(rows):
+        if number == 0 or row.answer != rows[number - 1].answer:
+            counts.append(f"{row.answer} for {row.count} images of {row.short}")
+        else:
+            counts.append(f"{row.count} of {row.short}")
+    return listed(counts, _MOST_PROMPTS)
