@@ -49,7 +49,7 @@ def visible_lines(text: str) -> str:
 
 
 def shown(value: object, width: int = _VALUE) -> str:
-    """A value as messages show it: in one line, escaped and shortened.
+    """Return a value as messages show it: in one line, escaped and shortened.
 
     Examples:
         >>> shown("short"), shown("x" * 5000, 3)
@@ -62,7 +62,7 @@ def shown(value: object, width: int = _VALUE) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message in one line, escaped, without secrets; a very long one loses its middle."""
+    """Return a message in one line, escaped, without secrets; a very long one loses its middle."""
     if len(text) > _LINE:
         left_out = len(text) - _LINE
         head = text[: _LINE * 2 // 3]
@@ -118,7 +118,7 @@ class MissingEvidence(T2IBenchError):
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
-    """The option whose spelling is most similar to a name; None if none is similar."""
+    """Return the option whose spelling is most similar to a name; None if none is similar."""
     if len(name) > _LONGEST_NAME:
         return None
     choices = sorted(set(options))
@@ -128,13 +128,13 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """A suggestion of the most similar option, to append to a message; may be empty."""
+    """Return a suggestion of the most similar option, to append to a message; may be empty."""
     suggestion = nearest(name, options)
     return f" Did you mean '{suggestion}'?" if suggestion else ""
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or its class where it has none."""
+    """Return the first line of an error's message, or its class where it has none."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # str() of an exception of a plug-in may itself raise

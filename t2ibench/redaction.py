@@ -37,7 +37,7 @@ _DEEPEST = 100
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name is that of a secret, and not of the variable that contains one.
+    """Return whether a name is that of a secret, and not of the variable that contains one.
 
     Examples:
         >>> [is_secret_name(name) for name in ("body.x-api-key", "falKey", "api_key_env", "monkey")]
@@ -48,7 +48,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def secret_argument(args: Mapping[str, Any]) -> str | None:
-    """The name of an argument that is or contains a secret; None if there is none."""
+    """Return the name of an argument that is or contains a secret; None if there is none."""
     redaction = Redaction(_environment())
     for name, value in args.items():
         if any(
@@ -69,7 +69,7 @@ def _is_secret(name: str, text: str, redaction: Redaction) -> bool:
 
 
 def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Every text in an argument, with the path of names that leads to it."""
+    """Yield every text in an argument, with the path of names that leads to it."""
     if isinstance(value, str) and value[:1] in {"{", "["} and depth < _DEEPEST:
         try:
             value = json.loads(value)
@@ -102,7 +102,7 @@ class Redaction:
         )
 
     def values(self, text: str) -> str:
-        """A text with the given secrets hidden, in whatever encoding they appear."""
+        """Return a text with the given secrets hidden, in whatever encoding they appear."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
     def looks(self, text: str) -> str:
@@ -110,7 +110,7 @@ class Redaction:
         return _LOOKS.sub(HIDDEN, self.values(text))
 
     def of_json(self, value: Any, depth: int = 0) -> Any:
-        """A JSON value with the given secrets hidden."""
+        """Return a JSON value with the given secrets hidden."""
         if depth > _DEEPEST:
             raise ValueError("nested too deeply")
         if isinstance(value, str):

@@ -22,7 +22,7 @@ _TARGET = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
 
 def is_target(text: str) -> bool:
-    """Whether a text has the form 'package.module:attribute'.
+    """Return whether a text has the form 'package.module:attribute'.
 
     Examples:
         >>> is_target("my_package.models:create"), is_target("folder:my/pictures")
@@ -135,7 +135,7 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def origin(self, name: str) -> str:
-        """The package that an entry comes from."""
+        """Return the package that an entry comes from."""
         return _OWN if name in self._entries else _distribution(self._plugins[name])
 
     def get(self, name: str) -> T:
@@ -167,7 +167,7 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def unknown(self, name: str) -> T2IBenchError:
-        """The error for an unknown name, with the nearest known one."""
+        """Return the error for an unknown name, with the nearest known one."""
         names = self.names()
         listed = f"{self.kind.capitalize()}s: {', '.join(names)}."
         return T2IBenchError(
@@ -176,7 +176,7 @@ class Registry(Generic[T]):
         )
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Every entry, imported."""
+        """Yield every entry, imported."""
         for name in self.names():
             yield name, self.get(name)
 

@@ -123,7 +123,7 @@ class Measurement(BaseModel):
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
-        """The fields of this class, from the settings of a stored result or of a run."""
+        """Return the fields of this class, from the settings of a stored result or of a run."""
         names = cls.model_fields.keys() & type(measurement).model_fields.keys()
         return cls(**{name: getattr(measurement, name) for name in names})
 
@@ -138,7 +138,7 @@ class Settings(Measurement):
     max_exact: Positive = 200_000
 
     def limited(self, items: Sequence[_T]) -> Sequence[_T]:
-        """The first `limit` items.
+        """Return the first `limit` items.
 
         Args:
             items: Stimuli of one concept.
@@ -177,7 +177,7 @@ class Settings(Measurement):
         return max(1, math.ceil(images * self.times - 1e-9))
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
-        """A random number generator for one purpose within one task.
+        """Return a random number generator for one purpose within one task.
 
         It depends on neither encoder nor other tasks, so encoders are resampled in pairs and a
         task's numbers do not change with the tasks around it.
@@ -448,7 +448,7 @@ class RunSettings(Measurement):
     ] = _NO_ARGS
 
     def command(self) -> list[str]:
-        """A command that gives the same results: what decides them, and nothing else.
+        """Return a command that gives the same results: what decides them, and nothing else.
 
         Parsing it gives the same settings back.
 
@@ -494,7 +494,7 @@ def flags() -> list[tuple[str, Any, Flag]]:
 
 
 def flag_name(name: str) -> str:
-    """The flag of a setting."""
+    """Return the flag of a setting."""
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 

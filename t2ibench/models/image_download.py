@@ -111,7 +111,7 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
-    """The IP address to connect to; None if the server itself is in a private network."""
+    """Return the IP address to connect to; None if the server itself is in a private network."""
     if not all(map(is_public, await _addresses(base))):
         return None
     addresses = await _addresses(parts)
@@ -123,7 +123,7 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
-    """The IP addresses to which a host name currently resolves."""
+    """Return the IP addresses to which a host name currently resolves."""
     host, port = parts.hostname or "", _origin(parts)[2]
     ask = asyncio.get_running_loop().getaddrinfo
     results = await ask(host, port, type=socket.SOCK_STREAM)
@@ -133,7 +133,7 @@ async def _addresses(parts: SplitResult) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is outside of private, link-local and other special networks.
+    """Return whether an address is outside of private, link-local and other special networks.
 
     Examples:
         >>> [is_public(one) for one in ("93.184.216.34", "169.254.169.254", "::ffff:10.0.0.1")]

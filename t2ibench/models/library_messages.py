@@ -41,7 +41,7 @@ class LibraryMessage:
 
     @property
     def line(self) -> str:
-        """The message as a line for people."""
+        """Return the message as a line for people."""
         about = f", while {shown(self.about)} was loaded" if self.about else ""
         return f"{self.library}{about}: {self.text}"
 
@@ -59,7 +59,7 @@ class Rule:
     )
 
     def matches(self, text: str) -> bool:
-        """Whether a message is of this kind."""
+        """Return whether a message is of this kind."""
         return re.search(self.pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -242,7 +242,7 @@ def treatment_of(text: str) -> Treatment | None:
 
 
 def _rule_for(text: str) -> Rule | None:
-    """The first rule that names a message."""
+    """Return the first rule that names a message."""
     plain = _plain(text)
     return next((rule for rule in RULES if rule.matches(plain)), None)
 
@@ -398,7 +398,7 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
 
 
 def _library_of(path: str) -> str:
-    """The package that a file of Python code is in."""
+    """Return the package that a file of Python code is in."""
     parts = Path(path).parts
     for folder in ("site-packages", "dist-packages"):
         if folder in parts[:-1]:

@@ -26,22 +26,22 @@ _WEIGHTS = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def exists(text: str) -> bool:
-    """Whether a text is the path of an existing file or folder."""
+    """Return whether a text is the path of an existing file or folder."""
     return os.path.exists(os.path.expanduser(text))  # noqa: PTH110, PTH111  pathlib's raise
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; a link may lead nowhere, or to itself."""
+    """Return whether there is such a file; a link may lead nowhere, or to itself."""
     return os.path.isfile(path)  # noqa: PTH113  pathlib's raises
 
 
 def is_hub_id(text: str) -> bool:
-    """Whether a text has the form ORG/NAME."""
+    """Return whether a text has the form ORG/NAME."""
     return _HUB_ID.fullmatch(text) is not None
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is a path of this machine, for which the hub must not be asked."""
+    """Return whether a text is a path of this machine, for which the hub must not be asked."""
     if exists(text) or text.startswith((".", "/", "~")):
         return True
     first, slash, _ = text.partition("/")
@@ -51,7 +51,7 @@ def is_path(text: str) -> bool:
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
-    """The error for a folder that does not exist."""
+    """Return the error for a folder that does not exist."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     try:
         path = Path(text).expanduser()

@@ -229,7 +229,7 @@ class HasUntrained(Protocol):
     """An encoder that is available with random weights, as a control (optional)."""
 
     def untrained(self) -> Encoder:
-        """An encoder of the same architecture and preprocessing that has learnt nothing.
+        """Return an encoder of the same architecture and preprocessing that has learnt nothing.
 
         It may load lazily: a run asks for it even where its embeddings are stored already.
 
@@ -404,7 +404,7 @@ class ReportsSettings(Protocol):
     """A model that reports the settings that were effective (optional)."""
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """The settings that applied, defaults of the model's library resolved.
+        """Return the settings that applied, defaults of the model's library resolved.
 
         Returns:
             JSON values; empty where the model is not loaded yet.

@@ -32,7 +32,7 @@ class ResolvedAdapter(NamedTuple):
 
 
 def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | None:
-    """The registered adapter that a text names."""
+    """Return the registered adapter that a text names."""
     name, colon, source = spec.partition(":")
     if name not in registry:
         return None
@@ -47,7 +47,7 @@ def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | Non
 def find_target(
     registry: Registry[Any], spec: str, *, recorded: bool = False
 ) -> ResolvedAdapter | None:
-    """The adapter that 'package.module:factory' names."""
+    """Return the adapter that 'package.module:factory' names."""
     scheme = spec.partition(":")[0]
     if not is_target(spec):
         return None
@@ -66,7 +66,7 @@ def find_target(
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """The adapter itself, or an adapter that wraps a factory."""
+    """Return the adapter itself, or an adapter that wraps a factory."""
     if isinstance(value, Adapter):
         return value
     if not callable(value):
@@ -103,7 +103,7 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
 def _arguments_of(
     factory: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], form: str
 ) -> type[Arguments]:
-    """The argument model that a signature describes."""
+    """Return the argument model that a signature describes."""
     annotated = factory.__init__ if inspect.isclass(factory) else factory
     try:
         hints = typing.get_type_hints(annotated, include_extras=True)
@@ -173,7 +173,7 @@ def members_of(protocol: type) -> list[str]:
     return [*vars(protocol).get("__annotations__", {}), *methods]
 
 
-def lacking(value: object, protocol: type) -> list[str]:
+def missing_members(value: object, protocol: type) -> list[str]:
     """Members of a Protocol that an object does not have."""
     return [name for name in members_of(protocol) if not hasattr(value, name)]
 
@@ -185,7 +185,7 @@ def resolve(
     recorded: bool = False,
     others: Iterable[str] = (),
 ) -> ResolvedAdapter:
-    """The adapter that a text names; T2IBenchError if there is none."""
+    """Return the adapter that a text names; T2IBenchError if there is none."""
     resolved = find_registered(registry, spec) or find_target(
         registry, spec, recorded=recorded
     )
@@ -267,7 +267,7 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
         raise T2IBenchError(
             f"'{value.__name__}' is a class.", f"Give an object: {value.__name__}()."
         )
-    missing = lacking(value, protocol)
+    missing = missing_members(value, protocol)
     if missing:
         article = "an" if kind[0] in "aeiou" else "a"
         words = ", ".join(f"'{name}'" for name in missing)

@@ -55,7 +55,7 @@ class FoundRewritings:
     rows: Mapping[tuple[str, int], StoredRewriting]
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from."""
+        """Return the rewriting that an image is made from."""
         return self.rows.get((prompt, index))
 
 
@@ -95,11 +95,11 @@ class Rewritten:
 
     @property
     def batch_size(self) -> int:
-        """The batch size of the generator, which may grow."""
+        """Return the batch size of the generator, which may grow."""
         return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
-        """The number of images of a prompt that the generator can make."""
+        """Return the number of images of a prompt that the generator can make."""
         return self.inner.available(prompt)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
@@ -137,7 +137,7 @@ class Rewritten:
         return results, asked
 
     def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from."""
+        """Return the rewriting that an image is made from."""
         return None if self.rewritings is None else self.rewritings.find(prompt, index)
 
 

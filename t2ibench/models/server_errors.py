@@ -117,7 +117,7 @@ class ServerMessage:
     def without(
         self, names: Iterable[str], fields: Iterable[str] = ()
     ) -> ServerMessage:
-        """The same without the names of a model and a prompt, and of a request's fields."""
+        """Return the same without the names of a model and a prompt, and of a request's fields."""
         text = without_fields(without_names(self.text, names), fields)
         return replace(self, text=text)
 
@@ -137,7 +137,7 @@ class ServerMessage:
 
     @property
     def no_model(self) -> bool:
-        """Whether the model that was asked for is missing, retired, or of another kind."""
+        """Return whether the model that was asked for is missing, retired, or of another kind."""
         return has_no_model(self.codes, self.text)
 
 
@@ -150,7 +150,7 @@ class Reply:
     key: ApiKey
 
     def json(self) -> Any:
-        """The body as JSON, the key hidden."""
+        """Return the body as JSON, the key hidden."""
         try:
             return self.key.hide_all(json.loads(self.body))
         except (ValueError, RecursionError):
@@ -162,7 +162,7 @@ class Reply:
         return f"{self.status}: {words}" if words else f"{self.status} without a word"
 
     def beginning(self) -> str:
-        """The first characters of the body, for a message; '' where it is empty."""
+        """Return the first characters of the body, for a message; '' where it is empty."""
         text = self.key.hide(self.body[:_BEGINNING].decode("utf-8", errors="replace"))
         return one_line(text, _SHOWN)
 
@@ -210,7 +210,7 @@ class Reply:
         return replace(self, status=status) if 400 <= status < 600 else self
 
     def _status_in_words(self) -> int:
-        """The status that codes and words stand for where no number says it: 200 if none."""
+        """Return the status that codes and words stand for where no number says it: 200 if none."""
         message = self.message()
         if filter_took(message.codes):
             return self.status
@@ -255,14 +255,14 @@ def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
 
 
 def _codes_of(*parts: Mapping[str, Any]) -> frozenset[str]:
-    """The codes in parts of a reply's body, in lower case."""
+    """Return the codes in parts of a reply's body, in lower case."""
     return frozenset(code.lower() for part in parts for code in _codes_in(part))
 
 
 def _message_of_list(
     body: Mapping[str, Any], errors: list[Any], status: int
 ) -> ServerMessage:
-    """The message of FastAPI's errors: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
+    """Return the message of FastAPI's errors: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
     items = [item for item in errors if isinstance(item, Mapping)]
     texts = [str(item.get("msg") or item.get("message") or item) for item in items]
     fields = tuple(str(item["loc"][-1]) for item in items if item.get("loc"))
@@ -271,7 +271,7 @@ def _message_of_list(
 
 
 def _message_of_mapping(error: Mapping[str, Any], status: int) -> ServerMessage:
-    """The message of an error in the form of OpenAI: a code, a parameter and a text."""
+    """Return the message of an error in the form of OpenAI: a code, a parameter and a text."""
     details = error.get("moderation_details")
     stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
     param = error.get("param")
@@ -300,7 +300,7 @@ def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_category(error: Mapping[str, Any]) -> bool:
-    """Whether an error has the categories of a filter: Azure's, OpenAI's or OpenRouter's."""
+    """Return whether an error has the categories of a filter: Azure's, OpenAI's or OpenRouter's."""
     details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
     if isinstance(details, Mapping) and details.get("categories"):
         return True

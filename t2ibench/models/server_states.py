@@ -202,7 +202,7 @@ def _plain(codes: Iterable[str]) -> set[str]:
 
 
 def filter_took(codes: Collection[str]) -> bool:
-    """Whether a code says that a filter took a prompt or an image."""
+    """Return whether a code says that a filter took a prompt or an image."""
     plain = _plain(codes)
     return bool(plain & _FILTER) or any(_SENSITIVE in code for code in plain)
 
@@ -226,7 +226,7 @@ def filter_words(status: int, codes: Collection[str], text: str) -> bool:
 
 
 def took_what_was_made(text: str) -> bool:
-    """Whether a filter's words are about an image that was made, and not about its prompt.
+    """Return whether a filter's words are about an image that was made, and not about its prompt.
 
     Examples:
         >>> took_what_was_made("Generated image rejected by content moderation.")
@@ -238,7 +238,7 @@ def took_what_was_made(text: str) -> bool:
 
 
 def is_unpaid(codes: Collection[str], text: str) -> bool:
-    """Whether quota, credits or billing are what is wrong."""
+    """Return whether quota, credits or billing are what is wrong."""
     return bool(_plain(codes) & _UNPAID) or _UNPAID_WORDS.search(text) is not None
 
 
@@ -248,17 +248,17 @@ def unpaid_code(codes: Collection[str]) -> bool:
 
 
 def is_unpaid_in_words(text: str) -> bool:
-    """Whether words that no prompt is likely to have say that there is no money."""
+    """Return whether words that no prompt is likely to have say that there is no money."""
     return _UNPAID_PHRASES.search(text) is not None
 
 
 def is_rate_limit(text: str) -> bool:
-    """Whether words ask for fewer requests."""
+    """Return whether words ask for fewer requests."""
     return _RATE_WORDS.search(text) is not None
 
 
 def is_long_limit(text: str) -> bool:
-    """Whether words speak of a limit for a day or longer, and of none that ends sooner.
+    """Return whether words speak of a limit for a day or longer, and of none that ends sooner.
 
     Examples:
         >>> is_long_limit("Rate limit exceeded: free-models-per-day")
@@ -272,27 +272,27 @@ def is_long_limit(text: str) -> bool:
 
 
 def is_blocked(text: str) -> bool:
-    """Whether an account, a resource or a region is what a server blocks."""
+    """Return whether an account, a resource or a region is what a server blocks."""
     return _BLOCKED_WORDS.search(text) is not None
 
 
 def has_no_access(codes: Collection[str], text: str) -> bool:
-    """Whether the key, or its account, has no access."""
+    """Return whether the key, or its account, has no access."""
     return bool(_plain(codes) & _NO_ACCESS) or _NO_ACCESS_WORDS.search(text) is not None
 
 
 def has_no_model(codes: Collection[str], text: str) -> bool:
-    """Whether the model that was asked for is missing, retired, or of another kind."""
+    """Return whether the model that was asked for is missing, retired, or of another kind."""
     return bool(_plain(codes) & _NO_MODEL) or _NO_MODEL_WORDS.search(text) is not None
 
 
 def takes_no_images(text: str) -> bool:
-    """Whether a model does not look at images."""
+    """Return whether a model does not look at images."""
     return _NO_IMAGES_WORDS.search(text) is not None
 
 
 def is_busy(status: int, codes: Collection[str]) -> bool:
-    """Whether the same request may work a little later.
+    """Return whether the same request may work a little later.
 
     The same statuses as the openai client and LiteLLM ask again for: 408, 409, 429 and those from
     500 on, such as a gateway's 520 to 524, 529 and 530; 425 besides, and a busy server's codes.

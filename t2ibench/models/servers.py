@@ -91,7 +91,7 @@ class ServerArguments(Arguments):
 
 
 def checked_address(base_url: str) -> str:
-    """The address of a server."""
+    """Return the address of a server."""
     import httpx
 
     try:
@@ -301,7 +301,7 @@ class Server:
             task.cancel()
 
     def _read(self, error: Exception) -> Reply:
-        """The server's reply in an exception of a library; raises what is no reply."""
+        """Return the server's reply in an exception of a library; raises what is no reply."""
         chain = _chain_of(error)
         for cause in chain[1:]:
             if isinstance(cause, T2IBenchError):
@@ -384,7 +384,7 @@ def _response_of(chain: Sequence[BaseException]) -> tuple[Any, int | None]:
 
 
 def _json_of(reply: Reply) -> Any:
-    """The body of a reply; None where it is not JSON."""
+    """Return the body of a reply; None where it is not JSON."""
     try:
         return reply.json()
     except BadReplyError:
@@ -392,7 +392,7 @@ def _json_of(reply: Reply) -> Any:
 
 
 def _body_of(error: Exception, response: Any, code: str | None) -> bytes:
-    """The body of a reply that a library made an exception of."""
+    """Return the body of a reply that a library made an exception of."""
     content = b""
     with contextlib.suppress(Exception):  # a library may not have read it
         content = bytes(response.content)
@@ -458,7 +458,7 @@ class OpenAiServer(Server):
 
 
 def _load_litellm() -> Any:
-    """The module; one line where it is not installed."""
+    """Return the module; one line where it is not installed."""
     # Its table of prices comes with it; without this, the import asks the network for another.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
@@ -545,7 +545,7 @@ _LOCK = threading.RLock()
 
 @lru_cache(maxsize=1)
 def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
-    """The event loop of all servers, started by the first request of a process."""
+    """Return the event loop of all servers, started by the first request of a process."""
     loop = asyncio.new_event_loop()
     # Errors of a request are raised where it is awaited; others need not be logged.
     loop.set_exception_handler(lambda *_: None)
@@ -620,7 +620,7 @@ def _chain_of(error: BaseException) -> list[BaseException]:
 
 
 def _result_of(future: Future[T]) -> T | T2IBenchError:
-    """The result of a request, or the error with which it ended."""
+    """Return the result of a request, or the error with which it ended."""
     try:
         return future.result()
     except T2IBenchError as error:

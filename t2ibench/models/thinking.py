@@ -29,7 +29,7 @@ _PLAIN_FINAL = "assistantfinal"
 
 
 def without_thinking(text: str) -> str | None:
-    """The answer in a reply; None if the reply ends within the thinking text.
+    """Return the answer in a reply; None if the reply ends within the thinking text.
 
     Examples:
         >>> without_thinking("<think>male? or female?</think>female")
@@ -54,7 +54,7 @@ def without_thinking(text: str) -> str | None:
 
 
 def _final_channel(text: str) -> str | None:
-    """The text of Harmony's channel 'final'."""
+    """Return the text of Harmony's channel 'final'."""
     final: str | None = None
     for channel in _CHANNEL.finditer(text):
         if channel.group(1) == "final":

@@ -32,7 +32,7 @@ _WORDS_OF_UNITS = {"mi": "m", "se": "s", "ho": "h", "da": "d"}
 def seconds_to_wait(
     headers: Mapping[str, str] | None, body: Any = None
 ) -> float | None:
-    """The seconds that a reply asks to wait before the next request; None where it does not.
+    """Return the seconds that a reply asks to wait before the next request; None where it does not.
 
     `retry-after-ms` comes before `Retry-After`, as in the openai client, and both before the
     moment at which a rate limit is reset. A body may hold Google's `retryDelay` or the headers
@@ -54,7 +54,7 @@ def seconds_to_wait(
 
 
 def seconds_in_words(text: str) -> float | None:
-    """The seconds that a server's message asks to wait; None where it does not.
+    """Return the seconds that a server's message asks to wait; None where it does not.
 
     Examples:
         >>> seconds_in_words("Limit reached, retry after 86400 seconds")
@@ -75,7 +75,7 @@ def seconds_in_words(text: str) -> float | None:
 
 
 def names_day_quota(body: Any) -> bool:
-    """Whether a body names a quota of Google's for a whole day, whatever delay it gives."""
+    """Return whether a body names a quota of Google's for a whole day, whatever delay it gives."""
     details = _error_in(body).get("details")
     return "PerDay" in str(details) if isinstance(details, list) else False
 
@@ -95,7 +95,7 @@ def seconds_asked(retry_after: str | None) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """A date as mail and HTTP write it, or as ISO 8601 has it."""
+    """Return a date as mail and HTTP write it, or as ISO 8601 has it."""
     try:
         return parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
@@ -108,7 +108,7 @@ def _date(text: str) -> datetime | None:
 
 
 def in_words(seconds: float) -> str:
-    """A duration in words.
+    """Return a duration in words.
 
     Examples:
         >>> in_words(45), in_words(600), in_words(86400), in_words(40 * 3600)
@@ -150,7 +150,7 @@ def _duration(text: str | None) -> float | None:
 
 
 def _of_empty_limits(headers: Mapping[str, str]) -> float | None:
-    """The longest wait until a used-up limit is reset."""
+    """Return the longest wait until a used-up limit is reset."""
     waits = []
     for kind in _KINDS:
         if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0":
@@ -165,7 +165,7 @@ def _error_in(body: Any) -> Mapping[str, Any]:
 
 
 def _words_in(body: Any) -> str:
-    """The message of an error, or the error where it is a text."""
+    """Return the message of an error, or the error where it is a text."""
     error = body.get("error") if isinstance(body, Mapping) else None
     text = error if isinstance(error, str) else _error_in(body).get("message")
     return text if isinstance(text, str) else ""

@@ -67,7 +67,7 @@ def find_file_defect(source: Path) -> FileDefect | None:
 
 
 def _files_of(source: Path) -> Iterator[Path]:
-    """The files that a library may read; pickled weights only if there are no others."""
+    """Yield the files that a library may read; pickled weights only if there are no others."""
     if source.is_file():
         yield source
         return
@@ -108,7 +108,7 @@ def _defect_of(path: Path, name: str, repository: Path) -> FileDefect | None:
 
 
 def _safetensors_defect(path: Path, size: int) -> str | None:
-    """Why a file cannot be one of safetensors, whose header says where every tensor ends."""
+    """Return why a file cannot be one of safetensors, whose header says where every tensor ends."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(_LENGTH), "little")
         if size < _LENGTH or length > _LONGEST_HEADER:

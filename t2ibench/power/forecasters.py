@@ -240,7 +240,7 @@ def _root(square: float) -> float:
 def forecaster(
     headline: Headline, question: Question, image_strata: Collection[str], level: float
 ) -> Forecaster:
-    """The forecaster of a pilot's headline.
+    """Return the forecaster of a pilot's headline.
 
     Args:
         headline: The pilot's headline.
@@ -281,7 +281,7 @@ def forecaster(
 
 
 def _no_interval(headline: Headline, inference: Inference | None) -> T2IBenchError:
-    """The error of a pilot whose headline has no interval, with the reason."""
+    """Return the error of a pilot whose headline has no interval, with the reason."""
     why = headline.reason or (inference.reason if inference else None)
     why = why or "it has no interval"
     return T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
@@ -290,7 +290,7 @@ def _no_interval(headline: Headline, inference: Inference | None) -> T2IBenchErr
 def _variance_by_image(
     headline: Headline, question: Question, variance: float, level: float
 ) -> float:
-    """The part of a headline's variance that is its variance with fixed prompts."""
+    """Return the part of a headline's variance that is its variance with fixed prompts."""
     fixed_prompts = headline.inference.get("fixed_prompts")
     if fixed_prompts is not None:
         return min(variance, _variance(fixed_prompts, level) or 0.0)
@@ -300,7 +300,7 @@ def _variance_by_image(
 
 
 def _squares(headline: Headline, level: float) -> Squares:
-    """The forecaster of a mean square of leans, one for each part of the headline."""
+    """Return the forecaster of a mean square of leans, one for each part of the headline."""
     influences = [part.influence for part in headline.parts]
     return Squares(
         variances=np.array([influence.variance for influence in influences]),
@@ -312,7 +312,7 @@ def _squares(headline: Headline, level: float) -> Squares:
 def _shares(
     headline: Headline, variance: float, by_image: float, level: float
 ) -> Shares:
-    """The forecaster of a mean square of shares."""
+    """Return the forecaster of a mean square of shares."""
     value = max(headline.value or 0.0, 0.0)
     fair = headline.fair[1] if headline.fair is not None else 0.0
     floor = min((fair / float(norm.ppf(level))) ** 2, by_image)
@@ -325,7 +325,7 @@ def _shares(
 
 
 def _excess(headline: Headline, by_image: float, level: float) -> Excess:
-    """The forecaster of an excess.
+    """Return the forecaster of an excess.
 
     The band of random sets ends at a quantile of chi-squared; that gives the number of unrelated
     concepts.
@@ -346,7 +346,7 @@ def _excess(headline: Headline, by_image: float, level: float) -> Excess:
 
 
 def _variance(inference: Inference, level: float) -> float | None:
-    """The variance that an interval implies, whatever the interval takes into account."""
+    """Return the variance that an interval implies, whatever the interval takes into account."""
     if inference.ci_low is None or inference.ci_high is None:
         return None
     half = (inference.ci_high - inference.ci_low) / 2
@@ -355,7 +355,7 @@ def _variance(inference: Inference, level: float) -> float | None:
 
 
 def _image_share(headline: Headline, strata: Collection[str]) -> float:
-    """The share of a headline's variance that is between images of the same prompt."""
+    """Return the share of a headline's variance that is between images of the same prompt."""
     if len(headline.parts) != 1:
         return 1.0
     influence = headline.parts[0].influence
@@ -369,7 +369,7 @@ def _image_share(headline: Headline, strata: Collection[str]) -> float:
 def least(
     reached: Callable[[float], bool], most: float = _MOST, fewest: float = 0.05
 ) -> float | None:
-    """The smallest multiple of the pilot's size, or the smallest effect, that is enough.
+    """Return the smallest multiple of the pilot's size, or the smallest effect, that is enough.
 
     Examples:
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None

@@ -46,12 +46,12 @@ class Size:
 
     @property
     def units(self) -> int:
-        """The number of what a larger design can have more of: concepts or prompts."""
+        """Return the number of what a larger design can have more of: concepts or prompts."""
         return self.concepts or self.prompts
 
     @classmethod
     def of(cls, needed: Needs) -> Size:
-        """The size of a task that needs these images."""
+        """Return the size of a task that needs these images."""
         counts = needed.images_by_prompt
         return cls(
             images=max(counts.values(), default=0),
@@ -83,7 +83,7 @@ class Pilot:
 
 
 def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
-    """The pilots of a run's tasks.
+    """Return the pilots of a run's tasks.
 
     Raises:
         T2IBenchError: the run has results of none of the tasks.
@@ -119,7 +119,7 @@ def pilot_of(
     where: str,
     speed: float | None = None,
 ) -> Pilot | None:
-    """The pilot that a task's results are; None for a task that needs no images."""
+    """Return the pilot that a task's results are; None for a task that needs no images."""
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None
@@ -137,7 +137,7 @@ def pilot_of(
 
 
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
-    """The headline that a method returned, restored from results."""
+    """Return the headline that a method returned, restored from results."""
     stored = result.headline
     inference: dict[Question, Inference] = {
         question: named_inference

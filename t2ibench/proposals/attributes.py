@@ -53,12 +53,12 @@ class Column:
 
     @property
     def repeats(self) -> bool:
-        """Whether its values repeat, as those of classes do and those of remarks do not."""
+        """Return whether its values repeat, as those of classes do and those of remarks do not."""
         return 1 < len(self.classes) <= self.cells / 2
 
 
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
-    """The file with human labels: the given one, or the one in a folder of images."""
+    """Return the file with human labels: the given one, or the one in a folder of images."""
     if answers is not None:
         return Path(answers).expanduser()
     scheme, _, folder = (captions or "").partition(":")
@@ -69,7 +69,7 @@ def sheet_of(captions: str | None, answers: str | None) -> Path | None:
 def answered_columns(
     path: Path, named: Mapping[str, str] | None = None
 ) -> list[Column]:
-    """The columns of a file of human labels that hold classes, in its order.
+    """Return the columns of a file of human labels that hold classes, in its order.
 
     Args:
         path: The file.
@@ -111,7 +111,7 @@ def _read_column(table: Table, heading: str, attribute: str) -> Column:
 
 
 def plain(name: str) -> str:
-    """The name of an attribute in plain words.
+    """Return the name of an attribute in plain words.
 
     Examples:
         >>> plain("Skin_Tone "), plain("skin-tone")
@@ -121,7 +121,7 @@ def plain(name: str) -> str:
 
 
 def attributes_of(text: str | None, choices: Sequence[str]) -> list[str] | None:
-    """The attributes that `--attributes` lists; None where it is not given."""
+    """Return the attributes that `--attributes` lists; None where it is not given."""
     if text is None:
         return None
     names = list(dict.fromkeys(plain(name) for name in text.split(",") if name.strip()))
@@ -142,7 +142,7 @@ def asked_about(
     columns: Sequence[Column],
     captions: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """The biases that a task asks about, with the classes of human labels.
+    """Return the biases that a task asks about, with the classes of human labels.
 
     A named attribute that was not proposed, but has human labels, is asked about every caption.
     Without names, every proposed bias is asked about.
@@ -165,7 +165,7 @@ def asked_about(
 
 
 def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
-    """A proposed bias with the classes and the name of a column of human labels."""
+    """Return a proposed bias with the classes and the name of a column of human labels."""
     if len(column.classes) > 1:
         bias["classes"] = list(column.classes)
     if column.name not in plain(bias["question"]):
@@ -175,7 +175,7 @@ def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
 
 
 def _asked(column: Column, captions: Sequence[str]) -> dict[str, Any]:
-    """A bias that asks about a column of human labels for every caption."""
+    """Return a bias that asks about a column of human labels for every caption."""
     if len(column.classes) < 2:
         raise T2IBenchError(
             f"--attributes: the column '{shown(column.name)}' has one value, "

@@ -125,7 +125,7 @@ def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | 
 
 
 def is_id(source: str) -> bool:
-    """Whether a source that is no file or folder can be the id of a `datasets` data set."""
+    """Return whether a source that is no file or folder can be the id of a `datasets` data set."""
     return bool(_HUB_ID.match(source)) and not Path(source).suffix
 
 
@@ -135,7 +135,7 @@ def usable(captions: Iterable[str]) -> list[str]:
 
 
 def one_person(caption: str) -> bool:
-    """Whether a caption names just one person.
+    """Return whether a caption names just one person.
 
     Examples:
         >>> one_person("A woman riding a horse"), one_person("Two men talk")
@@ -171,7 +171,7 @@ def _from_file(path: Path, column: str | None, layout: TableLayout) -> Iterator[
 
 
 def _heading(table: Table, column: str | None) -> str:
-    """The heading of a table's column of captions."""
+    """Return the heading of a table's column of captions."""
     if column is not None:
         return _column(table.columns, column, table.where())
     for role in ("caption", "prompt"):
@@ -215,7 +215,7 @@ def _from_rows(
 
 
 def _column(names: Iterable[str], column: str | None, where: str) -> str:
-    """The name of the column that holds the captions."""
+    """Return the name of the column that holds the captions."""
     headings = list(map(str, names))
     name = _named(headings, column) or column
     if name is None or name not in headings:
@@ -229,7 +229,7 @@ def _column(names: Iterable[str], column: str | None, where: str) -> str:
 
 
 def _named(names: Iterable[str], column: str | None) -> str | None:
-    """The given name, whatever its case and spaces, or else the usual name."""
+    """Return the given name, whatever its case and spaces, or else the usual name."""
     if column is None:
         return known_column("caption", map(str, names))
     wanted = heading_key(column)
@@ -271,7 +271,7 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
 
 
 def _split(names: Sequence[str], wanted: str, where: str) -> str:
-    """The split with this name, or with the other usual name of it."""
+    """Return the split with this name, or with the other usual name of it."""
     available = next(
         (name for name in (wanted, _SHORT.get(wanted)) if name in names), None
     )

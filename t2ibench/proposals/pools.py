@@ -35,7 +35,7 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """The place as a path, whether or not it exists."""
+        """Return the place as a path, whether or not it exists."""
         return Path(self.place).expanduser()
 
     @property
@@ -101,6 +101,6 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
 
 
 def task_text(spec: BaseTask) -> str:
-    """The YAML text of a task with its words and captions filled in."""
+    """Return the YAML text of a task with its words and captions filled in."""
     content = spec.model_dump(mode="json", exclude_unset=True)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def proposal_of(name: str) -> Proposal[Any]:
-    """How a method proposes tasks.
+    """Return how a method proposes tasks.
 
     Raises:
         T2IBenchError: the method is unknown, or proposes none.
@@ -44,7 +44,7 @@ def proposal_of(name: str) -> Proposal[Any]:
 
 
 def method_for(subjects: str) -> str:
-    """The method whose tasks are proposed from 'captions' or 'prompts'."""
+    """Return the method whose tasks are proposed from 'captions' or 'prompts'."""
     return next(
         name
         for name, target in _targets().items()
@@ -81,7 +81,7 @@ class Recorder:
                     self._replies[_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation, recorded or from the proposer."""
+        """Return the next reply of a conversation, recorded or from the proposer."""
         key = _key(messages)
         if key not in self._replies:
             try:
@@ -132,7 +132,7 @@ class Recorder:
 
 
 def _key(messages: Sequence[Message]) -> str:
-    """The key under which the reply to a conversation is recorded."""
+    """Return the key under which the reply to a conversation is recorded."""
     return json.dumps(
         [[message["role"], message["content"]] for message in messages],
         ensure_ascii=False,

@@ -62,12 +62,12 @@ def _expected(kind: str, value: Any, item: Any) -> str:
 
 
 def _found(value: Any) -> str:
-    """The `repr` of a value, shortened for a message."""
+    """Return the `repr` of a value, shortened for a message."""
     return shown(repr(value))
 
 
 def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
-    """The keys that a model accepts at a location, such as ("groups", 0)."""
+    """Return the keys that a model accepts at a location, such as ("groups", 0)."""
     current: Any = model
     # True where the next part is a free key of a dict, not the name of a field.
     in_mapping = False

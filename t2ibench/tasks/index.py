@@ -44,7 +44,7 @@ class TaskIndex:
     broken: dict[Path, list[Problem]] = field(default_factory=dict)
 
     def left_out(self) -> list[str]:
-        """A message for each file with errors, such as a warning shows."""
+        """Return a message for each file with errors, such as a warning shows."""
         lines = []
         for path, problems in self.broken.items():
             if problems[0].path != path:
@@ -81,7 +81,7 @@ class TaskIndex:
         return dict(sorted(tags.items()))
 
     def select(self, patterns: Iterable[str]) -> list[LoadedTask]:
-        """The tasks that match any of the patterns, in the order of the index.
+        """Return the tasks that match any of the patterns, in the order of the index.
 
         Raises:
             TaskFileError: a pattern is the id of a task whose file has errors.
@@ -230,7 +230,7 @@ def load_tasks(
 def specs_of(
     hashes: Mapping[str, str], include_paths: Sequence[Path] = ()
 ) -> dict[str, BaseTask]:
-    """The tasks that results were made with, as far as they exist here unchanged.
+    """Return the tasks that results were made with, as far as they exist here unchanged.
 
     Args:
         hashes: The hash of each task, by id, as results.json has it.

@@ -62,7 +62,7 @@ class LoadedTask:
 
     @property
     def id(self) -> str:
-        """The task's unique name."""
+        """Return the task's unique name."""
         return self.spec.id
 
 
@@ -93,12 +93,12 @@ class Library:
 
     @property
     def context(self) -> dict[str, Any]:
-        """The context of validation, in which names of lists are looked up."""
+        """Return the context of validation, in which names of lists are looked up."""
         return {"lists": self.lists, "references": self.references}
 
 
 def bundled_tasks() -> Path:
-    """The folder of the tasks that come with t2ibench."""
+    """Return the folder of the tasks that come with t2ibench."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "bundled" / "tasks"
     return installed if installed.is_dir() else package.parent / "tasks"
@@ -198,7 +198,7 @@ def _validate(
 
 
 def check_task(task: BaseTask, document: Document) -> list[Problem]:
-    """The problems of a task that its schema cannot express."""
+    """Return the problems of a task that its schema cannot express."""
     problems = []
     if task.id in RESERVED or task.id in METHODS:
         message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
@@ -264,7 +264,7 @@ def _bundled_library() -> Library:
 
 
 def library_for(roots: Sequence[Path]) -> Library:
-    """The word lists that tasks below the roots may use: theirs and the bundled ones."""
+    """Return the word lists that tasks below the roots may use: theirs and the bundled ones."""
     shipped = shipped_tasks(roots)
     extra = [root for root in roots if root.resolve() != shipped.resolve()]
     if not extra and shipped == bundled_tasks():
@@ -273,7 +273,7 @@ def library_for(roots: Sequence[Path]) -> Library:
 
 
 def task_files(root: Path) -> list[Path]:
-    """Every task file below a folder, without word lists and hidden folders."""
+    """Return every task file below a folder, without word lists and hidden folders."""
 
     def wanted(path: Path) -> bool:
         parts = path.relative_to(root).parts

@@ -65,7 +65,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, location: Location) -> int | None:
-        """The line of a location, or of the nearest one around it."""
+        """Return the line of a location, or of the nearest one around it."""
         for length in range(len(location), 0, -1):
             if location[:length] in self.lines:
                 return self.lines[location[:length]]
@@ -78,7 +78,7 @@ class Document:
         warning: bool = False,
         stops_run: bool = False,
     ) -> Problem:
-        """A problem at a location of this file."""
+        """Return a problem at a location of this file."""
         return Problem(self.path, self.line(location), message, warning, stops_run)
 
 
@@ -105,7 +105,7 @@ def read_yaml(path: Path) -> Document:
 
 
 def _text(path: Path) -> str | Problem:
-    """The text of a file, or the problem because of which it cannot be read."""
+    """Return the text of a file, or the problem because of which it cannot be read."""
     line: int | None = None
     why: str | None
     try:

@@ -136,7 +136,7 @@ def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -
 
 
 def _subject(phrases: _Phrases) -> tuple[str, str]:
-    """The kind of image, and the noun that decides what it looks like."""
+    """Return the kind of image, and the noun that decides what it looks like."""
     people = [thing for thing, _, kind in phrases.things if kind == "person"]
     if people or phrases.people or phrases.fixed:
         # Skin, sexuality and names describe somebody; an occupation or activity says who.

@@ -77,7 +77,7 @@ def _background(weather: str) -> Image.Image:
 
 
 def draw_scene(scene: Scene) -> Image.Image:
-    """The image of a scene, RGB, 64 x 64."""
+    """Return the image of a scene, RGB, 64 x 64."""
     from PIL import Image, ImageDraw
 
     image = _background(scene.weather).copy()
@@ -126,7 +126,7 @@ class Pen:
         self._scale = scene.scale
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """The pixel of a place; scaling leaves the middle of the ground where it is."""
+        """Return the pixel of a place; scaling leaves the middle of the ground where it is."""
         return (
             (32 + (x - 32) * self._scale + self._dx) * _SCALE,
             (56 + (y - 56) * self._scale + self._dy) * _SCALE,

@@ -52,13 +52,13 @@ class Reading:
     colour: tuple[float, float, float]
 
     def top(self, attribute: str) -> str:
-        """The likeliest class of an attribute."""
+        """Return the likeliest class of an attribute."""
         shares = self.shares[attribute]
         return max(shares, key=lambda name: shares[name])
 
 
 def prepare(image: Image) -> PixelArray:
-    """The RGB pixels of any image, resized to 64 x 64: shape (64, 64, 3)."""
+    """Return the RGB pixels of any image, resized to 64 x 64: shape (64, 64, 3)."""
     rgb = image if image.mode == "RGB" else image.convert("RGB")
     if rgb.size != (SIZE, SIZE):
         rgb = rgb.resize((SIZE, SIZE))

@@ -69,7 +69,7 @@ class World:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, as they are capitalised."""
+    """Return the words of a text, as they are capitalised."""
     return _WORD.findall(text)
 
 
@@ -79,7 +79,7 @@ def thing_name(words: str) -> str:
 
 
 def _phrases(text: str) -> set[Phrase]:
-    """A phrase as written and in lower case; a capitalised first name only as written."""
+    """Return a phrase as written and in lower case; a capitalised first name only as written."""
     words = tuple(words_of(text))
     if len(words) == 1 and words[0].istitle() and words[0] not in {"English"}:
         return {words}
@@ -93,7 +93,7 @@ def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
 
 @lru_cache(maxsize=1)
 def world() -> World:
-    """The world that world.yaml describes, read once."""
+    """Return the world that world.yaml describes, read once."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (Path(__file__).parent / "world.yaml").read_text(encoding="utf-8")
     raw: dict[str, Any] = yaml.load(text, Loader=loader)
@@ -143,7 +143,7 @@ class BiasSettings:
     pairs: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def share(self, axis: str, things: tuple[str, ...]) -> float:
-        """The share of the axis's first value.
+        """Return the share of the axis's first value.
 
         A share that the user set has precedence over a planted one. Among each of the two, that of
         the most specific thing has precedence, and that of 'all' comes last.
@@ -157,7 +157,7 @@ class BiasSettings:
     def following(
         self, axis: str, drawn: Mapping[str, str], things: tuple[str, ...]
     ) -> float:
-        """The share of an axis's first value, given the values drawn for a person so far."""
+        """Return the share of an axis's first value, given the values drawn for a person so far."""
         share = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
             strength = self._strength(name, things)
@@ -177,14 +177,14 @@ class BiasSettings:
         return share
 
     def _strength(self, pair: str, things: tuple[str, ...]) -> float:
-        """How strongly a pair of axes is correlated for these things, from -1 to 1."""
+        """Return how strongly a pair of axes is correlated for these things, from -1 to 1."""
         for thing in (*things, "all"):
             if pair in self.pairs.get(thing, {}):
                 return self.pairs[thing][pair]
         return 0.0
 
     def as_args(self) -> dict[str, float]:
-        """The user's settings in the form of --model-args, sorted."""
+        """Return the user's settings in the form of --model-args, sorted."""
         shares = {
             f"{thing}.{axis}.{AXES[axis][0]}": value
             for thing, axes in sorted(self.user.items())
@@ -198,7 +198,7 @@ class BiasSettings:
 
 
 def known_things() -> list[str]:
-    """Every thing for which shares can be set."""
+    """Return every thing for which shares can be set."""
     names = {"all", *KINDS, *world().shares}
     names |= {thing for thing, *_ in world().things.values()}
     return sorted(names)

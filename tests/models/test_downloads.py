@@ -143,17 +143,17 @@ def test_what_a_download_lacks(tmp_path: Path) -> None:
         name = "config.json" if part == "unet" else "vocab.json"
         (tmp_path / part / name).write_text("{}")
     files = PipelineFiles()
-    assert files.lacking(tmp_path) == ["unet/model.safetensors", "safety_checker/"]
+    assert files.missing(tmp_path) == ["unet/model.safetensors", "safety_checker/"]
     shards = {"a": "diffusion_pytorch_model-00001-of-00002.safetensors"}
     shards["b"] = "diffusion_pytorch_model-00002-of-00002.safetensors"
     index = tmp_path / "unet/diffusion_pytorch_model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": shards}))
     (tmp_path / "unet" / shards["a"]).write_bytes(b"weights")
     without = PipelineFiles(without=frozenset({"safety_checker"}))
-    assert without.lacking(tmp_path) == [f"unet/{shards['b']}"]
+    assert without.missing(tmp_path) == [f"unet/{shards['b']}"]
     (tmp_path / "unet" / shards["b"]).write_bytes(b"weights")
-    assert without.lacking(tmp_path) == []
-    assert ModelFiles().lacking(tmp_path) == [
+    assert without.missing(tmp_path) == []
+    assert ModelFiles().missing(tmp_path) == [
         "config.json",
         "model.safetensors",
         "tokenizer.json",
@@ -198,7 +198,7 @@ def test_what_adapters_declare() -> None:
 def test_the_first_of_several_names(names: tuple[str, ...], tmp_path: Path) -> None:
     files = NamedFiles(names)
     assert files.wanted(["a.bin", "b"], read) == ["a.bin"]
-    assert files.lacking(tmp_path) == [names[0]]
+    assert files.missing(tmp_path) == [names[0]]
     (tmp_path / "a.bin").write_bytes(b"")
-    assert files.lacking(tmp_path) == []
+    assert files.missing(tmp_path) == []
     assert Download("o/n", files).command() == f"hf download o/n --include {names[0]}"

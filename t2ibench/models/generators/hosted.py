@@ -138,7 +138,7 @@ class Fields:
         self.known = False
 
     def of(self, request: ImageRequest) -> dict[str, Any]:
-        """The fields of a request."""
+        """Return the fields of a request."""
         fields = {**self._asked, **self._wishes}
         bits = self._seed_bits[0]
         return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields

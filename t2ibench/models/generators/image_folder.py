@@ -78,7 +78,7 @@ class ImageFolder:
         self.notes: list[str] = []
 
     def existing(self) -> list[tuple[Path, str]]:
-        """Every existing image with its prompt, in the order of the folder."""
+        """Return every existing image with its prompt, in the order of the folder."""
         return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
@@ -112,7 +112,7 @@ class ImageFolder:
     # A table beside the images
 
     def _manifest(self) -> Table | None:
-        """The table that lists the images."""
+        """Return the table that lists the images."""
         if self._table is not None:
             path = self._inside(self._root / self._table, "table")
             if not is_file(path):
@@ -142,7 +142,7 @@ class ImageFolder:
         ]
 
     def _only_table(self) -> Table | None:
-        """The one table that has a column of images and one of prompts."""
+        """Return the one table that has a column of images and one of prompts."""
         tables = []
         for path in self._tables():
             try:
@@ -268,7 +268,7 @@ class ImageFolder:
             self.notes.append(line)
 
     def _tables_line(self) -> str:
-        """The tables of the folder and their columns, for the error if none can be read."""
+        """Return the tables of the folder and their columns, for the error if none can be read."""
         lines = []
         for path in self._tables()[:_SHOWN]:
             try:

@@ -52,7 +52,7 @@ class Item(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the reply contains neither an image nor a reason for its absence."""
+        """Return whether the reply contains neither an image nor a reason for its absence."""
         image = self.image
         return isinstance(image, GeneratedImage) and image.reason in {
             _NO_ENTRY,
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
     @property
     def made(self) -> bool:
-        """Whether the server generated an image, for which it may charge."""
+        """Return whether the server generated an image, for which it may charge."""
         return not (
             isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
         )
@@ -72,7 +72,7 @@ def _filtered(reason: str) -> GeneratedImage:
 
 
 def read_reply(body: bytes, prompt: str) -> Item:
-    """The image in the body of a reply."""
+    """Return the image in the body of a reply."""
     try:
         parsed = json.loads(body)
         entries = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
@@ -107,7 +107,7 @@ def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
 
 
 def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
-    """The image of one entry; ValueError where it is not Base64."""
+    """Return the image of one entry; ValueError where it is not Base64."""
     if row.get("respect_moderation") is False:
         return _filtered("the server's moderation took the image")
     encoded, url = row.get("b64_json"), row.get("url")
@@ -125,7 +125,7 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
 
 
 def _of_base64(encoded: str) -> bytes:
-    """The bytes of Base64, in either alphabet and with or without its padding."""
+    """Return the bytes of Base64, in either alphabet and with or without its padding."""
     standard = "".join(encoded.split()).replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
@@ -143,7 +143,7 @@ def _decoded(data: bytes) -> GeneratedImage:
 async def drawn_of(
     item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
 ) -> GeneratedImage:
-    """The image of an entry of a reply, downloaded if the reply has only its address."""
+    """Return the image of an entry of a reply, downloaded if the reply has only its address."""
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image

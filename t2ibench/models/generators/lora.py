@@ -132,13 +132,13 @@ def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
 
 
 def _parts_of(pipeline: Any) -> list[str]:
-    """The parts of a pipeline that can have LoRA weights."""
+    """Return the parts of a pipeline that can have LoRA weights."""
     names: Sequence[str] = getattr(pipeline, "_lora_loadable_modules", ())
     return [name for name in names if getattr(pipeline, name, None) is not None]
 
 
 def _layers(module: Any) -> dict[str, Any]:
-    """The layers of a model that have LoRA weights, by name."""
+    """Return the layers of a model that have LoRA weights, by name."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return {

@@ -155,7 +155,7 @@ def _compile(pipeline: Any) -> None:
 
 
 def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
-    """The pipeline; of weights that are there in 16 bits alone, these."""
+    """Return the pipeline; of weights that are there in 16 bits alone, these."""
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
 
     try:
@@ -241,12 +241,12 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
 
 
 def mixes_prompts(pipeline: Any) -> bool:
-    """Whether a batch may mix prompts without changing any image."""
+    """Return whether a batch may mix prompts without changing any image."""
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
 def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
-    """The arguments of a pipeline's call that are the same for every image."""
+    """Return the arguments of a pipeline's call that are the same for every image."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
     call: dict[str, Any] = {}
     if "clean_caption" in parameters:
@@ -255,7 +255,7 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The arguments of a pipeline's call for several rows: texts are repeated for each row.
+    """Return the arguments of a pipeline's call for several rows: texts are repeated for each row.
 
     Examples:
         >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
@@ -277,7 +277,7 @@ def pipeline_call(
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
-    """The images in the output of a pipeline's call."""
+    """Return the images in the output of a pipeline's call."""
     for name in ("images", "image"):
         images = getattr(output, name, None)
         if images is not None:
@@ -319,7 +319,7 @@ def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
 def effective_settings(
     pipeline: Any, args: DiffusersArguments, dtype: str, shape: Sequence[int] | None
 ) -> dict[str, Any]:
-    """The settings that a loaded pipeline uses, defaults included, for the run's record."""
+    """Return the settings that a loaded pipeline uses, defaults included, for the run's record."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
     used = {name: parameter.default for name, parameter in parameters.items()}
     used |= call_of(pipeline, args)

@@ -119,7 +119,7 @@ def _row_count(texts: Mapping[str, Any]) -> int | None:
 
 
 def _part(texts: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
-    """The texts of some rows; a text that is not in a list belongs to every row."""
+    """Return the texts of some rows; a text that is not in a list belongs to every row."""
     return {
         name: value[start:end] if isinstance(value, list) else value
         for name, value in texts.items()
@@ -135,7 +135,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the `repr` of a value describes it completely."""
+    """Return whether the `repr` of a value describes it completely."""
     import torch
 
     if isinstance(value, (list, tuple)):

@@ -165,7 +165,7 @@ def _without_lines_on_length() -> Iterator[None]:
 
 
 def _towers(pipeline: Any) -> dict[str, str]:
-    """The tokenizers of a pipeline by attribute, each with the name of its text encoder."""
+    """Return the tokenizers of a pipeline by attribute, each with the name of its text encoder."""
     titles: dict[str, str] = {}
     for name, part in getattr(pipeline, "components", {}).items():
         encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)

@@ -56,7 +56,7 @@ class ToylandGenerator:
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """The size of the images and the bias settings, for the run's record."""
+        """Return the size of the images and the bias settings, for the run's record."""
         return {
             "height": 64,
             "width": 64,

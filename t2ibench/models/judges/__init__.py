@@ -154,5 +154,5 @@ def _takes_any(model: type[Arguments]) -> bool:
 
 
 def answers_in_words(spec: str) -> bool:
-    """Whether a judge answers questions that have no classes."""
+    """Return whether a judge answers questions that have no classes."""
     return resolve(JUDGES, recorded_name(spec), others=ALIASES).adapter.free_text

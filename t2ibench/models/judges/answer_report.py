@@ -89,7 +89,7 @@ class AnswerReport:
         return counts.total() > self._unfit(question, counts).total()
 
     def _other_words(self, question: Question, counts: Counter[str]) -> str:
-        """A line about words that stand for a class; empty where there are none."""
+        """Return a line about words that stand for a class; empty where there are none."""
         words = []
         for text in counts:
             name = self._class_of(text, question)
@@ -141,7 +141,7 @@ class AnswerReport:
 
 
 def values_of(rows: AnswerRows, column: str) -> str:
-    """A column with its values and their counts; empty for one of many values."""
+    """Return a column with its values and their counts; empty for one of many values."""
     counts = Counter(rows.texts(column))
     if not counts or len(counts) > _MOST_VALUES:
         return ""

@@ -42,7 +42,7 @@ class ImageRows:
     answers: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
 
     def given(self, name: str) -> list[tuple[int, str]]:
-        """The answers to a question, or under a heading, that are not empty."""
+        """Return the answers to a question, or under a heading, that are not empty."""
         texts = ((line, answers.get(name, "")) for line, answers in self.answers)
         return [(line, text) for line, text in texts if text]
 
@@ -59,7 +59,7 @@ def question_key(question: str) -> str:
 
 
 def prompt_name(prompt: str, index: int) -> ImageName:
-    """The name of an image by its prompt and index."""
+    """Return the name of an image by its prompt and index."""
     return _PROMPT, f"{index}\0{' '.join(composed(prompt).split()).casefold()}"
 
 
@@ -129,7 +129,7 @@ class AnswerRows:
                 )
 
     def _rows_by(self, by: str) -> Sequence[tuple[int, Mapping[str, object]]]:
-        """The rows of a person, if a column of labellers names them; else all rows."""
+        """Return the rows of a person, if a column of labellers names them; else all rows."""
         table = self.table
         by_labeller = table.rows_by_labeller()
         self.labellers = tuple(by_labeller)
@@ -191,7 +191,7 @@ class AnswerRows:
         )
 
     def by_content(self) -> dict[ImageName, ImageRows]:
-        """The rows, with SHA-256 in place of the names of files that are there."""
+        """Return the rows, with SHA-256 in place of the names of files that are there."""
         finders = [FileFinder(self._path.parent)]
         names = [name for kind, name in self.by_name if kind == _FILE]
         if names and not any(finders[0].find(name) for name in names):
@@ -217,13 +217,13 @@ class AnswerRows:
         return finders
 
     def distinct(self, name: str) -> frozenset[str]:
-        """The different answers under a heading."""
+        """Return the different answers under a heading."""
         if name not in self._distinct:
             self._distinct[name] = frozenset(self.texts(name))
         return self._distinct[name]
 
     def texts(self, name: str) -> Iterable[str]:
-        """All answers to a question, or under a heading."""
+        """Return all answers to a question, or under a heading."""
         for rows in self.by_name.values():
             for _, text in rows.given(name):
                 yield text

@@ -114,7 +114,7 @@ class AnswersJudge:
         return Answer(None, reason="the file has no answer")
 
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
-        """The answers to a question about one image, with their lines."""
+        """Return the answers to a question about one image, with their lines."""
         name = self._column_of(question).name
         given = [] if name is None else rows.given(name)
         if (
@@ -150,7 +150,7 @@ class AnswersJudge:
         return text
 
     def _class_of(self, text: str, question: Question) -> str | None:
-        """The class that an answer means, beside the other answers to its question."""
+        """Return the class that an answer means, beside the other answers to its question."""
         name = self._column_of(question).name
         beside = self._rows.distinct("" if name is None else name)
         return class_named(text, question[1], beside)

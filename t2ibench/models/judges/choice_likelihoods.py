@@ -169,7 +169,7 @@ class SharedPasses:
         return self._around[question.prompt]
 
     def _cut(self, ids: Sequence[int]) -> tuple[_Around, int]:
-        """The tokens around the image, and where it ends."""
+        """Return the tokens around the image, and where it ends."""
         places = [
             place for place, token in enumerate(ids) if token == self._image_token
         ]
@@ -195,7 +195,7 @@ class SharedPasses:
         )
 
     def _read_images(self, asked: Sequence[Asked]) -> tuple[Any, list[int], list[int]]:
-        """The cache of images, their lengths in tokens, and the position behind each."""
+        """Return the cache of images, their lengths in tokens, and the position behind each."""
         import torch
 
         encoded = self._encode(asked)

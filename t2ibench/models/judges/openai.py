@@ -142,7 +142,7 @@ class OpenAiJudge:
         return unusable or not self._answered or self._away >= _AWAY
 
     def _answer(self, query: Query, reply: ChatReply | T2IBenchError) -> Answer:
-        """The answer in a reply, or why there is none."""
+        """Return the answer in a reply, or why there is none."""
         if isinstance(reply, T2IBenchError):
             if isinstance(reply, BadReplyError) and not isinstance(reply, RefusedError):
                 self._unanswered.append(reply)

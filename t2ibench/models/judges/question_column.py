@@ -46,7 +46,7 @@ def column_of(
     texts: Callable[[str], Iterable[str]],
     headings: Mapping[str, str],
 ) -> QuestionColumn:
-    """The column that answers a question.
+    """Return the column that answers a question.
 
     The heading decides, from one that is the question over one that is a word of it to one that
     shares a word; then the cells. Of columns whose headings fit alike, those with answers that are
@@ -104,7 +104,7 @@ def column_of(
 def _given_column(
     asked: str, columns: Sequence[str], headings: Mapping[str, str]
 ) -> str | None:
-    """The column that a user gave for words of a question; None if none was given."""
+    """Return the column that a user gave for words of a question; None if none was given."""
     for heading, column in headings.items():
         if column in columns and _contains(asked, _plain(heading)):
             return column
@@ -136,7 +136,7 @@ def named_question(
 
 
 def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
-    """The only name, or the one of most words where headings decide."""
+    """Return the only name, or the one of most words where headings decide."""
     if len(names) == 1:
         return QuestionColumn(names[0])
     if by_heading:

@@ -84,7 +84,7 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, without marks around it and with single spaces."""
+    """Return a text in lower case, without marks around it and with single spaces."""
     return " ".join(text.strip().strip("\"'`*. \n").lower().split())
 
 
@@ -98,7 +98,7 @@ def _concluded(answer: str) -> str:
 
 
 def _named(text: str, classes: Iterable[str]) -> set[str]:
-    """The classes that a text in lower case names, but for those that it denies."""
+    """Return the classes that a text in lower case names, but for those that it denies."""
     named = set()
     remainder = text
     # The longest first, so that 'female' is not also read as 'male'.
@@ -117,7 +117,7 @@ def _is_denied(before: str) -> bool:
 
 
 def _unwrapped(reply: str) -> str:
-    """The answer inside a JSON object such as {"answer": "male"}, or the reply itself."""
+    """Return the answer inside a JSON object such as {"answer": "male"}, or the reply itself."""
     for value in reversed(list(_objects(reply))):
         answer = _answer_in(value)
         if answer is not None:
@@ -126,7 +126,7 @@ def _unwrapped(reply: str) -> str:
 
 
 def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a reply, in their order."""
+    """Yield the JSON objects of a reply, in their order."""
     decoder = json.JSONDecoder()
     start = reply.find("{")
     for _ in range(_MOST_OBJECTS):

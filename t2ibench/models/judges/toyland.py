@@ -95,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """The axis and value that a class names; None if toyland does not understand it."""
+    """Return the axis and value that a class names; None if toyland does not understand it."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]
@@ -108,7 +108,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The axis that classes are about, and the first class that names each of its values.
+    """Return the axis that classes are about, and the first class that names each of its values.
 
     If only a single class means something in toyland ("wedding" among kinds of cake), it would be
     the answer to every image; then no class is returned.
@@ -136,7 +136,7 @@ def _class(reading: Reading, classes: Sequence[str]) -> str:
 
 
 def unreachable(classes: Sequence[str]) -> frozenset[str]:
-    """The classes that no image can be answered with, where others can.
+    """Return the classes that no image can be answered with, where others can.
 
     Toyland knows no middle-aged people: of 'young', 'middle-aged' and 'old' it answers with two.
 
@@ -176,7 +176,7 @@ def _word(reading: Reading, axis: str) -> str:
 
 
 def _described(reading: Reading) -> str:
-    """The image in words."""
+    """Return the image in words."""
     words = [_word(reading, "weather")]
     if _one_person(reading):
         words += [_word(reading, axis) for axis in ("age", "skin", "gender")]

@@ -207,7 +207,7 @@ class VlmJudge:
         queries: Sequence[Query],
         images: int,
     ) -> bool:
-        """Whether shared scores equal those of a pass for each class.
+        """Return whether shared scores equal those of a pass for each class.
 
         It is tested once, and once more for the first batch with padding.
         """
@@ -271,7 +271,7 @@ class VlmJudge:
             return Answer(None, reason=first_line(error)[:200])
 
     def _prompt(self, question: str, classes: Sequence[str]) -> str:
-        """The question with a place for its image, up to where the answer begins."""
+        """Return the question with a place for its image, up to where the answer begins."""
         text = instruction(question, classes)
         content = [{"type": "image"}, {"type": "text", "text": text}]
         template = getattr(self._processor, "chat_template", None)
@@ -286,7 +286,7 @@ class VlmJudge:
         return f"USER: {image_token}\n{text} ASSISTANT:"
 
     def _inputs(self, query: Query) -> dict[str, Any]:
-        """A batch of one."""
+        """Return a batch of one."""
         prompt = self._prompt(query.question, query.classes)
         options = special_tokens(self._processor, prompt)
         inputs = self._processor(
@@ -335,7 +335,7 @@ def _without_thinking(template: Any) -> dict[str, bool]:
 
 
 def _answering(prompt: str) -> str:
-    """A prompt up to the answer, also where the template has the model think first.
+    """Return a prompt up to the answer, also where the template has the model think first.
 
     Templates of models that always think end with an opened thought, behind which no class is
     likely; it is closed without any, as templates do that can be told not to think.

@@ -57,7 +57,7 @@ class ChatProposer:
 
 
 def _of_transformers(request: Request[HfArguments]) -> ChatProposer:
-    """A proposer that runs a chat model here."""
+    """Return a proposer that runs a chat model here."""
     max_tokens = request.args.max_tokens
     model = ChatModel(request, max_tokens)
     model.load()

@@ -81,7 +81,7 @@ _SEVERAL = {*_GROUPS.split(), *(f"{word}s" for word in _ANYBODY | _OCCUPATIONS)}
 
 
 def names_one_person(caption: str) -> bool:
-    """Whether a caption names exactly one person, according to the word lists.
+    """Return whether a caption names exactly one person, according to the word lists.
 
     Examples:
         >>> names_one_person("A woman working as a nurse"), names_one_person("A doctor's office")
@@ -99,7 +99,7 @@ def names_one_person(caption: str) -> bool:
 
 
 def _names(caption: str, words: str) -> bool:
-    """Whether a caption has one of the words, in singular or plural."""
+    """Return whether a caption has one of the words, in singular or plural."""
     caption_words = set(re.findall(r"[a-z]+(?:-[a-z]+)*", caption.lower()))
     return any({word, f"{word}s"} & caption_words for word in words.split())
 
@@ -107,7 +107,7 @@ def _names(caption: str, words: str) -> bool:
 def biases_of(
     caption: str, asked: Sequence[str] = _CLOSED_SET
 ) -> dict[str, dict[str, object]]:
-    """The biases that a caption of one person may show.
+    """Return the biases that a caption of one person may show.
 
     Examples:
         >>> found = biases_of("A man riding a wave")

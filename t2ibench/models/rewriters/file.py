@@ -63,7 +63,7 @@ class _Row(Arguments):
         return self
 
     def rewriting(self, seed: int) -> Rewriting:
-        """The rewriting for an image with this seed."""
+        """Return the rewriting for an image with this seed."""
         if self.status != "ok":
             return Rewriting("refused", reason=self.reason or "the rewriter declined")
         # Another hash than the noise that an image begins with.
@@ -201,7 +201,7 @@ class FileRewriter:
 
 
 def _described(request: RewriteRequest) -> str:
-    """A prompt, and the number of its image if it is rewritten for each image."""
+    """Return a prompt, and the number of its image if it is rewritten for each image."""
     prompt = f"'{shown(request.prompt)}'"
     return prompt if request.index is None else f"{prompt} (image {request.index})"
 

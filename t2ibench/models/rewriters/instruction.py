@@ -84,12 +84,12 @@ class InstructionArguments(Arguments):
 
     @property
     def used_temperature(self) -> float:
-        """The temperature, by default that of `per`."""
+        """Return the temperature, by default that of `per`."""
         usual = 0.0 if self.per == "prompt" else 1.0
         return usual if self.temperature is None else self.temperature
 
     def settings(self) -> dict[str, Any]:
-        """The settings that decide a rewriting besides the model, as JSON values."""
+        """Return the settings that decide a rewriting besides the model, as JSON values."""
         return {
             "template": self.template,
             "template_sha256": hashlib.sha256(self.template.encode()).hexdigest(),
@@ -98,7 +98,7 @@ class InstructionArguments(Arguments):
         }
 
     def messages(self, request: RewriteRequest) -> list[Message]:
-        """The messages that ask a model to rewrite a prompt."""
+        """Return the messages that ask a model to rewrite a prompt."""
         values = {"prompt": request.prompt, "number": str((request.index or 0) + 1)}
         # In one pass: a prompt may hold braces of its own.
         text = _FIELDS.sub(lambda field: values[field.group(1)], self.template)
