@@ -40,7 +40,7 @@ class ChatServer:
 
     A server that limits the rate of requests is waited for as long as it asks, up to five minutes.
     A request whose reply was cut off is sent once more, with more tokens. `settings` are what
-    decides an answer, for the fingerprint; `flag` is the flag of the user's arguments, for messages.
+    decides an answer, for the fingerprint; messages name `flag` as the place of the arguments.
     """
 
     def __init__(

@@ -314,7 +314,8 @@ class _Trial:
     ) -> None:
         """Record results that differ from those of the same items alone."""
         worst = max(
-            _largest_difference(single, other) for single, other in zip(alone, together, strict=True)
+            _largest_difference(single, other)
+            for single, other in zip(alone, together, strict=True)
         )
         if worst <= tolerance:
             return

@@ -1,8 +1,8 @@
 """List the hub files that adapters need, and their state on this machine.
 
 An adapter says with `downloads` what its loader will read. The choice of files is the loader's:
-safetensors and never the same weights in other formats, one variant of the weights, the configurations,
-tokenizers and processors beside them.
+safetensors and never the same weights in other formats, one variant of the weights, the
+configurations, tokenizers and processors beside them.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class FaceMeshes:
         self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
     def __call__(self, image: Image) -> list[Float64Array]:
-        """Return each face of an RGB image as points in pixels, shape (468, 2); the tallest first."""
+        """Return the points of each face in pixels, shape (468, 2), the tallest face first."""
         levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
         lighter = image.point(levels * 3)
         boxes = [
@@ -155,7 +155,9 @@ def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
     return np.asarray(turned, dtype=np.float32)
 
 
-def _distinct(candidates: list[_Candidate], box: Callable[[_Candidate], _BOX]) -> list[_Candidate]:
+def _distinct(
+    candidates: list[_Candidate], box: Callable[[_Candidate], _BOX]
+) -> list[_Candidate]:
     """Return the candidates except those whose boxes overlap that of an earlier one."""
     distinct: list[_Candidate] = []
     for candidate in candidates:

@@ -77,7 +77,8 @@ class ClipEncoder(TowerEncoder):
     """A two-tower model of transformers (see models.protocols.Encoder).
 
     Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer and image
-    processor). By default it is loaded at once, so that its errors come before images are generated.
+    processor). By default it is loaded at once, so that its errors come before images are
+    generated.
     """
 
     def __init__(self, request: Request[Arguments], at_once: bool = True) -> None:

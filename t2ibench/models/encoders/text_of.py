@@ -1,8 +1,9 @@
 """The encoder `text_of:MODEL[#TOWER]`: a text encoder of a text-to-image pipeline.
 
 An image begins with the embedding of its prompt by the pipeline's own text encoder, so the tests of
-words can be run on that encoder beside those of images. CLIP's text models give their pooled text; T5, Gemma, Qwen
-and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni et al. 2022).
+words can be run on that encoder beside those of images. CLIP's text models give their pooled text;
+T5, Gemma, Qwen and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni et
+al. 2022).
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class DiffusersGenerator:
     Every image has its own generator on the CPU, seeded with the request's seed, so its noise is
     the same on every device and in every batch. With a fixed batch exactly so many images are
     generated at a time and the last batch is filled up, so that an image is the same to the last
-    bit whatever else was missing: for small models, which would be slow one image at a time. No hook
-    is imported where the request comes from a stored run. `load` makes the pipeline in tests.
+    bit whatever else was missing: for small models, which would be slow one image at a time. No
+    hook is imported where the request comes from a stored run. `load` makes the pipeline in tests.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ def normal(prompt: str) -> str:
 
 
 class ImageFolder:
-    """Images with their prompts, in one of the layouts that `folder:` reads.
+    """Finds the images of a folder and their prompts, in any layout that `folder:` reads.
 
     One of: a table with a file and a prompt in each row (prompts or metadata, as .jsonl, .csv,
     .xlsx, .tsv or .json; or the only table of the folder that has both); names that say the prompt,
@@ -82,7 +82,7 @@ class ImageFolder:
         return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
-        """Every listed image with its prompt, missing ones too; an error if all are missing."""
+        """Return every listed image and its prompt, also missing ones; an error if all are."""
         self.notes.clear()
         listed = self._read()
         if any(is_file(path) for path, _ in listed):
@@ -170,7 +170,7 @@ class ImageFolder:
         return table
 
     def _says_what_folders_say(self, table: Table) -> bool:
-        """Return whether each image of a table lies in a subfolder named after its prompt."""
+        """Return whether each image of a table lies in a sub-folder named after its prompt."""
         finder = FileFinder(self._root)
         image = table.need("image", _PURPOSE)
         prompt = table.need("prompt", _PURPOSE)

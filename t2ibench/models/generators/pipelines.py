@@ -1,4 +1,4 @@
-"""Loading of diffusers pipelines with arguments, and a report of effective settings."""
+"""Load diffusers pipelines with arguments, and report the settings that they use."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def load_pipeline(
     _set_scheduler(pipeline, args.scheduler)
     add_lora(pipeline, args.lora, args.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
-    if "device_map" not in args.to_load:  # else its parts are where they belong
+    if "device_map" not in args.to_load:  # which places the parts itself
         if args.offload == "model":
             pipeline.enable_model_cpu_offload(device=device)
         elif args.offload == "sequential":
@@ -148,14 +148,14 @@ def _compile(pipeline: Any) -> None:
     for name in _DENOISERS:
         part: Any = getattr(pipeline, name, None)
         if getattr(part, "_repeated_blocks", None):
-            # a fraction of the time that all of it takes
+            # This takes a fraction of the time of compiling everything.
             part.compile_repeated_blocks()
         elif hasattr(part, "parameters"):
             part.compile()
 
 
 def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
-    """Return the pipeline; of weights that are there in 16 bits alone, these."""
+    """Load a pipeline; with weights in 16 bits if there are no others."""
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
 
     try:
@@ -192,7 +192,7 @@ def fetch_pipeline(
 
 
 def _find_moved(kind: type[Any]) -> None:
-    """Let diffusers find a module that was moved since a pipeline was saved."""
+    """Let diffusers find a module that it has moved since the pipeline was saved."""
     from diffusers import pipelines
 
     if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
@@ -202,7 +202,7 @@ def _find_moved(kind: type[Any]) -> None:
 
 
 def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
-    """The class that model_index.json names; None if it cannot be read or diffusers lacks it."""
+    """Return the class that model_index.json names; None if it is unreadable or unknown."""
     import diffusers
 
     try:

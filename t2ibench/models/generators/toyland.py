@@ -1,4 +1,4 @@
-"""The generator `toyland`: the embedded synthetic world, its biases set by --model-args."""
+"""The generator `toyland`: the built-in synthetic world, whose biases --model-args sets."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from t2ibench.toyland.world import read_bias_settings, world
 
 
 class ToylandArguments(Arguments):
-    """THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9."""
+    """Bias settings of toyland: THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9."""
 
     model_config = ConfigDict(extra="allow")
 
     @model_validator(mode="after")
-    def _known(self) -> ToylandArguments:
+    def _check_settings(self) -> ToylandArguments:
         read_bias_settings(self.given())
         return self
 
@@ -56,7 +56,7 @@ class ToylandGenerator:
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """Return the size of the images and the bias settings, for the run's record."""
+        """Return the size of images and the bias settings, for the run's record."""
         return {
             "height": 64,
             "width": 64,
