@@ -1,4 +1,4 @@
-"""Read pilots from runs: what a run says about a task's variance before a larger run."""
+"""Read pilots from runs: the variance of a task in a run, for planning a larger run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Size:
 
     @property
     def units(self) -> int:
-        """Return the number of what a larger design can have more of: concepts or prompts."""
+        """Return the number of concepts or prompts, of which a larger design can have more."""
         return self.concepts or self.prompts
 
     @classmethod
@@ -63,15 +63,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a run says about a task's variance.
+    """A task's variance in a run, from which larger designs are forecast.
 
     Attributes:
         task: The task's id.
         question: The question that its headline answers.
         forecaster: Forecasts larger designs, for a question.
         size: The size of the task in the run.
-        source: Which run it is, in words.
-        speed: Images per second; None where it was not measured.
+        source: The run that it is from, in words.
+        speed: Images per second; None if not measured.
     """
 
     task: str
@@ -83,7 +83,7 @@ class Pilot:
 
 
 def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
-    """Return the pilots of a run's tasks.
+    """Return the pilots for a run's tasks.
 
     Raises:
         T2IBenchError: the run has results of none of the tasks.
@@ -119,7 +119,7 @@ def pilot_of(
     where: str,
     speed: float | None = None,
 ) -> Pilot | None:
-    """Return the pilot that a task's results are; None for a task that needs no images."""
+    """Return the pilot that a task's results provide; None if the task needs no images."""
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None

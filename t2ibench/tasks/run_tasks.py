@@ -1,4 +1,4 @@
-"""Copies of tasks that a run stores with the captions it was given."""
+"""Read the copies of tasks that a run stores together with their captions."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from t2ibench.store.file_errors import why_unreadable
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
-# A task file needs five; libyaml overflows the C stack at some thousands.
+# Levels of nesting; a task file needs five, and libyaml overflows the C stack at some thousands.
 _MAX_DEPTH = 40
-_MAX_NODES = 250_000  # the largest task that ships has 9,000
+_MAX_NODES = 250_000  # the largest bundled task has 9,000
 _STANDARD = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {
     _STANDARD + kind
@@ -105,13 +105,13 @@ def read_yaml(path: Path) -> Document:
 
 
 def _text(path: Path) -> str | Problem:
-    """Return the text of a file, or the problem because of which it cannot be read."""
+    """Return the text of a file, or the problem that prevents reading it."""
     line: int | None = None
     why: str | None
     try:
         status = path.stat()
         file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-        # A shell passes the output of a command in such files: <(…), or a pipe.
+        # A shell passes the output of a command as such a file: <(…), or a pipe.
         from_a_shell = str(path).startswith(
             ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
         )
@@ -130,13 +130,13 @@ def _text(path: Path) -> str | Problem:
         why = f"cannot be read: {why_unreadable(error, path)[0]}"
     except UnicodeDecodeError as error:
         why = f"is not UTF-8 text (byte {error.start})"
-    except ValueError:  # a NUL in a name that a file gave
+    except ValueError:  # a NUL in the name of the file
         why = "cannot be read: no file has such a name"
     return Problem(path, line, why)
 
 
 def _too_much(text: str) -> tuple[int | None, str | None]:
-    """The line at which a document gets deeper or longer than allowed, and which of the two."""
+    """Return the line at which a document becomes too deep or too long, and the reason."""
     if sum(map(text.count, "[{-:?")) <= _MAX_DEPTH:
         return None, None
     depth = 0

@@ -1,4 +1,4 @@
-"""The words and things that toyland knows, and the shares planted for open attributes."""
+"""Define the words and things that toyland knows, and the shares planted for open attributes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXES = {
     "age": ("old", "adult"),
     "weather": ("pleasant", "unpleasant"),
 }
-# Pairs of axes of a person that can be correlated: the second is drawn given the first.
+# Pairs of axes of a person that can be correlated: the second is sampled given the first.
 PAIRS = {
     f"{first}_{second}": (first, second)
     for first, second in (
@@ -31,13 +31,13 @@ PAIRS = {
     )
 }
 TOGETHER = "together"
-APART = "apart"
+SEPARATE = "apart"
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _FORM = (
     "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
     "all.weather.pleasant=0.5; axes are "
     f"{', '.join(f'{axis} ({a} or {b})' for axis, (a, b) in AXES.items())}, and "
-    f"{', '.join(PAIRS)} ({TOGETHER} or {APART}). Its model card lists things."
+    f"{', '.join(PAIRS)} ({TOGETHER} or {SEPARATE}). Its model card lists things."
 )
 
 Phrase = tuple[str, ...]
@@ -69,12 +69,12 @@ class World:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, as they are capitalised."""
+    """Return the words of a text, with their capitals."""
     return _WORD.findall(text)
 
 
 def thing_name(words: str) -> str:
-    """The name of a thing as settings write it: 'computer programmer' is 'computer_programmer'."""
+    """Return a thing's name in settings: 'computer_programmer' for 'computer programmer'."""
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 
@@ -87,13 +87,13 @@ def _phrases(text: str) -> set[Phrase]:
 
 
 def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
-    """Shares by axis from shares by 'axis.value', whose values are always the first."""
+    """Return shares by axis from shares by 'axis.value', whose value is always the first."""
     return {key.split(".")[0]: float(value) for key, value in raw.items()}
 
 
 @lru_cache(maxsize=1)
 def world() -> World:
-    """Return the world that world.yaml describes, read once."""
+    """Return the world that world.yaml describes, which is read once."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (Path(__file__).parent / "world.yaml").read_text(encoding="utf-8")
     raw: dict[str, Any] = yaml.load(text, Loader=loader)
@@ -130,7 +130,7 @@ def world() -> World:
 
 @dataclass(frozen=True)
 class BiasSettings:
-    """What the user sets for values that a caption leaves open.
+    """The user's shares for values that a caption leaves open.
 
     Attributes:
         user: The share of an axis's first value, by thing and axis.
@@ -143,7 +143,7 @@ class BiasSettings:
     pairs: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def share(self, axis: str, things: tuple[str, ...]) -> float:
-        """Return the share of the axis's first value.
+        """Return the share of an axis's first value for a subject.
 
         A share that the user set has precedence over a planted one. Among each of the two, that of
         the most specific thing has precedence, and that of 'all' comes last.
@@ -155,13 +155,13 @@ class BiasSettings:
         raise KeyError(axis)
 
     def following(
-        self, axis: str, drawn: Mapping[str, str], things: tuple[str, ...]
+        self, axis: str, sampled: Mapping[str, str], things: tuple[str, ...]
     ) -> float:
-        """Return the share of an axis's first value, given the values drawn for a person so far."""
+        """Return the share of an axis's first value, given a person's values so far."""
         share = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
             strength = self._strength(name, things)
-            if second != axis or first not in drawn or not strength:
+            if second != axis or first not in sampled or not strength:
                 continue
             first_share = self.share(first, things)
             # The probability that both have their first value lies between these two.
@@ -171,7 +171,7 @@ class BiasSettings:
                 extreme = max(0.0, first_share + share - 1.0)
             independent = first_share * share
             both = independent + abs(strength) * (extreme - independent)
-            if drawn[first] == AXES[first][0]:
+            if sampled[first] == AXES[first][0]:
                 return both / first_share
             return (share - both) / (1.0 - first_share)
         return share
@@ -191,7 +191,7 @@ class BiasSettings:
             for axis, value in sorted(axes.items())
         }
         return shares | {
-            f"{thing}.{pair}.{TOGETHER if value >= 0 else APART}": abs(value)
+            f"{thing}.{pair}.{TOGETHER if value >= 0 else SEPARATE}": abs(value)
             for thing, pairs in sorted(self.pairs.items())
             for pair, value in sorted(pairs.items())
         }
@@ -205,7 +205,7 @@ def known_things() -> list[str]:
 
 
 def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
-    """Read the arguments of toyland, shares by 'thing.axis.value'.
+    """Read toyland's arguments, shares by 'thing.axis.value', as bias settings.
 
     Raises:
         T2IBenchError: a thing, axis or value is unknown, a share is not from 0 to 1, two arguments
@@ -214,7 +214,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()
-    axes: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
+    axes: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, SEPARATE))
     for key, text in args.items():
         parts = key.split(".")
         if len(parts) != 3:
