@@ -1,4 +1,4 @@
-"""Do work on all cores: in this process, and in new ones where their start is worth it.
+"""Run work on all cores: in this process, and in new ones if starting them pays off.
 
 New processes are spawned on every system (never forked), and end with the process that started
 them. The work must be pure: it may run anywhere, and twice.

@@ -105,7 +105,7 @@ def bundled_tasks() -> Path:
 
 
 def shipped_tasks(roots: Iterable[Path]) -> Path:
-    """Return the folder of t2ibench's tasks: that of a checkout around a root, or the bundled one."""
+    """Return the folder of t2ibench's tasks: of a checkout around a root, or the bundled one."""
     bundled = bundled_tasks()
     for root in roots:
         resolved = Path(os.path.realpath(root))
