@@ -136,7 +136,7 @@ def test_a_lora_is_the_file_that_diffusers_would_guess() -> None:
         LoraFiles().wanted(["lora.bin", "optimizer.safetensors"], read)
 
 
-def test_what_a_download_lacks(tmp_path: Path) -> None:
+def test_missing_files_of_a_download_are_listed(tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps(INDEX))
     for part in ("unet", "tokenizer"):
         (tmp_path / part).mkdir()
@@ -160,7 +160,7 @@ def test_what_a_download_lacks(tmp_path: Path) -> None:
     ]
 
 
-def test_what_adapters_declare() -> None:
+def test_adapters_declare_the_repositories_that_they_read() -> None:
     def repositories(downloads: object) -> list[str]:
         assert isinstance(downloads, list)
         return [download.repository for download in downloads]
