@@ -123,7 +123,7 @@ def test_missing_rewritings_are_reported_before_the_run(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"prompt": "a", "rewritten": "b"}\n' * 2,
-            ":2: 'a' is there twice",
+            ":2: 'a' occurs twice",
         ),
         ("a.jsonl", "[1]", "not a JSON object"),
         ("a.jsonl", "", "has no rewritings"),
