@@ -65,14 +65,17 @@ from t2ibench.methods.core.estimate import (
 )
 from t2ibench.methods.core.headline import (
     Control as Control,
-    Headline as Headline,
-    Inference as Inference,
+    HeadlineEstimate as HeadlineEstimate,
     Part as Part,
     average_headlines as average_headlines,
     contradiction as contradiction,
-    fair_band as fair_band,
     lean_headline as lean_headline,
     square_headline as square_headline,
+)
+from t2ibench.methods.core.inference import (
+    HeadlineInference as HeadlineInference,
+    Inference as Inference,
+    fair_band as fair_band,
     t_inference as t_inference,
 )
 from t2ibench.methods.core.influence import Influence as Influence

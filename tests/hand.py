@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import (
-    Headline,
+    HeadlineEstimate,
     Part,
     lean_headline,
     square_headline,
@@ -85,7 +85,7 @@ def mean_square(images: Mapping[str, npt.ArrayLike]) -> MethodResult:
 
 
 def _result(
-    headline: Headline, parts: list[Part], images: Mapping[str, npt.ArrayLike]
+    headline: HeadlineEstimate, parts: list[Part], images: Mapping[str, npt.ArrayLike]
 ) -> MethodResult:
     rows = [
         Item(

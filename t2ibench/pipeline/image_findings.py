@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
@@ -22,7 +22,6 @@ from t2ibench.results.rates import (
     revised_line,
     rounded,
 )
-from t2ibench.results.schema import TaskSettings
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import AnswerStore
@@ -53,9 +52,10 @@ def observe_images(
     needs: Needs,
     images: DistinctImages,
     stores: Stores,
-    settings: TaskSettings,
+    judges: Collection[str],
     scored: ScoredTask,
     repeated: list[RepeatedPrompt],
+    level: float,
 ) -> ObservedImages:
     """Return the findings on a task's images besides its scores.
 
@@ -63,11 +63,12 @@ def observe_images(
         needs: The images and questions of the task.
         images: The images of the run.
         stores: What was observed of them.
-        settings: How the task was measured.
+        judges: The judges and people that were asked about the task.
         scored: What the task's method finds.
         repeated: The prompts whose images repeat one another.
+        level: The level of the intervals.
     """
-    counts, level = needs.images_by_prompt, settings.level
+    counts = needs.images_by_prompt
     outcomes = prompt_outcomes(counts, needs.groups, images.first, level)
     unread = unread_prompts(counts, images.first, stores.readings)
     excluded_because = _excluded_because(counts, images)
@@ -79,7 +80,7 @@ def observe_images(
         "prompt_outcomes": outcomes,
         "repeated_prompts": repeated,
         "questions": asked_questions(
-            needs, images, _judges_of(settings, stores), stores.labels
+            needs, images, _answers_of(judges, stores), stores.labels
         ),
         "unread_prompts": unread,
     }
@@ -100,10 +101,10 @@ def observe_images(
     return ObservedImages(findings, [line for line in lines if line], cosines)
 
 
-def _judges_of(settings: TaskSettings, stores: Stores) -> dict[str, AnswerStore]:
-    """Return the judges and people that answered about a task."""
-    judges = {**stores.judges, **stores.people}
-    return {name: judges[name] for name in settings.judges if name in judges}
+def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStore]:
+    """Return the answers of these judges and people."""
+    answers = {**stores.judges, **stores.people}
+    return {name: answers[name] for name in judges if name in answers}
 
 
 def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[str]:

@@ -20,7 +20,11 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
-from t2ibench.pipeline.task_evidence import evidence_of, untrained_evidence
+from t2ibench.pipeline.task_evidence import (
+    TaskEvidence,
+    evidence_of,
+    untrained_evidence,
+)
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import ScoredTask, task_record
 from t2ibench.results.paired import paired_task
@@ -32,7 +36,6 @@ from t2ibench.results.rates import (
     repeats_line,
     too_few,
 )
-from t2ibench.results.schema import TaskSettings
 from t2ibench.settings import Settings
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import ImageStore
@@ -100,14 +103,14 @@ def _cached_or_scored(
 def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     """Compute the scores of one task."""
     needs = plan.needs[task.id]
-    evidence, settings = evidence_of(plan, task, stores)
+    evidence = evidence_of(plan, task, stores)
     untrained: dict[str, StoredEvidence] = {}
     repeated: list[RepeatedPrompt] = []
     if stores.images is not None:
         repeated = repeated_prompts(needs.images_by_prompt, stores.images.first)
-    if evidence:
+    if evidence.by_reader:
         judged = bool(needs.questions)
-        scored = score_task(task, evidence, plan.settings, judges=judged)
+        scored = score_task(task, evidence.by_reader, plan.settings, judges=judged)
         if not judged:
             with_score = [
                 name for name, result in scored.by_encoder.items() if not result.reason
@@ -119,9 +122,9 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
         scored = ScoredTask.undefined("no judge was asked")
     else:
         scored = ScoredTask.undefined("no encoder of this run embeds images")
-    sources = (*evidence.values(), *untrained.values())
+    sources = (*evidence.by_reader.values(), *untrained.values())
     incomplete = any(source.incomplete for source in sources)
-    write = partial(_task_scored, task, needs, settings, stores, repeated, incomplete)
+    write = partial(_task_scored, plan, task, stores, evidence, repeated, incomplete)
     try:
         return write(scored)
     except Exception as error:  # results that cannot be written down are a defect, too
@@ -203,22 +206,11 @@ def _without_too_few(
     return ScoredTask(_inconclusive(scored.combined, why), by_encoder)
 
 
-def _settings_of_scored(settings: TaskSettings, scored: ScoredTask) -> TaskSettings:
-    """Return the settings with only the encoders and judges that scored a task."""
+def _without_score(scored: ScoredTask) -> set[str]:
+    """Return the encoders and judges without a score of a task; none where nobody has one."""
     if scored.combined.reason:
-        return settings
-    missing = {name for name, result in scored.by_encoder.items() if result.reason}
-    encoders = {
-        name: fingerprint
-        for name, fingerprint in settings.encoders.items()
-        if name not in missing
-    }
-    judges = {
-        name: fingerprint
-        for name, fingerprint in settings.judges.items()
-        if name not in missing
-    }
-    return settings.model_copy(update={"encoders": encoders, "judges": judges})
+        return set()
+    return {name for name, result in scored.by_encoder.items() if result.reason}
 
 
 def _inconclusive(result: MethodResult, why: str) -> MethodResult:
@@ -236,10 +228,10 @@ def _defect(task: LoadedTask, error: Exception) -> str:
 
 
 def _task_scored(
+    plan: Plan,
     task: LoadedTask,
-    needs: Needs,
-    settings: TaskSettings,
     stores: Stores,
+    evidence: TaskEvidence,
     repeated: list[RepeatedPrompt],
     incomplete: bool,
     scored: ScoredTask,
@@ -248,14 +240,19 @@ def _task_scored(
     images = stores.images
     observed = ObservedImages({})
     if images is not None:
-        observed = observe_images(needs, images, stores, settings, scored, repeated)
+        observed = observe_images(
+            needs=plan.needs[task.id],
+            images=images,
+            stores=stores,
+            judges=evidence.judges,
+            scored=scored,
+            repeated=repeated,
+            level=plan.settings.level,
+        )
+    settings = evidence.settings(plan.settings, without=_without_score(scored))
     return TaskScored(
         result=task_record(
-            task,
-            scored,
-            _settings_of_scored(settings, scored),
-            observed.findings,
-            observed.warnings,
+            task, scored, settings, observed.findings, observed.warnings
         ),
         samples=_sample_rows(scored.combined.samples, images),
         paired=paired_task(scored.combined, scored.by_encoder, observed.cosines),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.pipeline.plan import Plan
@@ -19,10 +20,49 @@ from t2ibench.tasks.loader import LoadedTask
 Judge = AnswerStore | PeopleStore
 
 
-def evidence_of(
-    plan: Plan, task: LoadedTask, stores: Stores
-) -> tuple[dict[str, StoredEvidence], TaskSettings]:
-    """Return a task's evidence by encoder or judge, and its measurement settings."""
+@dataclass(frozen=True, slots=True)
+class TaskEvidence:
+    """The stored evidence about one task, and who observed it.
+
+    Attributes:
+        by_reader: The evidence of each encoder or judge that the task is scored by.
+        encoders: Name to fingerprint of the encoders that take part.
+        judges: Name to fingerprint of the judges that take part.
+    """
+
+    by_reader: Mapping[str, StoredEvidence]
+    encoders: Mapping[str, str]
+    judges: Mapping[str, str]
+
+    def settings(
+        self, measurement: Measurement, without: Collection[str]
+    ) -> TaskSettings:
+        """Return how the task was measured, and by whom.
+
+        Args:
+            measurement: How the run measures.
+            without: The encoders and judges that have no score of the task.
+        """
+        fields = Measurement.of(measurement).model_dump()
+        return TaskSettings(
+            **fields,
+            encoders=_all_but(self.encoders, without),
+            judges=_all_but(self.judges, without),
+        )
+
+
+def _all_but(
+    fingerprints: Mapping[str, str], without: Collection[str]
+) -> dict[str, str]:
+    return {
+        name: fingerprint
+        for name, fingerprint in fingerprints.items()
+        if name not in without
+    }
+
+
+def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
+    """Return the evidence about a task by encoder or judge."""
     needs = plan.needs[task.id]
     encoders = {
         name: store for name, store in stores.encoders.items() if store.embeds_images
@@ -43,12 +83,11 @@ def evidence_of(
             name: StoredEvidence(stores.images, store, judge)
             for name, store in encoders.items()
         }
-    settings = TaskSettings(
-        **Measurement.of(plan.settings).model_dump(),
+    return TaskEvidence(
+        by_reader=evidence,
         encoders={name: store.fingerprint for name, store in encoders.items()},
         judges=_fingerprints(judges.values(), stores),
     )
-    return evidence, settings
 
 
 def untrained_evidence(

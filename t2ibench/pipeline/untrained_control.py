@@ -18,7 +18,7 @@ from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import beyond_chance
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Control, Headline, contradiction
+from t2ibench.methods.core.headline import Control, HeadlineEstimate, contradiction
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.results.builder import ScoredTask, headline_record
 from t2ibench.results.display import displayed
@@ -95,15 +95,17 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
 
 
 def control_of(
-    trained: Headline, untrained: Headline, positive: bool = False
+    trained: HeadlineEstimate, untrained: HeadlineEstimate, positive: bool = False
 ) -> Control:
     """Return the control that compares the headlines of random and trained weights.
 
     Examples:
-        >>> from t2ibench.methods.core.headline import Inference
+        >>> from t2ibench.methods.core.inference import HeadlineInference, Inference
+        >>> def shown(value, low, high, p=None, scale="lean"):
+        ...     inference = {"fixed_prompts": Inference(low, high, p)}
+        ...     return HeadlineEstimate(value, scale, HeadlineInference(inference))
         >>> def lean(value, p):
-        ...     found = {"fixed_prompts": Inference(value - 0.1, value + 0.1, p)}
-        ...     return Headline(value, inference=found)
+        ...     return shown(value, value - 0.1, value + 0.1, p)
         >>> control_of(lean(0.5, 0.001), lean(0.12, 0.2)).says
         'An untrained network of the same architecture reads +0.120 [0.020, 0.220] (p = 0.2).'
         >>> control_of(lean(0.5, 0.001), lean(-0.4, 0.001)).contradicts is None
@@ -112,8 +114,7 @@ def control_of(
         'it is not told from brightness and colour'
         >>> control_of(lean(0.5, 0.001), lean(0.2, 0.001)).contradicts is None
         True
-        >>> found = {"fixed_prompts": Inference(-0.01, 0.09)}
-        >>> square = Headline(0.04, "mean_square", inference=found)
+        >>> square = shown(0.04, -0.01, 0.09, scale="mean_square")
         >>> control_of(square, square).says
         'An untrained network of the same architecture reads rms lean 0.200 [0.000, 0.300].'
     """
@@ -147,7 +148,7 @@ def control_of(
     return Control(says, **values, contradicts=None if positive else too)
 
 
-def _shown(headline: Headline) -> str:
+def _shown(headline: HeadlineEstimate) -> str:
     """Format a headline with its interval and p-value."""
     shown = displayed(headline_record(headline))
     text = f"{shown.value:{'+' if shown.signed else ''}.3f}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.headline import Question
+from t2ibench.methods.core.inference import Question
 from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
 

@@ -17,7 +17,8 @@ from scipy.stats import chi2, f, nct, norm, t
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.headline import Headline, Inference, Question
+from t2ibench.methods.core.headline import HeadlineEstimate
+from t2ibench.methods.core.inference import Inference, Question
 from t2ibench.stats.excess import HIGH_END, typical_square
 from t2ibench.stats.squares import mean_square
 
@@ -238,7 +239,10 @@ def _root(square: float) -> float:
 
 
 def forecaster(
-    headline: Headline, question: Question, image_strata: Collection[str], level: float
+    headline: HeadlineEstimate,
+    question: Question,
+    image_strata: Collection[str],
+    level: float,
 ) -> Forecaster:
     """Return the forecaster for a pilot's headline.
 
@@ -280,7 +284,9 @@ def forecaster(
     )
 
 
-def _no_interval(headline: Headline, inference: Inference | None) -> T2IBenchError:
+def _no_interval(
+    headline: HeadlineEstimate, inference: Inference | None
+) -> T2IBenchError:
     """Return the error for a pilot whose headline has no interval, with the reason."""
     why = headline.reason or (inference.reason if inference else None)
     why = why or "it has no interval"
@@ -288,7 +294,7 @@ def _no_interval(headline: Headline, inference: Inference | None) -> T2IBenchErr
 
 
 def _variance_by_image(
-    headline: Headline, question: Question, variance: float, level: float
+    headline: HeadlineEstimate, question: Question, variance: float, level: float
 ) -> float:
     """Return the part of a headline's variance that it has with fixed prompts."""
     fixed_prompts = headline.inference.get("fixed_prompts")
@@ -299,7 +305,7 @@ def _variance_by_image(
     return variance
 
 
-def _squares(headline: Headline, level: float) -> Squares:
+def _squares(headline: HeadlineEstimate, level: float) -> Squares:
     """Return the forecaster for a mean square of leans, one for each part of the headline."""
     influences = [part.influence for part in headline.parts]
     return Squares(
@@ -310,7 +316,7 @@ def _squares(headline: Headline, level: float) -> Squares:
 
 
 def _shares(
-    headline: Headline, variance: float, by_image: float, level: float
+    headline: HeadlineEstimate, variance: float, by_image: float, level: float
 ) -> Shares:
     """Return the forecaster for a mean square of shares."""
     value = max(headline.value or 0.0, 0.0)
@@ -324,7 +330,7 @@ def _shares(
     return Shares(slope=slope, floor=floor, by_prompt=variance - by_image, level=level)
 
 
-def _excess(headline: Headline, by_image: float, level: float) -> Excess:
+def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess:
     """Return the forecaster for an excess.
 
     The band of random sets ends at a quantile of chi-squared; that gives the number of unrelated
@@ -354,7 +360,7 @@ def _variance(inference: Inference, level: float) -> float | None:
     return float(error**2)
 
 
-def _image_share(headline: Headline, strata: Collection[str]) -> float:
+def _image_share(headline: HeadlineEstimate, strata: Collection[str]) -> float:
     """Return the share of a headline's variance that is between images of the same prompt."""
     if len(headline.parts) != 1:
         return 1.0

@@ -9,11 +9,11 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.methods.core.headline import (
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import (
     QUESTIONS,
-    Headline,
+    HeadlineInference,
     Inference,
-    Part,
     Question,
 )
 from t2ibench.methods.core.schema import BaseTask
@@ -136,7 +136,7 @@ def pilot_of(
     )
 
 
-def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
+def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> HeadlineEstimate:
     """Return the headline that a method returned, restored from results."""
     stored = result.headline
     inference: dict[Question, Inference] = {
@@ -153,12 +153,14 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
     else:
         fair = (stored.fair_low, stored.fair_high)
     reason = stored.reason or result.inconclusive or result.reason
-    return Headline(
-        stored.value,
-        stored.scale,
-        stored.question or "fixed_prompts",
-        inference,
-        fair,
-        parts,
+    return HeadlineEstimate(
+        value=stored.value,
+        scale=stored.scale,
+        inference=HeadlineInference(
+            by_question=inference,
+            question=stored.question or "fixed_prompts",
+            fair=fair,
+        ),
+        parts=parts,
         reason=reason,
     )

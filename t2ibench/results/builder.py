@@ -11,9 +11,9 @@ import numpy as np
 
 from t2ibench.errors import first_line
 from t2ibench.methods import method_of
-from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.results.display import text_only
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
@@ -40,7 +40,7 @@ from t2ibench.stats.permutation import benjamini_hochberg
 from t2ibench.tasks.loader import LoadedTask
 
 PartT = TypeVar("PartT", TaskResult, EncoderScores)
-RecordT = TypeVar("RecordT", core.Inference, Control)
+RecordT = TypeVar("RecordT", Inference, Control)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,34 @@ def rounded_record(record: RecordT) -> RecordT:
     return replace(record, **numbers)
 
 
-def score_record(estimate: Estimate, level: float) -> Score:
+@dataclass(frozen=True, slots=True)
+class AdjustedP:
+    """A p-value adjusted for the number of tests in its family; None without a p-value.
+
+    Attributes:
+        holm: After Holm.
+        bh: After Benjamini and Hochberg.
+    """
+
+    holm: float | None = None
+    bh: float | None = None
+
+
+_NOT_ADJUSTED = AdjustedP()
+
+
+def _adjusted(p_values: Sequence[float | None]) -> list[AdjustedP]:
+    """Return the p-values of one family of tests, adjusted for their number."""
+    by_holm, by_bh = holm(p_values), benjamini_hochberg(p_values)
+    return [
+        AdjustedP(rounded(p_holm), rounded(p_bh))
+        for p_holm, p_bh in zip(by_holm, by_bh, strict=True)
+    ]
+
+
+def score_record(
+    estimate: Estimate, level: float, adjusted: AdjustedP = _NOT_ADJUSTED
+) -> Score:
     """Return the record of a score with its interval."""
     low, high = _interval(estimate, level)
     tested = estimate.p is not None
@@ -93,6 +120,8 @@ def score_record(estimate: Estimate, level: float) -> Score:
         ci_low=rounded(low),
         ci_high=rounded(high),
         p=rounded(estimate.p),
+        p_holm=adjusted.holm,
+        p_bh=adjusted.bh,
         test=estimate.test if tested else None,
         n_draws=n_draws,
         as_published=estimate.as_published,
@@ -111,7 +140,9 @@ def _interval(
     return None, None
 
 
-def headline_record(headline: core.Headline, direction: str | None = None) -> Headline:
+def headline_record(
+    headline: HeadlineEstimate, direction: str | None = None
+) -> Headline:
     """Return the record of a headline with its intervals and the sentence on its direction."""
     chosen = headline.chosen
     fair_low, fair_high = headline.fair or (None, None)
@@ -125,7 +156,7 @@ def headline_record(headline: core.Headline, direction: str | None = None) -> He
         ci_low=rounded(chosen.ci_low),
         ci_high=rounded(chosen.ci_high),
         p=rounded(chosen.p),
-        test=headline.test if tested else None,
+        test=headline.inference.test if tested else None,
         direction=direction,
         scale=headline.scale,
         square=rounded(headline.square),
@@ -143,25 +174,40 @@ def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
-    families: dict[str | None, list[dict[str, Score]]] = {}
+    """Return the records of rows, with p-values adjusted over the rows of a family."""
+    adjusted = _adjusted_over_rows(items)
     rows = []
-    for item in items:
-        scores = _scores(item.scores, level)
-        families.setdefault(item.tested_with, []).append(scores)
+    for number, item in enumerate(items):
+        scores = {
+            name: score_record(estimate, level, adjusted[number, name])
+            for name, estimate in item.scores.items()
+        }
         row = Row(
             name=item.name, group=item.group, n_images=item.n_images, scores=scores
         )
         rows.append(row)
-    for family in families.values():
-        _adjust_by_name(family)
     return rows
 
 
+def _adjusted_over_rows(items: Sequence[Item]) -> dict[tuple[int, str], AdjustedP]:
+    """Return adjusted p-values by the number of a row and the name of a score."""
+    families: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for number, item in enumerate(items):
+        for name in item.scores:
+            family = families.setdefault((item.tested_with, name), [])
+            family.append((number, name))
+    adjusted: dict[tuple[int, str], AdjustedP] = {}
+    for family in families.values():
+        p_values = [rounded(items[number].scores[name].p) for number, name in family]
+        adjusted.update(zip(family, _adjusted(p_values), strict=True))
+    return adjusted
+
+
 def _adjust(scores: Sequence[Score]) -> None:
-    p_values = [score.p for score in scores]
-    adjusted = zip(holm(p_values), benjamini_hochberg(p_values), strict=True)
-    for score, (by_holm, by_bh) in zip(scores, adjusted, strict=True):
-        score.p_holm, score.p_bh = rounded(by_holm), rounded(by_bh)
+    adjusted = _adjusted([score.p for score in scores])
+    for score, p_value in zip(scores, adjusted, strict=True):
+        score.p_holm = p_value.holm
+        score.p_bh = p_value.bh
 
 
 def _adjust_by_name(score_sets: Sequence[Mapping[str, Score]]) -> None:

@@ -14,7 +14,7 @@ from t2ibench.methods.core.answer_counts import (
     ShownAttribute,
     shown_attributes,
 )
-from t2ibench.methods.core.headline import QUESTIONS
+from t2ibench.methods.core.inference import QUESTIONS
 from t2ibench.methods.core.scales import LEAN, SMALL, Scale, scale_named
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
-from t2ibench.methods.core.headline import Control, Inference
+from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
 from t2ibench.results.people import AskedQuestion, PeopleAgreement

@@ -21,7 +21,8 @@ from t2ibench.methods.core.evidence import (
     PromptImages,
     PromptNeed,
 )
-from t2ibench.methods.core.headline import Headline, Inference
+from t2ibench.methods.core.headline import HeadlineEstimate
+from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
@@ -69,7 +70,7 @@ def dot_score(task: DotTask, evidence: Evidence, settings: Settings) -> MethodRe
         return MethodResult.undefined("there are no images", collector)
     value = Estimate(float(images.embeddings[:, 0].mean()))
     return MethodResult(
-        Headline(value.value),
+        HeadlineEstimate(value.value),
         {"mean": value},
         [Item(prompt, {"mean": value}) for prompt in task.prompts],
         collector.n_images,
@@ -139,7 +140,7 @@ BROKEN = {
         "raises IndexError (missing)",
     ),
     "scores nothing": (
-        spoilt(headline=Headline(0.5)),
+        spoilt(headline=HeadlineEstimate(0.5)),
         "Without any evidence it gives a number",
     ),
     "hides what is missing": (
@@ -164,11 +165,14 @@ BROKEN = {
     "another name": (replace(DOT, name="dots"), "its task says 'dot'"),
     "an estimate for a headline": (
         spoilt(headline=Estimate(0.5)),
-        "Its headline is a Estimate, not a Headline",
+        "Its headline is a Estimate, not a HeadlineEstimate",
     ),
     "ends apart from the value": (
         spoilt(
-            headline=Headline(0.9, inference={"fixed_prompts": Inference(0.1, 0.2)})
+            headline=HeadlineEstimate(
+                0.9,
+                inference=HeadlineInference({"fixed_prompts": Inference(0.1, 0.2)}),
+            )
         ),
         "outside its interval",
     ),
@@ -176,7 +180,7 @@ BROKEN = {
         replace(
             DOT,
             combine=lambda _, found, __: replace(
-                found[0], headline=Headline(len(found))
+                found[0], headline=HeadlineEstimate(len(found))
             ),
         ),
         "another the headline",

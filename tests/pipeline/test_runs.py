@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import inspect
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 from unittest.mock import Mock
 
 import numpy as np
@@ -277,37 +275,3 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
         "--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat"
     )
     assert status == 1 and "name a model with --model" in err
-
-
-class Walked(ToylandGenerator):
-    """Notes the functions between the command line and itself."""
-
-    ways: ClassVar[list[list[str]]] = []
-
-    def __init__(self) -> None:
-        super().__init__({})
-
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        names = [frame.function for frame in inspect.stack()]
-        self.ways.append(names[: names.index("main") + 1])
-        return super().generate(requests)
-
-
-def test_an_image_is_at_most_ten_functions_from_the_command_line(
-    tmp_path: Path, cli: Cli
-) -> None:
-    words = (
-        "--model",
-        f"{__name__}:Walked",
-        "--tasks",
-        "t2iat_flowers_insects",
-        "--limit",
-        "1",
-    )
-    words += ("--encoder", "toyland", "--permutations", "200", "--bootstrap", "100")
-    status, _, said = cli(*words, "--images-per-prompt", "1", "--output-dir", tmp_path)
-    assert status == 0, said
-    assert Walked.ways
-    for walk in Walked.ways:
-        assert walk[0] == "generate"
-        assert len(walk) <= 10, " < ".join(walk)

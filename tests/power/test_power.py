@@ -9,7 +9,8 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import score
-from t2ibench.methods.core.headline import Headline, Inference, Part, square_headline
+from t2ibench.methods.core.headline import HeadlineEstimate, Part, square_headline
+from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.power.designs import Goal, plan, reach
 from t2ibench.power.forecasters import Shares, Signed, Squares, forecaster, least
@@ -22,7 +23,7 @@ from tools.calibration import vibex
 from tools.calibration.cells import SETTINGS
 
 
-def toss(lean: float, n: int, seed: int) -> Headline:
+def toss(lean: float, n: int, seed: int) -> HeadlineEstimate:
     """The headline of one simulated run."""
     sample = coins.CoinWorld(lean, n).draw(np.random.default_rng(seed))
     task = coins.task("coin", n)
@@ -98,8 +99,8 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
             *t_interval(value, by_image + by_prompt, df), 0.1, df
         ),
     }
-    headline = Headline(
-        value, "lean", "fixed_prompts", inference, None, (Part("", value, images),)
+    headline = HeadlineEstimate(
+        value, "lean", HeadlineInference(inference), (Part("", value, images),)
     )
     size = Size(10, 16, 160)
     strata = {"a photo of a nurse"}
@@ -144,7 +145,7 @@ def test_rows_of_a_mean_square_come_from_their_influences() -> None:
     assert known.variances == pytest.approx([influence.variance] * 4)
     assert known.dfs == pytest.approx([9.0] * 4)
     with pytest.raises(T2IBenchError, match="the encoder does not see the attribute"):
-        lacking = Headline.undefined("the encoder does not see the attribute")
+        lacking = HeadlineEstimate.undefined("the encoder does not see the attribute")
         forecaster(lacking, "fixed_prompts", (), 0.95)
 
 
@@ -180,7 +181,7 @@ def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the
     None
 ):
     inference = {"fixed_prompts": Inference(-0.08, 0.08, 0.9, 200.0)}
-    headline = Headline(0.0, "lean", "fixed_prompts", inference)
+    headline = HeadlineEstimate(0.0, "lean", HeadlineInference(inference))
     size = Size(10, 4, 40)
     known = forecaster(headline, "fixed_prompts", (), 0.95)
     found = reach(
@@ -197,7 +198,7 @@ def test_the_forecast_for_an_excess_matches_simulations() -> None:
     """In 60 worlds whose concepts' squares are three times those of everyday words: ± .13."""
     task = vibex._task(16, 20)
 
-    def headline(factor: float, seed: int) -> Headline:
+    def headline(factor: float, seed: int) -> HeadlineEstimate:
         sample = vibex.WordWorld(task, factor, cosine=0.9).draw(
             np.random.default_rng(seed)
         )

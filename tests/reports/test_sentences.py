@@ -11,7 +11,8 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import CountedPrompt, ShownRow
 from t2ibench.methods.core.describe import as_shown, counts_text, shown_sentence
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Headline, Inference, of_halves
+from t2ibench.methods.core.headline import HeadlineEstimate, of_halves
+from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.reports.overview import ASCII, interval_bar
 from t2ibench.reports.sentences import brief
 from t2ibench.reports.terminal import print_results, screen
@@ -33,12 +34,12 @@ def row(name: str, clear: bool, about: str, **counts: int) -> ShownRow:
 TARGETS = [
     (f"t{k}", "male" if k < 3 else "female", 0.9 if k < 2 else -0.8) for k in range(5)
 ]
-CLEAR = {"fixed_prompts": Inference(p=0.001)}
+CLEAR = HeadlineInference({"fixed_prompts": Inference(p=0.001)})
 BY = [
     Item(name, {"lean": Estimate(lean, p=0.001)}, group=group)
     for name, group, lean in TARGETS
 ]
-SPORTS = MethodResult(Headline(0.5, inference=CLEAR, question="fixed_prompts"), by=BY)
+SPORTS = MethodResult(HeadlineEstimate(0.5, inference=CLEAR), by=BY)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.headline import Inference
+from t2ibench.methods.core.inference import Inference
 from t2ibench.results.files import read_results
 from t2ibench.results.migration import FIELDS, SCORES, score_name
 from t2ibench.results.rates import PromptOutcomes, Rate, TextImageAlignment

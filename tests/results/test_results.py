@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.averages import average
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Headline as CoreHeadline
-from t2ibench.methods.core.headline import lean_headline
+from t2ibench.methods.core.headline import HeadlineEstimate, lean_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.results import read_results
@@ -70,7 +69,7 @@ def test_a_missing_value_stays_missing() -> None:
     assert found.value is None and found.ci_low is None and found.reason == "no image"
     undefined = score_record(Estimate(float("nan"), np.array([1.0]), p=0.3), 0.95)
     assert undefined.value is None and undefined.p is None and undefined.reason
-    assert headline_record(CoreHeadline.undefined("no image")).reason == "no image"
+    assert headline_record(HeadlineEstimate.undefined("no image")).reason == "no image"
 
 
 def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Question
+from t2ibench.methods.core.inference import Question
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 

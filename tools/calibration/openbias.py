@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.headline import Question
+from t2ibench.methods.core.inference import Question
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from tools.calibration.cells import (
     SETTINGS,

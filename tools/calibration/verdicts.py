@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import norm
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.headline import QUESTIONS
+from t2ibench.methods.core.inference import QUESTIONS
 from tools.calibration.cells import Cell
 from tools.calibration.simulate import Job, Table
 

@@ -11,7 +11,7 @@ from t2ibench.plugins import (
     Estimate,
     Evidence,
     Float64Array,
-    Headline,
+    HeadlineEstimate,
     Influence,
     IntArray,
     MethodResult,
@@ -51,7 +51,7 @@ def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResul
     if min(len(first.bright), len(second.bright)) < 2:
         reason = "one of the prompts has fewer than two answers"
         return MethodResult(
-            Headline.undefined(reason, NAME),
+            HeadlineEstimate.undefined(reason, NAME),
             {"gap": Estimate.undefined(reason)},
             n_images=n_images,
             excluded=excluded,

@@ -10,7 +10,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Inference, average_headlines
+from t2ibench.methods.core.headline import average_headlines
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
@@ -133,7 +134,8 @@ def bounded_mean(
     bounded = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
     by = judged_rows(mean.by, results, bound=True)
     by_question = {**headline.inference, headline.question: bounded}
-    return replace(mean, headline=replace(headline, inference=by_question), by=by)
+    inference = replace(headline.inference, by_question=by_question)
+    return replace(mean, headline=replace(headline, inference=inference), by=by)
 
 
 def judged_rows(

@@ -17,7 +17,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, first_line
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.method import Method
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
@@ -212,8 +212,8 @@ def _check_scores(
     needs = method.needs(task, settings)
     scored = _score(method, task, settings)
     headline: Any = scored.headline
-    if not isinstance(headline, Headline):
-        yield f"Its headline is a {type(headline).__name__}, not a Headline."
+    if not isinstance(headline, HeadlineEstimate):
+        yield f"Its headline is a {type(headline).__name__}, not a HeadlineEstimate."
         return
     yield from _intervals_without_the_value(headline)
     yield from _miscounts(scored, needs)
@@ -222,7 +222,7 @@ def _check_scores(
     yield from _scores_that_are_lacking(method, result)
 
 
-def _intervals_without_the_value(headline: Headline) -> Iterator[str]:
+def _intervals_without_the_value(headline: HeadlineEstimate) -> Iterator[str]:
     """Report intervals of a headline that do not contain its value."""
     if headline.value is None:
         return
@@ -313,11 +313,13 @@ def _check_combine(
     yield from _bad_estimates(method.combine(task, [result, other], settings))
 
 
-def _number(estimate: Estimate | Headline) -> float:
+def _number(estimate: Estimate | HeadlineEstimate) -> float:
     return np.nan if estimate.value is None else estimate.value
 
 
-def _estimates(result: MethodResult) -> Iterator[tuple[str, Estimate | Headline]]:
+def _estimates(
+    result: MethodResult,
+) -> Iterator[tuple[str, Estimate | HeadlineEstimate]]:
     yield "the headline", result.headline
     for name, estimate in result.scores.items():
         yield f"'{name}'", estimate

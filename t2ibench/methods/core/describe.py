@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.stats import holm
 
 _ALPHA = 0.05
@@ -173,7 +173,7 @@ def few(names: Sequence[str]) -> str:
     return ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
 
 
-def beyond_chance(estimate: Estimate | Headline) -> bool:
+def beyond_chance(estimate: Estimate | HeadlineEstimate) -> bool:
     """Whether a score's own p-value is below .05."""
     return estimate.p is not None and estimate.p < _ALPHA
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import ImageCollector
-from t2ibench.methods.core.headline import Control, Headline, t_inference
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
+from t2ibench.methods.core.inference import t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats import PermutationResult, p_value
 from t2ibench.stats.rounding import settled
@@ -203,7 +204,7 @@ class MethodResult:
             where it does.
     """
 
-    headline: Headline
+    headline: HeadlineEstimate
     scores: dict[str, Estimate] = field(default_factory=dict)
     by: list[Item] = field(default_factory=list)
     n_images: int = 0
@@ -226,7 +227,7 @@ class MethodResult:
     ) -> MethodResult:
         """The result of a task that could not be scored."""
         return cls(
-            Headline.undefined(reason),
+            HeadlineEstimate.undefined(reason),
             n_images=collected.n_images if collected else 0,
             n_prompts=collected.n_prompts if collected else 0,
             excluded=collected.excluded if collected else Counter(),

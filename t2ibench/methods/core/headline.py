@@ -1,124 +1,97 @@
-"""The headline of a task, one population quantity, and the controls beside it."""
+"""A headline before it is written down, and the controls beside it.
+
+`HeadlineEstimate` is the value with what carries its uncertainty; what is inferred from that is
+its `HeadlineInference`. The record of both in results.json is `results.schema.Headline`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 from pydantic import ConfigDict
 
+from t2ibench.methods.core.inference import (
+    HeadlineInference,
+    Inference,
+    Question,
+    fair_band,
+    t_inference,
+)
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats.squares import SquareNoise, mean_square
-from t2ibench.stats.student import t_interval, t_test
-
-Question = Literal["fixed_prompts", "prompt_population"]
-QUESTIONS: tuple[Question, ...] = ("fixed_prompts", "prompt_population")
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """The uncertainty of a headline with respect to one question.
-
-    Attributes:
-        ci_low: Lower end of the confidence interval; None where there is none.
-        ci_high: Upper end.
-        p: p-value that the headline is 0.
-        df: Degrees of freedom, where Student's t or F is behind it.
-        reason: Why there is no interval.
-    """
-
-    ci_low: float | None = None
-    ci_high: float | None = None
-    p: float | None = None
-    df: float | None = None
-    reason: str | None = None
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-    def __post_init__(self) -> None:
-        for name in ("p", "df"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(
-                    self, name, float(value) if np.isfinite(value) else None
-                )
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Both ends; None where there are none."""
-        return (
-            None
-            if self.ci_low is None or self.ci_high is None
-            else (self.ci_low, self.ci_high)
-        )
-
-    def up_to(self, most: Inference, value: float) -> Inference:
-        """The inference where this one is of the least that a mean square may be.
-
-        It gets the upper end of the most's, and holds the value shown where it reaches 0.
-        """
-        if self.ci_low is None or most.ci_high is None:
-            return self
-        low = min(self.ci_low, value) if self.ci_low <= 0 else self.ci_low
-        return replace(self, ci_low=low, ci_high=max(most.ci_high, value))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A lean that the headline is made of, for comparing two runs."""
+    """A lean that the headline is made of, for comparing two runs.
 
-    name: str  # the row, or '' for the headline itself
+    Attributes:
+        name: The row, or '' for the headline itself.
+        value: The lean.
+        influence: Its influence, for the default question.
+    """
+
+    name: str
     value: float
-    influence: Influence  # its influence, for the default question
+    influence: Influence
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """One population quantity, 0 on average without bias at any number of images."""
+class HeadlineEstimate:
+    """One population quantity, 0 on average without bias at any number of images.
 
-    value: float | None  # the estimate; None with a reason
-    # 'lean': from -1 to 1, signed, 2 P - 1 for a mixture of shares P and 1 - P. 'mean_square':
-    # mean of squared leans (for k classes, Cramer's V squared), which may be negative by chance;
-    # tables show its root. 'excess': (V - W) / (V + W) of two variances. Packages add others; see
-    # `core.scales`
+    Attributes:
+        value: The estimate; None with a reason.
+        scale: 'lean' is signed, from -1 to 1, and 2 P - 1 for a mixture of shares P and 1 - P.
+            'mean_square' is a mean of squared leans (for k classes, Cramer's V squared), which may
+            be negative by chance; tables show its root. 'excess' is (V - W) / (V + W) of two
+            variances. Packages add others; see `core.scales`.
+        inference: Its intervals and tests, and the band of a fair model.
+        parts: The leans it is made of: for 'mean_square' the mean of their squares is the
+            headline, otherwise there is one. Empty where runs cannot be compared in pairs.
+        items: What a mean square with a single part is made of, for comparing two runs item by
+            item: the mean of value² - variance is the headline.
+        noise: What it owes to noise, where its parts or items do not say so.
+        other_influences: The influences for the questions that `parts` are not about, for the
+            mean over several encoders.
+        reason: Why there is no value.
+    """
+
+    value: float | None
     scale: str = "lean"
-    # which inference is the default: about these prompts with other images ('fixed_prompts'), or
-    # about prompts like them, too ('prompt_population')
-    question: Question = "fixed_prompts"
-    # question to inference
-    inference: Mapping[Question, Inference] = field(default_factory=dict)
-    # the band in which a fair model's headline lies with probability `level`
-    fair: tuple[float, float] | None = None
-    # the leans it is made of: for 'mean_square' the mean of their squares is the headline,
-    # otherwise there is one. Empty where runs cannot be compared in pairs
+    inference: HeadlineInference = field(default_factory=HeadlineInference)
     parts: tuple[Part, ...] = ()
-    # kind of test behind the p-values
-    test: Literal["exact", "monte_carlo", "t", "f", "rank"] = "t"
-    # what a mean square with a single part is made of, for comparing two runs item by item: the
-    # mean of value² - variance is the headline
     items: tuple[Part, ...] = ()
-    # what it owes to noise, where its parts or items do not say so
     noise: SquareNoise | None = None
-    # influences for the questions that `parts` are not about, for the mean over several encoders
-    others: Mapping[Question, Influence] = field(default_factory=dict)
-    reason: str | None = None  # why there is no value
+    other_influences: Mapping[Question, Influence] = field(default_factory=dict)
+    reason: str | None = None
 
     @classmethod
-    def undefined(cls, reason: str, scale: str = "lean") -> Headline:
+    def undefined(cls, reason: str, scale: str = "lean") -> HeadlineEstimate:
         """A headline that could not be computed."""
         return cls(None, scale, reason=reason)
 
     @property
+    def question(self) -> Question:
+        """The question that is shown."""
+        return self.inference.question
+
+    @property
     def chosen(self) -> Inference:
-        """The default inference."""
-        return self.inference.get(self.question, Inference())
+        """The inference about the question that is shown."""
+        return self.inference.chosen
 
     @property
     def p(self) -> float | None:
-        """p-value of the default inference."""
+        """p-value of the question that is shown."""
         return self.chosen.p
+
+    @property
+    def fair(self) -> tuple[float, float] | None:
+        """The band in which the headline of a fair model lies."""
+        return self.inference.fair
 
     @property
     def square(self) -> float | None:
@@ -129,77 +102,76 @@ class Headline:
         return self.value**2 - variance
 
 
-def t_inference(value: float, influence: Influence, level: float) -> Inference:
-    """Student's t interval and test from an influence."""
-    variance, df = influence.variance, influence.df
-    if not np.isfinite(variance):
-        return Inference(reason="one unit has no variance")
-    low, high = t_interval(value, variance, df, level)
-    return Inference(low, high, t_test(value, variance, df), df)
-
-
 def lean_headline(
     value: float,
     fixed_prompts: Influence,
     level: float,
     prompt_population: Influence | None = None,
     question: Question = "fixed_prompts",
-) -> Headline:
+) -> HeadlineEstimate:
     """A signed headline with Student's t intervals; the band of a fair model is ± t √variance."""
     influences: dict[Question, Influence] = {"fixed_prompts": fixed_prompts}
     if prompt_population is not None:
         influences["prompt_population"] = prompt_population
-    inference = {
+    return _lean_of_influences(value, influences, question, level)
+
+
+def _lean_of_influences(
+    value: float,
+    influences: Mapping[Question, Influence],
+    question: Question,
+    level: float,
+) -> HeadlineEstimate:
+    by_question = {
         name: t_inference(value, influence, level)
         for name, influence in influences.items()
     }
-    return Headline(
-        value,
-        "lean",
-        question,
-        inference,
-        fair_band(inference[question], value),
-        (Part("", value, influences[question]),),
-        others={
-            name: influence
-            for name, influence in influences.items()
-            if name != question
-        },
+    others = {
+        name: influence for name, influence in influences.items() if name != question
+    }
+    return HeadlineEstimate(
+        value=value,
+        scale="lean",
+        inference=HeadlineInference(
+            by_question=by_question,
+            question=question,
+            fair=fair_band(by_question[question], value),
+        ),
+        parts=(Part("", value, influences[question]),),
+        other_influences=others,
     )
 
 
-def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
-    """The band of a fair model, from an interval that is symmetric about the value."""
-    if inference.interval is None:
-        return None
-    low, high = inference.interval
-    return low - value, high - value
-
-
-def square_headline(parts: Sequence[Part], level: float) -> Headline:
+def square_headline(parts: Sequence[Part], level: float) -> HeadlineEstimate:
     """The mean square of leans with known influences, each of the same weight."""
     if any(not np.isfinite(part.influence.variance) for part in parts):
-        return Headline.undefined("a row has a single image", "mean_square")
-    test = mean_square(
+        return HeadlineEstimate.undefined("a row has a single image", "mean_square")
+    square = mean_square(
         [part.value for part in parts],
         [part.influence.variance for part in parts],
         [part.influence.df for part in parts],
         level=level,
     )
-    inference = Inference(test.low, test.high, test.p, test.df[1])
-    fair = (test.fair_low, test.fair_high)
-    return Headline(
-        test.value,
-        "mean_square",
-        "fixed_prompts",
-        {"fixed_prompts": inference},
-        fair,
-        tuple(parts),
-        "f",
+    inference = Inference(square.low, square.high, square.p, square.df[1])
+    return HeadlineEstimate(
+        value=square.value,
+        scale="mean_square",
+        inference=HeadlineInference(
+            by_question={"fixed_prompts": inference},
+            fair=(square.fair_low, square.fair_high),
+            test="f",
+        ),
+        parts=tuple(parts),
     )
 
 
-def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
+_NO_INFLUENCES = "the headlines have no influences that could be averaged"
+_NOTHING_SHARED = "the headlines of the encoders or judges have no row in common"
+
+
+def average_headlines(
+    headlines: Sequence[HeadlineEstimate], level: float
+) -> HeadlineEstimate:
     """The headline over several encoders or judges, from those of each.
 
     Leans are averaged, with the influences of the units that they share; a mean square is the mean
@@ -210,52 +182,65 @@ def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
         return first
     lacking = [headline for headline in headlines if headline.value is None]
     if lacking:
-        return Headline.undefined(
-            lacking[0].reason or "an encoder has no value", first.scale
+        reason = lacking[0].reason or "an encoder has no value"
+        return HeadlineEstimate.undefined(reason, first.scale)
+    if not all(headline.parts for headline in headlines):
+        inference = replace(
+            first.inference,
+            by_question={"fixed_prompts": Inference(reason=_NO_INFLUENCES)},
+            fair=None,
         )
-    if all(headline.parts for headline in headlines):
-        return _average_parts(headlines, level)
-    value = float(np.mean([headline.value for headline in headlines]))
-    reason = "the headlines have no influences that could be averaged"
-    return replace(
-        first,
-        value=value,
-        inference={"fixed_prompts": Inference(reason=reason)},
-        fair=None,
-        parts=(),
-    )
+        return replace(
+            first, value=_mean_value(headlines), inference=inference, parts=()
+        )
+    parts = _averaged([headline.parts for headline in headlines])
+    if not parts:
+        return HeadlineEstimate.undefined(_NOTHING_SHARED, first.scale)
+    if first.scale == "mean_square" and any(part.name for part in parts):
+        return square_headline(parts, level)
+    return _average_of_single_parts(headlines, parts, level)
 
 
-def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
+def _mean_value(headlines: Sequence[HeadlineEstimate]) -> float:
+    return float(np.mean([headline.value for headline in headlines]))
+
+
+def _average_of_single_parts(
+    headlines: Sequence[HeadlineEstimate], parts: Sequence[Part], level: float
+) -> HeadlineEstimate:
+    """The mean of headlines that each have one part, which is the headline itself."""
     first = headlines[0]
     weight = 1.0 / len(headlines)
-    parts = _averaged([headline.parts for headline in headlines])
+    value = _mean_value(headlines)
     items = _averaged([headline.items for headline in headlines])
-    if first.scale == "mean_square" and len(parts) > 1:
-        return square_headline(parts, level)
-    value = float(np.mean([headline.value for headline in headlines]))
-    inference = {first.question: t_inference(value, parts[0].influence, level)}
-    others = {}
-    for name in first.others:
-        if all(name in headline.others for headline in headlines):
-            shares = [(weight, headline.others[name]) for headline in headlines]
-            others[name] = Influence.combined(shares)
-            inference[name] = t_inference(value, others[name], level)
+    other_influences: dict[Question, Influence] = {}
+    for question in first.other_influences:
+        if all(question in headline.other_influences for headline in headlines):
+            shares = [
+                (weight, headline.other_influences[question]) for headline in headlines
+            ]
+            other_influences[question] = Influence.combined(shares)
+    influences = {first.question: parts[0].influence, **other_influences}
+    by_question = {
+        question: t_inference(value, influence, level)
+        for question, influence in influences.items()
+    }
+    fair = fair_band(by_question[first.question], value)
     return replace(
         first,
         value=value,
-        inference=inference,
-        fair=fair_band(inference[first.question], value),
+        inference=HeadlineInference(
+            by_question=by_question, question=first.question, fair=fair, test="t"
+        ),
         parts=tuple(parts),
-        test="t",
         items=tuple(items),
         noise=None,
-        others=others,
+        other_influences=other_influences,
     )
 
 
 def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
-    """The means of the leans that all of them have."""
+    """The means of the leans that all encoders or judges have."""
     tables = [{part.name: part for part in parts} for parts in part_lists]
     weight = 1.0 / len(tables)
     averaged = []

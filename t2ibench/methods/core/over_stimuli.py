@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Inference
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats.student import fieller
 

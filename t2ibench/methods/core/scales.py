@@ -1,7 +1,7 @@
 """Scales of headlines: name and unit of the number, and the axis on pages.
 
 A package adds a scale through the entry-point group `t2ibench.scales`. The name of the entry is
-what a `Headline` and results.json call the scale, so it begins with the package's own name.
+what a `HeadlineEstimate` and results.json call the scale, so it begins with the package's own name.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.diversity import PromptDiversity, diversity_of
 from t2ibench.methods.core.evidence import Evidence, Needs
-from t2ibench.methods.core.headline import Question
+from t2ibench.methods.core.inference import Question
 from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 

@@ -11,7 +11,7 @@ from scipy.special import fdtrc
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.guided import Wording
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_controls import GATE
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
@@ -143,7 +143,7 @@ def wording_report(
     wordings: Sequence[Wording],
     groups: Groups,
     signed: tuple[Float64Array, Float64Array],
-    headline: Callable[[Leans], Headline],
+    headline: Callable[[Leans], HeadlineEstimate],
     *,
     pair: str | None = None,
     about_others: bool | None = None,

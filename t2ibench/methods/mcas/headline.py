@@ -9,10 +9,10 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item
-from t2ibench.methods.core.headline import (
-    Headline,
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import (
+    HeadlineInference,
     Inference,
-    Part,
     Question,
     fair_band,
     t_inference,
@@ -42,7 +42,7 @@ def headline_of(
     leans: Sequence[Estimate],
     reason: str | None,
     level: float,
-) -> Headline:
+) -> HeadlineEstimate:
     """Return the headline of one encoder.
 
     Args:
@@ -55,7 +55,7 @@ def headline_of(
         level: Confidence level, in (0, 1).
     """
     if not design.compares:
-        return Headline.undefined(ONE_SIDE)
+        return HeadlineEstimate.undefined(ONE_SIDE)
     if reason is not None:
         return _test_alone(design, equal, reason)
     axis = equal.axis
@@ -68,7 +68,7 @@ def headline_of(
     return headline_of_leans(task, specs, leans, level, fixed_prompts)
 
 
-def _test_alone(design: Design, equal: EqualSpread, reason: str) -> Headline:
+def _test_alone(design: Design, equal: EqualSpread, reason: str) -> HeadlineEstimate:
     """Return a headline without a value.
 
     Its test holds for any axis; without the axis' length there is nothing to divide by.
@@ -77,15 +77,16 @@ def _test_alone(design: Design, equal: EqualSpread, reason: str) -> Headline:
     difference, sampling = contrast_over_targets(design, points, equal.axis)
     p = t_test(difference, sampling.variance, sampling.df)
     return replace(
-        Headline.undefined(reason),
-        question=QUESTION,
-        inference={QUESTION: Inference(p=p)},
+        HeadlineEstimate.undefined(reason),
+        inference=HeadlineInference(
+            by_question={QUESTION: Inference(p=p)}, question=QUESTION
+        ),
     )
 
 
 def headline_of_items(
     task: McasTask, items: Sequence[Item], level: float
-) -> Headline | None:
+) -> HeadlineEstimate | None:
     """Return the headline of the rows of a result; None where they cannot be compared."""
     specs = {target.name: target for target in task.targets}
     targets = [specs[item.name] for item in items]
@@ -101,7 +102,7 @@ def headline_of_leans(
     leans: Sequence[Estimate],
     level: float,
     fixed_prompts: Inference | None = None,
-) -> Headline:
+) -> HeadlineEstimate:
     """Return the headline of targets with known leans.
 
     Its default question is the one about other targets. Those of one test differ in more
@@ -128,11 +129,13 @@ def headline_of_leans(
     sampling = TargetSampling.of(design, values, _unit_table(of_attributes))
     if not np.isfinite(sampling.variance):
         unknown = Inference(reason="no category has two targets of one stereotype")
-        return Headline(
+        return HeadlineEstimate(
             value=value,
             scale="lean",
-            question=QUESTION,
-            inference={"fixed_prompts": fixed_prompts, QUESTION: unknown},
+            inference=HeadlineInference(
+                by_question={"fixed_prompts": fixed_prompts, QUESTION: unknown},
+                question=QUESTION,
+            ),
         )
     low, high = t_interval(value, sampling.variance, sampling.df, level)
     p = t_test(value, sampling.variance, sampling.df)
@@ -143,12 +146,14 @@ def headline_of_leans(
         # Scaled to the part of the variance that is due to the units.
         scale = float(np.sqrt(sampling.by_units / by_unit.variance))
         parts.append((scale, by_unit))
-    return Headline(
+    return HeadlineEstimate(
         value=value,
         scale="lean",
-        question=QUESTION,
-        inference={"fixed_prompts": fixed_prompts, QUESTION: over_targets},
-        fair=fair_band(over_targets, value),
+        inference=HeadlineInference(
+            by_question={"fixed_prompts": fixed_prompts, QUESTION: over_targets},
+            question=QUESTION,
+            fair=fair_band(over_targets, value),
+        ),
         parts=(Part("", value, Influence.combined(parts)),),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.headline import Control, Headline
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.text_vectors import lacking
 from t2ibench.methods.occupations.headline import ScaledLeans, degrees_of_f_test
@@ -16,7 +16,7 @@ from t2ibench.stats.squares import mean_square
 
 
 def controls_of(
-    pairs: Sequence[PairLeans], headline: Headline, level: float
+    pairs: Sequence[PairLeans], headline: HeadlineEstimate, level: float
 ) -> dict[str, Control]:
     """Return the controls of a test, in which no bias should appear."""
     controls = {

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.headline import Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import HeadlineInference, Inference, Question
 from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.stats.squares import mean_square
 
@@ -80,7 +81,7 @@ class ScaledLeans:
         return float(np.sqrt(1 + curvature))
 
 
-def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
+def headline_of(pairs: Sequence[PairLeans], level: float) -> HeadlineEstimate:
     """The unbiased mean of the squared leans of all stimuli, and pairs of groups.
 
     R² = Σ (N² - V) / Σ (D² - U), less the noise of its denominator; `stats.squares.mean_square`
@@ -88,7 +89,7 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
     """
     scaled = ScaledLeans.of(pairs)
     if not np.isfinite(scaled.top_variance).all():
-        return Headline.undefined(_SINGLE, "mean_square")
+        return HeadlineEstimate.undefined(_SINGLE, "mean_square")
     square = mean_square(
         scaled.top,
         scaled.top_variance,
@@ -105,14 +106,16 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         "fixed_prompts": Inference(low, high, square.p, square.df[1], reason),
         "prompt_population": Inference(reason=_NO_POPULATION),
     }
-    return Headline(
+    return HeadlineEstimate(
         value=None if reason else square.value,
         scale="mean_square",
-        question="fixed_prompts",
-        inference=inference,
-        fair=None if reason else (square.fair_low, square.fair_high),
+        inference=HeadlineInference(
+            by_question=inference,
+            question="fixed_prompts",
+            fair=None if reason else (square.fair_low, square.fair_high),
+            test="f",
+        ),
         parts=() if reason else _parts(pairs, scaled),
-        test="f",
         reason=reason,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 from t2ibench.methods.core.association import left_out_warnings
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Control, Headline, contradiction
+from t2ibench.methods.core.headline import Control, HeadlineEstimate, contradiction
 from t2ibench.methods.core.lean_scores import positions
 from t2ibench.methods.core.leans import LONE
 from t2ibench.methods.core.obedience import (
@@ -184,7 +184,7 @@ class _TaskLeans:
     """
 
     pairs: list[PairLeans]
-    headline: Headline
+    headline: HeadlineEstimate
     controls: dict[str, Control] = field(default_factory=dict)
     scores: dict[str, Estimate] = field(default_factory=dict)
     rows: list[list[dict[str, Estimate]]] = field(default_factory=list)
@@ -194,7 +194,7 @@ def _measure_leans(
     task: OccupationsTask, stimuli: _Stimuli, evidence: Evidence, settings: Settings
 ) -> _TaskLeans:
     if len(stimuli.obedient) < 2:
-        return _TaskLeans([], Headline.undefined(LONE, "mean_square"))
+        return _TaskLeans([], HeadlineEstimate.undefined(LONE, "mean_square"))
     pairs = [
         pair_leans(task, pair, stimuli.obedient, evidence) for pair in group_pairs(task)
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from t2ibench.methods.core.describe import GROUP, people
-from t2ibench.methods.core.headline import Control, Headline
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import BOTTOM, TOP
 from t2ibench.methods.core.obedience import bounds
 from t2ibench.methods.occupations.headline import degrees_of_f_test
@@ -24,7 +24,7 @@ _EXPLAINED = 0.01
 
 
 def unequal_obedience(
-    pairs: Sequence[PairLeans], headline: Headline, level: float
+    pairs: Sequence[PairLeans], headline: HeadlineEstimate, level: float
 ) -> dict[str, Control]:
     """How unequal obedience would have to be for the leans to be none, where nobody looked.
 

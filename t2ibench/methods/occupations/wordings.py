@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.wording_report import by_wording, wording_report
 from t2ibench.methods.occupations.headline import headline_of
@@ -25,7 +25,7 @@ def wording_details(
         if pair.unclear is not None:
             continue
 
-        def headline(leans: Leans, pair: PairLeans = pair) -> Headline:
+        def headline(leans: Leans, pair: PairLeans = pair) -> HeadlineEstimate:
             return headline_of([replace(pair, leans=leans)], level)
 
         numbers = np.arange(len(pair.leans.names))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from t2ibench.methods.core.describe import percent
-from t2ibench.methods.core.headline import Headline, Part
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import HeadlineInference
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.null_draws import NullDraws
 from t2ibench.methods.openbias.published import NO_ANSWER
@@ -33,7 +34,9 @@ def headline_test(
     return squared_lean_test(rows, null_draws, level)
 
 
-def headline_of(test: SquaredLeanTest | None, biases: Sequence[ScoredBias]) -> Headline:
+def headline_of(
+    test: SquaredLeanTest | None, biases: Sequence[ScoredBias]
+) -> HeadlineEstimate:
     """Return the headline of a task.
 
     Args:
@@ -41,16 +44,18 @@ def headline_of(test: SquaredLeanTest | None, biases: Sequence[ScoredBias]) -> H
         biases: Its biases.
     """
     if test is None:
-        return Headline.undefined(_reason(biases), "mean_square")
+        return HeadlineEstimate.undefined(_reason(biases), "mean_square")
     square = test.square
-    return Headline(
+    return HeadlineEstimate(
         value=square.value,
         scale="mean_square",
-        question=square.question,
-        inference=test.inference,
-        fair=(float(test.null.min()), test.critical),
+        inference=HeadlineInference(
+            by_question=test.inference,
+            question=square.question,
+            fair=(float(test.null.min()), test.critical),
+            test="monte_carlo",
+        ),
         parts=(Part("", square.value, square.influence),),
-        test="monte_carlo",
         items=squared_lean_parts(counted_rows(biases)),
         noise=noise_of(square, test.null),
     )

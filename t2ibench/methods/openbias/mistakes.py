@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.headline import Inference
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.squared_lean import MeanSquaredLean
 from t2ibench.stats import p_value

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.headline import Part, Question
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.inference import Question
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.compared_rows import is_pooled

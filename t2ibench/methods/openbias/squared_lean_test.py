@@ -9,7 +9,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Inference, Question
+from t2ibench.methods.core.inference import Inference, Question
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.mistakes import Mistakes
 from t2ibench.methods.openbias.null_draws import NullDraws

@@ -7,7 +7,7 @@ from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.headline import Control, Headline
+from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.lean_controls import Half
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.t2iat.sides import Sides
@@ -15,7 +15,7 @@ from t2ibench.stats.student import satterthwaite, t_test
 
 
 def repeated_tests(
-    leans: Leans, sides: Sides, headline: Headline
+    leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> dict[str, Control]:
     """The headline once more beside directions that mean nothing, and with two halves of images."""
     controls = {}
@@ -40,7 +40,9 @@ def _halves(leans: Leans, sides: Sides) -> Control | None:
     return lean_controls.halves_control(value, t_test(value, variance, df))
 
 
-def _other_directions(leans: Leans, sides: Sides, headline: Headline) -> Control | None:
+def _other_directions(
+    leans: Leans, sides: Sides, headline: HeadlineEstimate
+) -> Control | None:
     """The headline with what L is beyond chance where it means nothing as noise.
 
     L² less its variance, of each half of the stimuli along each direction; its mean is 0 where it

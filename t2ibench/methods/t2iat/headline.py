@@ -6,7 +6,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import HeadlineInference, Inference, Question
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.over_stimuli import bounded
@@ -14,7 +15,7 @@ from t2ibench.methods.core.wording_report import by_wording, over_stimuli_and_wo
 from t2ibench.methods.t2iat.sides import SIDES, Sides
 
 
-def headline_of(leans: Leans, sides: Sides, level: float) -> Headline:
+def headline_of(leans: Leans, sides: Sides, level: float) -> HeadlineEstimate:
     """L = (mean of N over X / mean of D over X - the same of Y) / 2.
 
     With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
@@ -52,14 +53,16 @@ def headline_of(leans: Leans, sides: Sides, level: float) -> Headline:
         half_width = float("nan")
     value = population.value / noise_factor(leans)
     has_variance = np.isfinite(influence.variance)
-    return Headline(
+    return HeadlineEstimate(
         value=value,
         scale="lean",
-        question=question,
-        inference=inference,
-        fair=(-half_width, half_width) if np.isfinite(half_width) else None,
+        inference=HeadlineInference(
+            by_question=inference,
+            question=question,
+            fair=(-half_width, half_width) if np.isfinite(half_width) else None,
+        ),
         parts=(Part("", value, influence),) if has_variance else (),
-        others=others,
+        other_influences=others,
     )
 
 
@@ -90,7 +93,7 @@ def mean_leans(leans: Leans, sides: Sides, level: float) -> dict[str, Estimate]:
 
 
 def amplification(
-    headline: Headline, in_text: float | None, without_text: str | None
+    headline: HeadlineEstimate, in_text: float | None, without_text: str | None
 ) -> dict[str, Estimate]:
     """How much further the images lean than the words, in the direction of the words."""
     if in_text is None or headline.value is None:

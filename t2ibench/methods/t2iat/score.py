@@ -13,7 +13,8 @@ from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import left_out_warnings
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Control, Headline, Inference, contradiction
+from t2ibench.methods.core.headline import Control, HeadlineEstimate, contradiction
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.lean_scores import positions, row_scores
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.obedience import (
@@ -194,7 +195,7 @@ class _TaskLeans:
         details: How much the wordings matter.
     """
 
-    headline: Headline
+    headline: HeadlineEstimate
     scores: dict[str, Estimate]
     controls: dict[str, Control]
     rows: list[Estimate]
@@ -263,11 +264,14 @@ def _undecided(leans: _TaskLeans, reason: str) -> _TaskLeans:
     headline = replace(
         leans.headline,
         value=None,
-        inference={
-            question: Inference(p=inference.p, df=inference.df, reason=reason)
-            for question, inference in leans.headline.inference.items()
-        },
-        fair=None,
+        inference=replace(
+            leans.headline.inference,
+            by_question={
+                question: Inference(p=inference.p, df=inference.df, reason=reason)
+                for question, inference in leans.headline.inference.items()
+            },
+            fair=None,
+        ),
         parts=(),
         reason=reason,
     )

@@ -14,7 +14,7 @@ from t2ibench.methods.core.averages import (
     untested_shares,
 )
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.headline import Headline, Part
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.headline import headline_of_squared_leans, row_of_part
 from t2ibench.methods.tibet.schema import TibetTask
@@ -32,7 +32,7 @@ def combine(
     headlines = [result.headline for result in results]
     headline = headline_over_judges(headlines, prompts, settings.level)
     # Rows that judges do not share have no mean, so the headlines are not averaged again.
-    no_headline = Headline.undefined("see headline_over_judges", "mean_square")
+    no_headline = HeadlineEstimate.undefined("see headline_over_judges", "mean_square")
     without_headlines = [replace(result, headline=no_headline) for result in results]
     mean = average_results(without_headlines, settings.level)
     mean = replace(mean, headline=headline)
@@ -52,8 +52,8 @@ def _allows_alternatives(result: MethodResult) -> bool:
 
 
 def headline_over_judges(
-    headlines: Sequence[Headline], prompts: Mapping[str, str], level: float
-) -> Headline:
+    headlines: Sequence[HeadlineEstimate], prompts: Mapping[str, str], level: float
+) -> HeadlineEstimate:
     """The headline over several judges: the mean square of the leans' means.
 
     Args:
@@ -66,7 +66,7 @@ def headline_over_judges(
     if not names:
         reasons = [headline.reason for headline in headlines if headline.reason]
         reason = reasons[0] if reasons else "the judges decide different rows"
-        return Headline.undefined(reason, "mean_square")
+        return HeadlineEstimate.undefined(reason, "mean_square")
     n_rows = len({row_of_part(name) for name in names})
     scale = float(np.sqrt(len(names) / n_rows))
     parts = tuple(
@@ -97,7 +97,7 @@ def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
     return squared_leans
 
 
-def _leans_by_part(headline: Headline) -> dict[str, tuple[float, Influence]]:
+def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influence]]:
     """The leans with their influences, without the scale of the headline's parts."""
     n_rows = len({row_of_part(part.name) for part in headline.parts})
     factor = float(np.sqrt(n_rows / max(len(headline.parts), 1)))

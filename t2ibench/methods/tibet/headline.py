@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from t2ibench.methods.core.headline import Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import HeadlineInference, Inference, Question
 from t2ibench.methods.tibet.alternatives import farthest_from_even, nearest_to_even
 from t2ibench.methods.tibet.axis_shares import AxisShares
 from t2ibench.methods.tibet.squared_lean import (
@@ -20,7 +21,7 @@ from t2ibench.stats.squares import MeanSquare, square_interval
 _NUMBER = " #"
 
 
-def headline_of_axes(axes: Sequence[AxisShares], level: float) -> Headline:
+def headline_of_axes(axes: Sequence[AxisShares], level: float) -> HeadlineEstimate:
     """The mean squared lean over prompts and axes.
 
     Where the answers allow several mixtures, the test is that of the mixtures nearest to even ones,
@@ -35,10 +36,10 @@ def headline_of_axes(axes: Sequence[AxisShares], level: float) -> Headline:
         question: least.up_to(farthest.inference[question], shown.value)
         for question, least in nearest.inference.items()
     }
-    return replace(shown, inference=inference)
+    return replace(shown, inference=replace(shown.inference, by_question=inference))
 
 
-def _headline_of_mixtures(axes: Sequence[AxisShares], level: float) -> Headline:
+def _headline_of_mixtures(axes: Sequence[AxisShares], level: float) -> HeadlineEstimate:
     """The mean squared lean of these mixtures, without their alternatives."""
     n_leans = sum(len(axis.counterfactuals) - 1 for axis in axes)
     # The mean of the squares of the parts is the mean over rows of their squared leans.
@@ -73,7 +74,7 @@ def headline_of_squared_leans(
     parts: tuple[Part, ...],
     rows: Sequence[tuple[str, float]],
     level: float,
-) -> Headline:
+) -> HeadlineEstimate:
     """A mean squared lean as a headline, about these prompts and about prompts like them.
 
     Args:
@@ -92,14 +93,16 @@ def headline_of_squared_leans(
         "fixed_prompts": fixed_prompts,
         "prompt_population": _inference_on_population(mean_square, parts, rows, level),
     }
-    return Headline(
+    return HeadlineEstimate(
         value=mean_square.value,
         scale="mean_square",
-        question="fixed_prompts",
-        inference=inference,
-        fair=(mean_square.fair_low, mean_square.fair_high),
+        inference=HeadlineInference(
+            by_question=inference,
+            question="fixed_prompts",
+            fair=(mean_square.fair_low, mean_square.fair_high),
+            test="f",
+        ),
         parts=parts,
-        test="f",
     )
 
 

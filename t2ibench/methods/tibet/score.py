@@ -12,7 +12,7 @@ from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Headline, contradiction
+from t2ibench.methods.core.headline import HeadlineEstimate, contradiction
 from t2ibench.methods.tibet.axis_shares import AxisShares
 from t2ibench.methods.tibet.controls import controls_of
 from t2ibench.methods.tibet.gather import gather
@@ -93,16 +93,16 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
 def _headline(
     axes: Sequence[AxisShares], decided: Sequence[AxisShares], settings: Settings
-) -> Headline:
+) -> HeadlineEstimate:
     """The headline over the rows that decide something, or why there are none."""
     if decided:
         return headline_of_axes(decided, settings.level)
     reason = axes[0].reason if axes else None
-    return Headline.undefined(reason or _NO_AXIS, "mean_square")
+    return HeadlineEstimate.undefined(reason or _NO_AXIS, "mean_square")
 
 
 def _open_question(
-    decided: Sequence[AxisShares], headline: Headline, settings: Settings
+    decided: Sequence[AxisShares], headline: HeadlineEstimate, settings: Settings
 ) -> str | None:
     """Why the test decides nothing, where the shown mixtures lean but an alternative does not."""
     alpha = 1 - settings.level

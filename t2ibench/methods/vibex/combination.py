@@ -9,7 +9,7 @@ import numpy as np
 
 from t2ibench.methods.core.averages import average_results, by_key
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import place
 from t2ibench.methods.vibex.forward import EFFECTS
@@ -52,7 +52,7 @@ def _mean_headline(
     mean: MethodResult,
     results: Sequence[MethodResult],
     settings: Settings,
-) -> Headline:
+) -> HeadlineEstimate:
     """The headline for the mean encoder, or why there is none."""
     undefined = [part.headline for part in results if part.headline.value is None]
     if undefined:
@@ -63,7 +63,7 @@ def _mean_headline(
     all_rows = set[tuple[str, str | None]]().union(*rows_of_encoders)
     if len(all_rows) > min(len(result.by) for result in results):
         reason = "the encoders have vectors of different texts"
-        return Headline.undefined(reason, "excess")
+        return HeadlineEstimate.undefined(reason, "excess")
     squares = [
         result.squares
         for result in results

@@ -7,7 +7,7 @@ import numpy as np
 from t2ibench.methods.core.headline import (
     SHUFFLES,
     Control,
-    Headline,
+    HeadlineEstimate,
     Part,
     of_halves,
     of_shuffles,
@@ -27,7 +27,7 @@ _FEWEST_IMAGES = 3
 
 
 def controls_of(
-    scene: Scene, forward: Forward, n_concepts: int, headline: Headline
+    scene: Scene, forward: Forward, n_concepts: int, headline: HeadlineEstimate
 ) -> dict[str, Control]:
     """Return the controls of a task, in which no effect should appear."""
     return {
@@ -85,7 +85,7 @@ def _halves(scene: Scene, forward: Forward) -> Control:
     return of_halves(difference, p)
 
 
-def _separation(forward: Forward, headline: Headline) -> Control:
+def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
     """Whether the anchors' images differ beyond what the prompts say."""
     differ = headline.value is not None
     squares = forward.squares

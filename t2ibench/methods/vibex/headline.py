@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import chdtr
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.headline import Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import HeadlineInference, Inference, Question
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.vibex.squared_effects import SquaredEffects, pooled_effects
@@ -28,7 +29,7 @@ ALIKE = "the pictures do not differ beyond what the prompts say, so concepts can
 
 def headline_of_encoders(
     encoders: Sequence[SquaredEffects], task: VibexTask, settings: Settings
-) -> Headline:
+) -> HeadlineEstimate:
     """The excess of a task's concepts, as the mean encoder sees it."""
     rng = settings.rng(task.id, "sets of reference words")
     n_sets = min(_MOST_SETS, settings.n_permutations)
@@ -40,7 +41,7 @@ def excess_headline(
     level: float,
     rng: np.random.Generator,
     n_draws: int,
-) -> Headline:
+) -> HeadlineEstimate:
     """The excess of concepts over reference words.
 
     With V the mean squared effect of the concepts and W that of the reference, the headline is
@@ -66,10 +67,12 @@ def excess_headline(
         for part in encoders
     ]
     if not np.isfinite(variances).all():
-        return Headline.undefined("an anchor has fewer than three images", "excess")
+        return HeadlineEstimate.undefined(
+            "an anchor has fewer than three images", "excess"
+        )
     totals = [float(part.concepts.mean() + part.reference.mean()) for part in encoders]
     if min(totals) <= 0:
-        return Headline.undefined(ALIKE, "excess")
+        return HeadlineEstimate.undefined(ALIKE, "excess")
     pooled = pooled_effects(encoders, totals)
     images_alone = _fixed_prompts(pooled, level)
     if images_alone.ci_low is None:
@@ -79,28 +82,30 @@ def excess_headline(
     fixed_prompts = replace(_fixed_prompts(effects, level), p=None)
     prompt_population, fair = _prompt_population(effects, ratios / typical, level)
     value = _unbiased_excess(effects, fixed_prompts)
-    return Headline(
+    return HeadlineEstimate(
         value=value,
         scale="excess",
-        question="prompt_population",
-        inference={
-            "fixed_prompts": fixed_prompts,
-            "prompt_population": prompt_population,
-        },
-        fair=fair,
+        inference=HeadlineInference(
+            by_question={
+                "fixed_prompts": fixed_prompts,
+                "prompt_population": prompt_population,
+            },
+            question="prompt_population",
+            fair=fair,
+            test="rank",
+        ),
         parts=(Part("", value, _influence_on_excess(effects)),),
-        test="rank",
     )
 
 
-def _undecided_headline(fixed_prompts: Inference) -> Headline:
+def _undecided_headline(fixed_prompts: Inference) -> HeadlineEstimate:
     """The headline where V + W may be 0."""
     inference: dict[Question, Inference] = {"fixed_prompts": fixed_prompts}
     return replace(
-        Headline.undefined(ALIKE, "excess"),
-        question="prompt_population",
-        inference=inference,
-        test="rank",
+        HeadlineEstimate.undefined(ALIKE, "excess"),
+        inference=HeadlineInference(
+            by_question=inference, question="prompt_population", test="rank"
+        ),
     )
 
 

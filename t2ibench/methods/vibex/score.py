@@ -8,7 +8,7 @@ import numpy as np
 
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Headline, contradiction
+from t2ibench.methods.core.headline import HeadlineEstimate, contradiction
 from t2ibench.methods.core.text_vectors import has_vector
 from t2ibench.methods.vibex.controls import controls_of
 from t2ibench.methods.vibex.forward import forward_queries
@@ -76,7 +76,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     )
     crossed_items = intersections(scene, evidence)
     result = ProbingResult(
-        headline=Headline.undefined(reason, "excess"),
+        headline=HeadlineEstimate.undefined(reason, "excess"),
         by=[*inverse_items, *crossed_items],
         n_images=collector.n_images,
         n_prompts=collector.n_prompts,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Headline, Inference, Part
+from t2ibench.methods.core.headline import HeadlineEstimate, Part
+from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.methods.weat.word_sets import WordSets, associations_of_targets
@@ -61,21 +62,23 @@ def dominance(task: WeatTask, sets: WordSets, settings: Settings) -> Estimate:
     )
 
 
-def headline_of_delta(delta: Estimate, level: float) -> Headline:
+def headline_of_delta(delta: Estimate, level: float) -> HeadlineEstimate:
     """Cliff's delta as the headline; the band of a fair encoder is that of the null."""
     assert delta.value is not None and delta.influence is not None
     assert delta.null is not None and delta.interval is not None
     tail = 100 * (1.0 - level) / 2
     fair_low, fair_high = np.percentile(delta.null, [tail, 100 - tail]).tolist()
     low, high = delta.interval
-    return Headline(
+    return HeadlineEstimate(
         value=delta.value,
         scale="lean",
-        question="prompt_population",
-        inference={"prompt_population": Inference(low, high, delta.p)},
-        fair=(fair_low, fair_high),
+        inference=HeadlineInference(
+            by_question={"prompt_population": Inference(low, high, delta.p)},
+            question="prompt_population",
+            fair=(fair_low, fair_high),
+            test="monte_carlo",
+        ),
         parts=(Part("", delta.value, delta.influence),),
-        test="monte_carlo",
     )
 
 

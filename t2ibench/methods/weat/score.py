@@ -8,7 +8,8 @@ from dataclasses import replace
 from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Control, Headline, Inference, contradiction
+from t2ibench.methods.core.headline import Control, HeadlineEstimate, contradiction
+from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.weat.controls import controls_of, few_words_warnings
 from t2ibench.methods.weat.headline import (
     delta_over_encoders,
@@ -73,7 +74,9 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     )
 
 
-def _headline(delta: Estimate, separation: Control, settings: Settings) -> Headline:
+def _headline(
+    delta: Estimate, separation: Control, settings: Settings
+) -> HeadlineEstimate:
     """The headline; its test alone where the encoder does not distinguish the attributes."""
     headline = headline_of_delta(delta, settings.level)
     if separation.contradicts is None:
@@ -81,8 +84,11 @@ def _headline(delta: Estimate, separation: Control, settings: Settings) -> Headl
     return replace(
         headline,
         value=None,
-        inference={headline.question: Inference(p=headline.p)},
-        fair=None,
+        inference=replace(
+            headline.inference,
+            by_question={headline.question: Inference(p=headline.p)},
+            fair=None,
+        ),
         parts=(),
         reason=separation.contradicts,
     )
