@@ -11,16 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from t2ibench import plugins
-from t2ibench.methods.core.presentation import Scatter
+from t2ibench.methods.core.presentation import Axis, RowSeries, Scatter
 from t2ibench.methods.core.scales import SCALES, Scale, scale_named
 from t2ibench.reports.cells import headline
 from t2ibench.reports.figures import figure as figures
 from t2ibench.reports.overview import interval_bar
+from t2ibench.reports.results_tables import explanations
+from t2ibench.reports.sentences import row_spoken
+from t2ibench.reports.view import series_view
 from t2ibench.results.display import displayed
-from t2ibench.results.schema import Headline
+from t2ibench.results.schema import Headline, Row, Score
+from tests import hand
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -237,6 +242,31 @@ def test_a_scale_of_another_package_is_shown(monkeypatch: pytest.MonkeyPatch) ->
     # The axis ends at 100, and what goes on beyond it is marked.
     assert (mark.on_axis.value, mark.on_axis.high, mark.on_axis.cut) == (0.5, 1.0, True)
     assert interval_bar(mark, 9).endswith("›")
+    # results.md names the scale, and says nothing of leans.
+    record = hand.record(hand.mean_lean({"x": np.array([0.1, 0.4, 0.2])}))
+    run = hand.results("toy", a=record.model_copy(update={"headline": stored}))
+    (explanation,) = explanations(run)
+    assert explanation.startswith(
+        "Scale of the headline: points. points: from −100 to 100 points. ‹"
+    )
+    lean = hand.results("toy", a=record)
+    assert explanations(lean)[0].startswith("The headline is a lean: 0 is balanced")
+
+
+def test_rows_are_drawn_on_the_axis_of_their_scale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(SCALES._entries, "other.points", f"{__name__}:POINTS")
+    score = Score(value=50.0, ci_low=25.0, ci_high=75.0)
+    rows = [Row(name="nurse", scores={"gap": score})]
+    series = RowSeries("gap", "job", Axis("dark", "bright"), scale="other.points")
+    (row,) = series_view(series, rows).rows
+    assert (row.mark.value, row.mark.high, row.mark.cut) == (50.0, 75.0, False)
+    assert (row.mark.on_axis.value, row.mark.on_axis.high) == (0.5, 0.75)
+    assert row_spoken(row, series.axis).startswith("nurse: +50.00 points")
+    # A row of leans ends at 1.
+    (lean,) = series_view(RowSeries("gap", "job"), rows).rows
+    assert (lean.mark.value, lean.mark.cut) == (1.0, True)
 
 
 def test_scales_of_t2ibench_keep_what_results_have() -> None:

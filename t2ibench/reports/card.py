@@ -9,7 +9,8 @@ from t2ibench.reports.cells import level_of
 from t2ibench.reports.files import digest, task_files
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.limits import limits
-from t2ibench.reports.markdown import MarkdownTables, escape, github
+from t2ibench.reports.markdown.markup import escape, github
+from t2ibench.reports.markdown.writer import MarkdownTables
 from t2ibench.reports.sentences import task_ends
 from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.results.schema import Results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from t2ibench.methods import method_named
+from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, TaskResult
 
@@ -105,8 +106,8 @@ def excluded(task: TaskResult) -> str:
 
 def score_words(name: str) -> str:
     """Return the name of a score in plain words."""
-    kind, colon, name_tail = name.partition(":")
-    return f"{kind.replace('_', ' ')}{colon}{name_tail}"
+    kind, about = split_score_name(name)
+    return join_score_name(kind.replace("_", " "), about)
 
 
 def level_of(results: Results) -> str:

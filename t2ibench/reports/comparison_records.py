@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.results.comparison import Difference, told_in_words
 from t2ibench.results.display import displayed
 from t2ibench.results.prompt_changes import AttributeChange, PromptChange
@@ -109,7 +110,7 @@ def prompt_record(
     record = ComparisonRecord(
         task=attribute.task,
         row=f"{attribute.attribute}: {prompt.first.counted.name}",
-        score=f"share:{prompt.group}",
+        score=join_score_name("share", prompt.group),
         old=old,
         new=new,
         change=prompt.change.value,

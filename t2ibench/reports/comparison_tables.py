@@ -170,16 +170,22 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
     low = 100 * (change.low or 0.0)
     high = 100 * (change.high or 0.0)
     group = people(prompt.group, prompt.first.about)
+    points = f"{group} {100 * change.value:+.0f}"
+    interval = f"{low:+.0f} to {high:+.0f}"
+    from_even = _distances(prompt, 1 / len(attribute.classes))
+    from_known = "–"
+    if prompt.known_share is not None:
+        from_known = _distances(prompt, prompt.known_share)
     return [
         attribute.task,
         prompt.short,
         counts_text(prompt.first),
         counts_text(prompt.second),
-        f"{group} {100 * change.value:+.0f}",
-        f"{low:+.0f} to {high:+.0f}",
+        points,
+        interval,
         format_p(prompt.p_holm),
-        _distances(prompt, 1 / len(attribute.classes)),
-        "–" if prompt.known_share is None else _distances(prompt, prompt.known_share),
+        from_even,
+        from_known,
         _in_words(attribute, prompt),
     ]
 

@@ -49,11 +49,11 @@ class CsvWriter:
         if table.records:
             headers = list(table.records[0])
             rows = [[_text(record[key]) for key in headers] for record in table.records]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(headers)
         writer.writerows([[cell(text) for text in row] for row in rows])
-        return out.getvalue()
+        return buffer.getvalue()
 
     def results(self, results: Results) -> str:
         """Return every score of a run, of tasks and of their rows."""

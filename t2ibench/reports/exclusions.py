@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scipy.stats import fisher_exact
@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, IntervalMark
-from t2ibench.results.rates import Rate
+from t2ibench.results.rates import PromptOutcomes, Rate
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import State
 from t2ibench.stats.permutation import holm
@@ -97,48 +97,80 @@ class TaskExclusions:
 
 def exclusions(run: RunView) -> list[TaskExclusions]:
     """Test each group's exclusions against its task's other groups, corrected by Holm's method."""
-    rates = [
-        (task, outcome, what, getattr(outcome, what), getattr(whole, what))
-        for task in run.tasks
-        for whole in task.result.prompt_outcomes[:1]
-        for what in ("refused", "filtered")
-        for outcome in task.result.prompt_outcomes[1:] or [whole]
-        if getattr(whole, what).count
-    ]
-    ps: list[float | None] = []
-    for _, _, _, rate, whole in rates:
-        counts = [(rate.count, rate.total - rate.count) for rate in (rate, whole)]
-        others = [all_ - mine for mine, all_ in zip(*counts, strict=True)]
-        ps.append(
-            float(fisher_exact([counts[0], others]).pvalue) if sum(others) else None
-        )
+    losses = [loss for task in run.tasks for loss in _losses(task)]
+    p_values = holm([_p_value(loss) for loss in losses])
     by_task: dict[str, list[GroupExclusions]] = {}
-    for (task, outcome, what, rate, whole), p in zip(rates, holm(ps), strict=True):
-        state: State = "clear" if p is not None and p < ALPHA else "not_clear"
-        mark = IntervalMark(rate.share, rate.ci_low, rate.ci_high, state, None)
-        more = rate.count * whole.total > whole.count * rate.total
-        name = outcome.group or "all prompts"
-        by_task.setdefault(task.id, []).append(
-            GroupExclusions(name, what, rate, outcome.n_prompts, mark, more)
-        )
+    for loss, p in zip(losses, p_values, strict=True):
+        by_task.setdefault(loss.task.id, []).append(_group(loss, p))
     tasks = [
-        TaskExclusions(
-            task,
-            tuple(
-                sorted(
-                    by_task[task.id],
-                    key=lambda group: (-(group.mark.value or 0.0), group.name),
-                )
-            ),
-        )
+        TaskExclusions(task, tuple(sorted(by_task[task.id], key=_largest_share)))
         for task in run.tasks
         if task.id in by_task
     ]
-    return sorted(
-        tasks,
-        key=lambda exclusions_of_task: (
-            not exclusions_of_task.differs,
-            -(exclusions_of_task.groups[0].mark.value or 0.0),
-            exclusions_of_task.task.id,
-        ),
+    return sorted(tasks, key=_differing_first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """Images that were lost for one reason, of a group of prompts and of all prompts.
+
+    Attributes:
+        task: The task.
+        outcome: What became of the images of the group.
+        what: The reason, 'refused' or 'filtered'.
+        rate: How many images of the group were lost.
+        whole: How many images of all prompts were lost.
+    """
+
+    task: TaskView
+    outcome: PromptOutcomes
+    what: str
+    rate: Rate
+    whole: Rate
+
+
+def _losses(task: TaskView) -> Iterator[_Loss]:
+    """Return what each group of a task lost; the first outcome is that of all prompts."""
+    if not task.result.prompt_outcomes:
+        return
+    whole, *groups = task.result.prompt_outcomes
+    for what in ("refused", "filtered"):
+        rate_of_all = getattr(whole, what)
+        if not rate_of_all.count:
+            continue
+        for outcome in groups or [whole]:
+            yield _Loss(task, outcome, what, getattr(outcome, what), rate_of_all)
+
+
+def _p_value(loss: _Loss) -> float | None:
+    """Return Fisher's p-value of a group against the others; None if there are no others."""
+    lost = loss.rate.count
+    remaining = loss.rate.total - lost
+    others_lost = loss.whole.count - lost
+    others_remaining = (loss.whole.total - loss.whole.count) - remaining
+    if not others_lost + others_remaining:
+        return None
+    table = [(lost, remaining), [others_lost, others_remaining]]
+    return float(fisher_exact(table).pvalue)
+
+
+def _group(loss: _Loss, p: float | None) -> GroupExclusions:
+    rate = loss.rate
+    state: State = "clear" if p is not None and p < ALPHA else "not_clear"
+    return GroupExclusions(
+        name=loss.outcome.group or "all prompts",
+        what=loss.what,
+        rate=rate,
+        prompts=loss.outcome.n_prompts,
+        mark=IntervalMark(rate.share, rate.ci_low, rate.ci_high, state, None),
+        more=rate.count * loss.whole.total > loss.whole.count * rate.total,
     )
+
+
+def _largest_share(group: GroupExclusions) -> tuple[float, str]:
+    return -(group.mark.value or 0.0), group.name
+
+
+def _differing_first(task: TaskExclusions) -> tuple[bool, float, str]:
+    largest, _ = _largest_share(task.groups[0])
+    return not task.differs, largest, task.task.id

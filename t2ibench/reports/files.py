@@ -10,7 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run

@@ -76,9 +76,12 @@ def _unanswered(run: RunView) -> Iterator[tuple[str, str]]:
 def _failed_checks(run: RunView) -> Iterator[tuple[str, str]]:
     failed = [task.name for task in run.tests if task.result.inconclusive]
     if failed:
-        tests = "test fails its" if len(failed) == 1 else "tests fail their"
         names = listed(failed, _NAMED_TESTS)
-        yield f"{len(failed)} {tests} own check", f"and cannot tell: {names}."
+        if len(failed) == 1:
+            yield "1 test fails its own check", f"and is inconclusive: {names}."
+        else:
+            title = f"{len(failed)} tests fail their own check"
+            yield title, f"and are inconclusive: {names}."
 
 
 def _repeats(run: RunView) -> Iterator[tuple[str, str]]:

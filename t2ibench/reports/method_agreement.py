@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from t2ibench.reports.cells import level_name, signed
 from t2ibench.reports.writers import Table
 from t2ibench.results.method_agreement import MeasuredPair
+from t2ibench.results.states import STATES
 from t2ibench.stats.method_agreement import Correlation
 
 NOTE = (
@@ -18,6 +19,7 @@ NOTE = (
     "share of the differences between items that is not noise. Another attribute of the same "
     "items should go along less."
 )
+_UNSURE = STATES["cannot_tell"].word.capitalize()
 _FULL = 0.995  # from which on it is shown as 1.00
 
 
@@ -42,11 +44,11 @@ def in_words(pair: MeasuredPair) -> str:
     """Return one or two sentences on whether two methods agree."""
     true = pair.agreement.true
     if pair.agreement.reason is not None:
-        sentence = f"Cannot tell: {pair.agreement.reason}."
+        sentence = f"{_UNSURE}: {pair.agreement.reason}."
     elif true.high < 0:
         sentence = "They see opposite leans."
     elif true.low <= 0:
-        sentence = "Cannot tell whether they agree: the interval holds 0."
+        sentence = f"{_UNSURE} whether they agree: the interval holds 0."
     elif true.high < _FULL:
         sentence = f"They agree, but not fully: at most {true.high:.2f}."
     else:
@@ -108,14 +110,17 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
         )
     level = level_name(pair.first.settings.level for pair in pairs)
     heads = [
-        *("Attribute (+ / −)", "One method", "Other method", "Items"),
-        *(f"{name}, {level}" for name in ("Rank", "Linear", "Without noise")),
-        *(
-            "Reliability",
-            "Most of another attribute",
-            "Seen most differently",
-            "In words",
-        ),
+        "Attribute (+ / −)",
+        "One method",
+        "Other method",
+        "Items",
+        f"Rank, {level}",
+        f"Linear, {level}",
+        f"Without noise, {level}",
+        "Reliability",
+        "Most of another attribute",
+        "Seen most differently",
+        "In words",
     ]
     records = [
         _record(listed_pair, kind)
@@ -128,21 +133,23 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
 
 def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
     agreement = pair.agreement
-    first, second = agreement.reliability or (None, None)
+    first = pair.first
+    second = pair.second
+    first_reliability, second_reliability = agreement.reliability or (None, None)
     return {
         "kind": kind,
-        "task": pair.first.task,
-        "reader": pair.first.reader,
+        "task": first.task,
+        "reader": first.reader,
         "attribute": attribute(pair),
-        "other_task": pair.second.task,
-        "other_reader": pair.second.reader,
-        "other_attribute": " / ".join(pair.second.attribute),
+        "other_task": second.task,
+        "other_reader": second.reader,
+        "other_attribute": " / ".join(second.attribute),
         "items": agreement.n,
         **_ends("rank", agreement.rank),
         **_ends("linear", agreement.linear),
         **_ends("without_noise", agreement.true),
-        "reliability": first,
-        "other_reliability": second,
+        "reliability": first_reliability,
+        "other_reliability": second_reliability,
         "reason": agreement.reason,
     }
 

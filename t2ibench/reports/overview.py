@@ -42,7 +42,9 @@ def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
     _fill(cells, mark.fair_low, mark.fair_high, "░")
     cells[width // 2] = "│"
     _fill(cells, mark.low, mark.high, "╌" if STATES[mark.state].unsure else "─")
-    ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
+    ends = [
+        number for number in (mark.low, mark.value, mark.high) if number is not None
+    ]
     below, above = (mark.cut and end in ends for end in (-1.0, 1.0))
     if mark.value is not None:
         place = min(max(_place(mark.value, width), below), width - 1 - above)
@@ -131,7 +133,7 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
 
 def _shades(attribute: ShownAttribute) -> dict[str, str]:
     colours = class_colours(attribute.counted.classes)
-    return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
+    return {name: _SHADES[colour % len(_SHADES)] for name, colour in colours.items()}
 
 
 def _prompt_lines(
@@ -165,8 +167,8 @@ def _shares_bar(row: ShownRow, shades: Mapping[str, str], size: int) -> str:
     """Return a bar of the shares of the classes; the share without an answer stays blank."""
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [
-        round(size * sum(counts[: k + 1]) / max(row.images, 1))
-        for k in range(len(counts))
+        round(size * sum(counts[: last + 1]) / max(row.images, 1))
+        for last in range(len(counts))
     ]
     drawn = "".join(
         shade * (end - start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
+_UNSURE = STATES["cannot_tell"].word
 _SOME = 2
 _NAMED = 3
 
@@ -34,7 +35,7 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
         sentence = f"{sentence} Corrected for all tests of this run, that is not clear."
     elif sentence.startswith("Not clear") and mark.state == "cannot_tell":
         open_, _, remainder = sentence.removeprefix("Not clear").partition(".")
-        sentence = f"Cannot tell{open_}: the interval is wide.{remainder}"
+        sentence = f"{_UNSURE.capitalize()}{open_}: the interval is wide.{remainder}"
     if mark.state == "cannot_tell":
         return sentence
     if mark.state == "none_above":
@@ -66,7 +67,7 @@ def brief(task: TaskView) -> str:
     if task.mark.state == "clear" or task.result.inconclusive:
         return task.finding or f"{STATES[task.mark.state].word.capitalize()}."
     if task.mark.state == "cannot_tell":
-        return "Cannot tell: the interval is wide."
+        return f"{_UNSURE.capitalize()}: the interval is wide."
     if task.mark.state == "no_score":
         return "No score."
     return f"{STATES[task.mark.state].word.capitalize()}. {possible(task.mark, task.shown.axis)}."
@@ -89,7 +90,7 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         unsure = counts["cannot_tell"]
         return [
             *parts,
-            (f"{sentence}; {unsure} cannot tell." if unsure else f"{sentence}.", False),
+            (f"{sentence}; {unsure} {_UNSURE}." if unsure else f"{sentence}.", False),
         ]
     parts.append(
         (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
@@ -131,47 +132,70 @@ def _turns(run: RunView) -> list[TaskView]:
     ]
     columns = sorted(filter(None, columns), key=lambda column: place(column[0]))
     depth = max((len(column) for column in columns), default=0)
-    return [column[k] for k in range(depth) for column in columns if k < len(column)]
+    return [
+        column[rank]
+        for rank in range(depth)
+        for column in columns
+        if rank < len(column)
+    ]
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
-    """Return the outcome of the positive controls in words."""
-    passed = [
-        t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"
-    ]
-    unsure = [t for t in run.controls if STATES[t.mark.state].unsure]
-    failed = [
-        task for task in run.controls if task not in passed and task not in unsure
-    ]
-    readers = dict.fromkeys(
-        name for task in (failed or unsure) for name in _failing_readers(task)
-    )
-    who = ", ".join(readers or run.encoders)
-    warning = ""
+    """Return a warning of positive controls, and a sentence on those that passed; "" for none."""
+    passed: list[TaskView] = []
+    unsure: list[TaskView] = []
+    failed: list[TaskView] = []
+    for task in run.controls:
+        if task.mark.state == "clear" and task.mark.side == "high":
+            passed.append(task)
+        elif STATES[task.mark.state].unsure:
+            unsure.append(task)
+        else:
+            failed.append(task)
+    return _control_warning(run, failed, unsure), _passed_controls(passed)
+
+
+def _control_warning(
+    run: RunView, failed: Sequence[TaskView], unsure: Sequence[TaskView]
+) -> str:
+    """Return what must not be read because of failed or inconclusive positive controls."""
+    tasks = failed or unsure
+    if not tasks:
+        return ""
+    names = ", ".join(task.name for task in tasks)
+    readers = [name for task in tasks for name in _failing_readers(task)]
+    who = ", ".join(dict.fromkeys(readers) or run.encoders)
     if failed:
-        names = ", ".join(task.name for task in failed)
-        warning = (
+        return (
             f"A positive control failed ({names}): nothing else from {who} can be read."
         )
-    elif unsure:
-        names = ", ".join(task.name for task in unsure)
-        warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
+    return (
+        f"A positive control is inconclusive ({names}): do not interpret other results of {who} "
+        "yet."
+    )
+
+
+def _passed_controls(passed: Sequence[TaskView]) -> str:
+    """Return how many positive controls passed, and if networks of random weights pass, too."""
+    if not passed:
+        return ""
     several = len(passed) > 1
     fine = (
         f"{len(passed)} positive control{'s' if several else ''} passed and "
         f"{'are' if several else 'is'} not counted."
     )
-    reproduced = [
-        (blind.value, task.result.headline.ci_low)
-        for task in passed
-        if (blind := task.result.controls.get(UNTRAINED)) is not None
-    ]
-    if any(
-        value is not None and low is not None and value >= low
-        for value, low in reproduced
-    ):
+    if any(map(_untrained_passes, passed)):
         fine += " An untrained network passes too, so this shows little."
-    return warning, fine if passed else ""
+    return fine
+
+
+def _untrained_passes(task: TaskView) -> bool:
+    """Return whether a network of random weights reaches the interval of a control."""
+    untrained = task.result.controls.get(UNTRAINED)
+    low = task.result.headline.ci_low
+    if untrained is None or untrained.value is None or low is None:
+        return False
+    return untrained.value >= low
 
 
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
@@ -246,8 +270,10 @@ def why_unsure(task: TaskView) -> str:
     if too_wide(task):
         return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
     result = task.result
-    why = result.inconclusive or result.reason or result.headline.reason
-    return why or ("it has no p-value" if task.mark.value is not None else "no score")
+    reason = result.inconclusive or result.reason or result.headline.reason
+    return reason or (
+        "it has no p-value" if task.mark.value is not None else "no score"
+    )
 
 
 def summary(run: RunView) -> str:
@@ -336,7 +362,7 @@ def interval_text(task: TaskView) -> str:
 
 def nothing(task: TaskView) -> str:
     """Return the text shown in place of a missing mark."""
-    return "cannot tell" if task.result.inconclusive else "no score"
+    return _UNSURE if task.result.inconclusive else "no score"
 
 
 def spoken(task: TaskView) -> str:
@@ -353,7 +379,8 @@ def spoken(task: TaskView) -> str:
 def row_spoken(row: RowView, axis: Axis | None) -> str:
     """Return a row's mark in words."""
     interval = ends(row.mark, axis is None)
-    text = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    number = plain(row.mark.value) if axis is None else signed(row.mark.value)
+    text = f"{row.name}: {number}{row.mark.scale.unit}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
         text += (
             f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import limits, overview, sentences
-from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.sentences import controls_said
 from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
 from t2ibench.results.schema import Results
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LINES = 50
-_UNTOLD = 4  # tests that cannot tell, of more than fit
+_UNTOLD = 4  # undecided tests that are listed where there are more
 _EMPTY: overview.Line = ("", None)
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
@@ -32,23 +32,7 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
     """Return the verdict, bars of conclusive tests, reasons of the others, and next steps."""
     from rich.text import Text
 
-    words_only = bool(run.texts and not run.families)
-    top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
-    for text in sentences.asked(run):
-        top += [_EMPTY, *_wrapped(text, width)]
-    if run.results.limited:
-        top.append(("Made with --limit; not a result to report.", None))
-    if run.results.partial:
-        top.append((f"{run.results.what_is_missing}; not a result to report.", None))
-    if run.families:
-        judged = [
-            line for text in sentences.judged(run) for line in _wrapped(text, width)
-        ]
-        summary = _wrapped(overview.counts(run), width) + _wrapped(
-            controls_said(run)[1], width
-        )
-        for lines in (summary, overview.prompts(run, width), judged):
-            top += [_EMPTY, *lines] if lines else []
+    top = _top(run, width)
     below = _below(run, width, folder)
     groups, hidden = _fitted(_groups(run), LINES - len(top) - len(below) - 2)
     lines = (
@@ -61,6 +45,27 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
     ]
 
 
+def _top(run: RunView, width: int) -> list[overview.Line]:
+    """Return the verdict, what restricts it, and the numbers of tests and prompts."""
+    words_only = bool(run.texts and not run.families)
+    top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
+    for text in sentences.asked(run):
+        top += [_EMPTY, *_wrapped(text, width)]
+    if run.results.limited:
+        top.append(("Made with --limit; not a result to report.", None))
+    if run.results.partial:
+        top.append((f"{run.results.what_is_missing}; not a result to report.", None))
+    if run.families:
+        summary = _wrapped(overview.counts(run), width)
+        summary += _wrapped(controls_said(run)[1], width)
+        judged = [
+            line for text in sentences.judged(run) for line in _wrapped(text, width)
+        ]
+        for lines in (summary, overview.prompts(run, width), judged):
+            top += [_EMPTY, *lines] if lines else []
+    return top
+
+
 def _wrapped(text: str, width: int, state: State | None = None) -> list[overview.Line]:
     return [(line, state) for line in wrap(visible(text), width)]
 
@@ -70,7 +75,8 @@ def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]
     untold = overview.untold(run, width)
     if untold:
         hidden = len(untold) - _UNTOLD
-        lines = [_EMPTY, ("Cannot tell, and why:", None)]
+        title = f"{STATES['cannot_tell'].word.capitalize()}, and why:"
+        lines = [_EMPTY, (title, None)]
         lines += [
             (line, "cannot_tell") for line in untold[: _UNTOLD if hidden > 1 else None]
         ]
@@ -81,8 +87,8 @@ def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]
         clear = sum(task.mark.state == "clear" for task in run.texts)
         text = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
         lines += [_EMPTY, *_wrapped(text, width)]
-    if told_apart := limits.earlier(run):
-        lines += [_EMPTY, *_wrapped(" ".join(told_apart), width)]
+    if earlier := limits.earlier(run):
+        lines += [_EMPTY, *_wrapped(" ".join(earlier), width)]
     if folder is not None:
         lines += [_EMPTY, *((line, None) for line in _next(run, folder, width))]
     return lines
@@ -93,8 +99,8 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
         return [(_OF_WORDS, run.texts)]
     every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
     decided = [
-        (title, [task for task in of if not STATES[task.mark.state].unsure])
-        for title, of in every
+        (title, [task for task in tasks if not STATES[task.mark.state].unsure])
+        for title, tasks in every
     ]
     return [(title, tasks) for title, tasks in decided if tasks]
 

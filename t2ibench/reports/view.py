@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from t2ibench.methods import METHODS, method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
+from t2ibench.methods.core.scales import Scale, scale_named
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.reports.sentences import CONTROLS, task_sentence
@@ -169,30 +171,34 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
         _task_view(name, task, (specs or {}).get(name))
         for name, task in results.tasks.items()
     ]
-    of_texts = [view for view in views if text_only(view.result)]
-    names = {view.id for view in of_texts}
-    on_images = [view for view in views if view.id not in names]
-    ran = {view.result.method for view in on_images}
-    order = [
-        *(name for name in METHODS.names() if name in ran),
-        *sorted(ran.difference(METHODS)),
-    ]
-    families = tuple(
-        FamilyView(
-            name,
-            method_named(name).title,
-            sorted_tasks(view for view in on_images if view.result.method == name),
-        )
-        for name in order
-    )
-    tasks = results.tasks.values()
+    on_images: list[TaskView] = []
+    of_texts: list[TaskView] = []
+    encoders: set[str] = set()
+    judges: set[str] = set()
+    for view in views:
+        (of_texts if text_only(view.result) else on_images).append(view)
+        encoders |= view.result.settings.encoders.keys()
+        judges |= view.result.settings.judges.keys()
     return RunView(
-        results.title,
-        families,
-        sorted_tasks(of_texts),
-        results,
-        tuple(sorted({name for task in tasks for name in task.settings.encoders})),
-        tuple(sorted({name for task in tasks for name in task.settings.judges})),
+        name=results.title,
+        families=_families(on_images),
+        texts=sorted_tasks(of_texts),
+        results=results,
+        encoders=tuple(sorted(encoders)),
+        judges=tuple(sorted(judges)),
+    )
+
+
+def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
+    """Return tasks by family, in the order of the registry; those of unknown methods last."""
+    by_method: dict[str, list[TaskView]] = {}
+    for task in tasks:
+        by_method.setdefault(task.result.method, []).append(task)
+    known_methods = [name for name in METHODS.names() if name in by_method]
+    other_methods = sorted(by_method.keys() - set(METHODS))
+    return tuple(
+        FamilyView(name, method_named(name).title, sorted_tasks(by_method[name]))
+        for name in (*known_methods, *other_methods)
     )
 
 
@@ -227,6 +233,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
     """Return the view of the rows of a task that share one axis."""
+    scale = scale_named(series.scale)
     views = []
     for row in rows:
         score = row.scores.get(series.score)
@@ -235,7 +242,12 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
             continue
         side = side_of(score.value) if series.axis else None
         mark = IntervalMark(
-            score.value, score.ci_low, score.ci_high, row_state(score), side
+            value=score.value,
+            low=score.ci_low,
+            high=score.ci_high,
+            state=row_state(score),
+            side=side,
+            scale=scale,
         )
         mark = within(mark, series.square)
         views.append(
@@ -250,6 +262,17 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         )
     views.sort(key=lambda view: (view.mark.value or 0.0, view.name))
     return SeriesView(series, tuple(views))
+
+
+def scale_record(scale: Scale) -> dict[str, Any]:
+    """Return how headlines on a scale are drawn and written, for the scripts of pages."""
+    return {
+        "scale": scale.label,
+        "end": scale.end,
+        "unit": scale.unit,
+        "signed": scale.signed,
+        "ends": scale.ends,
+    }
 
 
 def poles(task: TaskView) -> Axis:

@@ -48,8 +48,8 @@ class Writer(Protocol):
 WRITERS: Registry[Writer] = Registry(
     "writer",
     {
-        "md": "t2ibench.reports.markdown:WRITER",
-        "latex": "t2ibench.reports.markdown:LATEX",
+        "md": "t2ibench.reports.markdown.writer:WRITER",
+        "latex": "t2ibench.reports.latex:WRITER",
         "csv": "t2ibench.reports.csv:WRITER",
         "card": "t2ibench.reports.card:WRITER",
     },

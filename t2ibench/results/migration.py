@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.results.schema import SCHEMA_VERSION
 
 OLDEST = 2  # schema that is read
@@ -137,14 +138,14 @@ def score_name(method: str, name: str) -> str:
         'd'
     """
     names = SCORES.get(method, {})
-    base, colon, qualifier = name.partition(":")
+    base, about = split_score_name(name)
     new = names.get(base, base)
     if new == base and method in {"mcas", "tibet"}:
         for old_end, new_end in _ENDS.items():
             stem = base.removesuffix(old_end)
             if stem != base and stem in names:
                 new = names[stem] + new_end
-    return f"{new}{colon}{qualifier}"
+    return join_score_name(new, about)
 
 
 def migrate(data: dict[str, Any]) -> None:

@@ -176,6 +176,10 @@ BROKEN = {
         ),
         "outside its interval",
     ),
+    "a scale that nobody registered": (
+        spoilt(headline=Headline(0.5, scale="other.points")),
+        "The scale of its headline, 'other.points', is not registered",
+    ),
     "odd combination": (
         replace(
             DOT,

@@ -49,7 +49,7 @@ def given(args: dict[str, Any]) -> DiffusersArguments:
         (asked("hook"), "expected package.module:function"),
         (asked(f"{HERE}:steered", strnog=2), "'strnog'"),
         (asked("math:sin"), "math:sin"),
-        ({"hook.strong": 2}, "hook.strong needs a hook to go to"),
+        ({"hook.strong": 2}, "hook.strong needs a hook: add hook="),
     ],
 )
 def test_invalid_hooks_get_a_one_line_error(args: dict[str, Any], message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -85,11 +86,15 @@ def test_its_method_keeps_the_contract(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from t2ibench.methods.core.contract import check_method
+    from t2ibench.methods.core.scales import SCALES
     from t2ibench.registry import load_target
     from t2ibench.settings import Settings
     from t2ibench.tasks.source import read_yaml
 
     monkeypatch.syspath_prepend(site)
+    # This process may have read the entry points of scales before the package was there.
+    (scale,) = entry_points(group=SCALES.group, name="t2ibench_example.points")
+    monkeypatch.setitem(SCALES._entries, scale.name, scale.value)
     method = load_target("t2ibench_example.method:METHOD")
     document = read_yaml(SOURCE / "t2ibench_example" / "tasks" / "tone_day_night.yaml")
     settings = Settings(images_per_prompt=4, n_permutations=100, n_bootstrap=50)

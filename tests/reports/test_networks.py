@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.limits import unknown_networks, warnings_of_libraries
-from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.sentences import network_text
 from t2ibench.reports.view import run_view
 from t2ibench.results.schema import LibraryWarning, Results

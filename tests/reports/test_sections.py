@@ -11,8 +11,9 @@ from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.methods.openbias.agreement import Agreement
 from t2ibench.reports.html.design_sections import score_tables_section, wordings_section
 from t2ibench.reports.html.reader_sections import agreement_section, judges_views
-from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
+from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.method_agreement import in_words
+from t2ibench.reports.results_tables import OF_ENCODERS
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.results.display import text_only

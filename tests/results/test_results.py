@@ -15,7 +15,7 @@ from t2ibench.methods.core.averages import average
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import HeadlineEstimate, lean_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.results import read_results
 from t2ibench.results.builder import (
     adjusted_run,

@@ -60,7 +60,8 @@ class Answers:
         )
         return {
             "nodes": [
-                {"id": n, "text": t, "scores": scores.get(n)} for n, t in texts.items()
+                {"id": node, "text": text, "scores": scores.get(node)}
+                for node, text in texts.items()
             ]
         }
 

@@ -76,15 +76,20 @@ class Explorer:
             (words,) = _named(request, "words")
             return scores.of_words(_run_of(request), words)
 
-        return [
+        routes = [
             _get("/api/images", lambda request: answers.images()),
             _get("/api/map", lambda request: answers.map(_run_of(request))),
+            _get(
+                "/api/image/{number:int}",
+                lambda request: answers.image(_number_of(request)),
+            ),
+        ]
+        routes += [
             _get("/api/scores", lambda request: scores.all(_run_of(request))),
             _get("/api/scores/{task}", of_images),
             _get("/api/tested", of_words),
-            _get("/api/image/{number:int}", lambda r: answers.image(_number_of(r))),
-            _get("/api/session", self._load),
         ]
+        return [*routes, _get("/api/session", self._load)]
 
     def _asking(self) -> list[Route]:
         """Return the POST routes, each with the model that validates its request body."""
@@ -154,8 +159,8 @@ def _thumbnail(picture: Picture) -> bytes:
     return thumbnail(picture.data(), _THUMB)
 
 
-def _not_found(why: str) -> Response:
-    return JSONResponse({"error": why}, status_code=404)
+def _not_found(reason: str) -> Response:
+    return JSONResponse({"error": reason}, status_code=404)
 
 
 def _number_of(request: Request) -> int:

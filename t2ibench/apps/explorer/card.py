@@ -122,13 +122,14 @@ def card_view(
     score = _score(collection, asked, names, words)
     state = STATES[_STATES.get(score["verdict"], "cannot_tell")]
     two_anchors = len(asked.anchors) == 2
+    poles = (names[1], names[0]) if two_anchors else None
     return EvidenceCardView(
         title=f"“{asked.text}”",
         sentence=_sentence(score, len(words)),
         state=state.word,
         unsure=state.unsure,
         sizes=_sizes(score),
-        poles=(names[1], names[0]) if two_anchors else None,
+        poles=poles,
         rows=_tile_rows(collection, asked, names),
         mark=_mark_view(score, axial=two_anchors),
         source=_made_by(source, collection.encoder.name),
@@ -186,23 +187,20 @@ def _tile_rows(
             )
         return TileRow(title, rule, tuple(tiles))
 
-    return (
-        row(
-            f"most like “{asked.text}”",
-            f"the {count} highest of {total}",
-            ordered[:count],
-        ),
-        row(
-            f"least like “{asked.text}”",
-            f"the {count} lowest of {total}",
-            ordered[::-1][:count],
-        ),
-        row(
-            "at random",
-            f"{len(drawn)} of {total}, drawn by the card’s subject, not chosen",
-            drawn,
-        ),
+    highest = row(
+        f"most like “{asked.text}”", f"the {count} highest of {total}", ordered[:count]
     )
+    lowest = row(
+        f"least like “{asked.text}”",
+        f"the {count} lowest of {total}",
+        ordered[::-1][:count],
+    )
+    at_random = row(
+        "at random",
+        f"{len(drawn)} of {total}, drawn by the card’s subject, not chosen",
+        drawn,
+    )
+    return highest, lowest, at_random
 
 
 def _drawn(asked: CardAsk, pool: Sequence[int]) -> list[int]:

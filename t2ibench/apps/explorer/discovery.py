@@ -65,9 +65,9 @@ def sweep(
         for start in range(0, len(texts), step)
         for word_score in measured(collection, scene, texts[start : start + step])
     ]
-    q, q_plain = (
-        np.array(benjamini_hochberg(p), np.float64)
-        for p in (
+    q_values, plain_q_values = (
+        np.array(benjamini_hochberg(p_values), np.float64)
+        for p_values in (
             [reading.p for _, reading in scored],
             [reading.p_plain for _, reading in scored],
         )
@@ -84,7 +84,7 @@ def sweep(
             ).outcome,
         }
         for word, (numbers, reading), corrected, plain in zip(
-            words, scored, q, q_plain, strict=True
+            words, scored, q_values, plain_q_values, strict=True
         )
     ]
     rows.sort(key=lambda row: (row["q"], -abs(row["beyond_words"])))

@@ -55,13 +55,13 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        status, why = self._refusal(scope["method"], Headers(scope=scope))
-        if not why:
-            status, why = await self._passed_on(scope, receive, answer)
-        if why and not begun:
+        status, reason = self._refusal(scope["method"], Headers(scope=scope))
+        if not reason:
+            status, reason = await self._passed_on(scope, receive, answer)
+        if reason and not begun:
             # What is still to come of a request that was refused is not read.
             headers = {"connection": "close"} if status in {403, 411, 413} else None
-            reply = JSONResponse({"error": why}, status_code=status, headers=headers)
+            reply = JSONResponse({"error": reason}, status_code=status, headers=headers)
             await reply(scope, receive, answer)
 
     def _refusal(self, method: str, headers: Headers) -> tuple[int, str]:
@@ -81,7 +81,7 @@ class Guard:
         # The server reads no more of a body than its stated length.
         length = headers.get("content-length", "")
         if not length.isdecimal():
-            return 411, "Expected the length of what is sent."
+            return 411, "Expected the header content-length."
         if int(length) > _LARGEST_BODY:
             return 413, f"more than {_LARGEST_BODY:,} bytes were sent"
         return 200, ""
@@ -114,7 +114,7 @@ def _sentence(error: ValidationError) -> str:
         return "Choose two anchors first, such as two prompts of the run."
     where = ".".join(map(str, first["loc"]))
     text = explain(first, type(None))
-    why = text.removeprefix(f"{where}: ")[:_LINE]
-    if why != text and where and first["type"] != "value_error":
-        return f"The value of '{where}' does not fit: {why}."
-    return f"{why[:1].upper()}{why[1:]}."
+    problem = text.removeprefix(f"{where}: ")[:_LINE]
+    if problem != text and where and first["type"] != "value_error":
+        return f"The value of '{where}' does not fit: {problem}."
+    return f"{problem[:1].upper()}{problem[1:]}."

@@ -65,7 +65,9 @@ def leans(
         list(anchors),
         np.concatenate([np.arange(len(part)) for part in parts]),
     )
-    if np.allclose(*(sides.images[sides.labels == j].mean(axis=0) for j in (0, 1))):
+    if np.allclose(
+        *(sides.images[sides.labels == anchor].mean(axis=0) for anchor in (0, 1))
+    ):
         raise T2IBenchError("The encoder does not tell the anchors' images apart.")
     ids = np.array([pair["ids"] for pair in pairs], dtype=np.int64).reshape(-1, 2)
     if not len(ids):

@@ -70,19 +70,15 @@ class Anchors:
 def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     """Return the anchors that have images in a run, with the images of each."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
-    images_of_prompts = [
-        (n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))
-    ]
+    images = {prompt: gallery.of_run(run, [prompt]) for prompt in numbers}
+    present = [prompt for prompt in numbers if len(images[prompt])]
+    ids = [images[prompt] for prompt in present]
+    sizes = [len(images_of_prompt) for images_of_prompt in ids]
     return Anchors(
-        np.concatenate(
-            [ids for _, _, ids in images_of_prompts] or [np.zeros(0, np.int64)]
-        ),
-        np.repeat(
-            np.arange(len(images_of_prompts)),
-            [len(ids) for _, _, ids in images_of_prompts],
-        ),
-        np.array([number for number, _, _ in images_of_prompts], np.int64),
-        [prompt for _, prompt, _ in images_of_prompts],
+        ids=np.concatenate(ids or [np.zeros(0, np.int64)]),
+        labels=np.repeat(np.arange(len(present)), sizes),
+        present=np.array([numbers[prompt] for prompt in present], np.int64),
+        prompts=present,
     )
 
 
@@ -133,8 +129,8 @@ def scene_of(
     images = collection.gallery.rows
     centres = np.stack(
         [
-            images[anchors.ids[anchors.labels == j]].mean(axis=0, dtype=np.float64)
-            for j in range(anchors.k)
+            images[anchors.ids[anchors.labels == anchor]].mean(axis=0, dtype=np.float64)
+            for anchor in range(anchors.k)
         ]
     )
     words = collection.texts(anchors.prompts).astype(np.float64)
@@ -167,7 +163,8 @@ def _scores(
         numbers, readings, corrected, corrected_plain, strict=True
     ):
         conclusion = verdict(
-            replace(reading, p=p, p_plain=p_plain), [names[j] for j in present]
+            replace(reading, p=p, p_plain=p_plain),
+            [names[anchor] for anchor in present],
         )
         answers.append(
             {
@@ -202,16 +199,16 @@ def measured(
     """Return effect, interval and percentile of each text, and the inputs of its test."""
     rows = collection.gallery.rows
     anchors = scene.anchors
-    m = len(texts)
+    count = len(texts)
     centred = collection.texts(texts).astype(np.float64) - scene.centre
     kinds = np.concatenate([beyond_words(centred, scene.words), centred])
-    values = np.empty((len(anchors.ids), 2 * m))
+    values = np.empty((len(anchors.ids), 2 * count))
     for start in range(0, len(values), _BLOCK):
         block = slice(start, start + _BLOCK)
         values[block] = rows[anchors.ids[block]].astype(np.float64) @ kinds.T
     both = grouped(values, anchors.labels, anchors.k)
-    beyond = both.columns(slice(0, m))
-    plain = both.columns(slice(m, None))
+    beyond = both.columns(slice(0, count))
+    plain = both.columns(slice(count, None))
     (percentiles, places), (_, plain_places) = (
         place(effects(nearness), usual)
         for nearness, usual in zip((beyond, plain), scene.usual, strict=True)
@@ -224,19 +221,19 @@ def measured(
     values = effects(beyond).tolist()
     plain_values = effects(plain).tolist()
     intervals = _intervals(beyond)
-    return [
-        (
-            {
-                "similarity_difference": plain_values[row],
-                "beyond_words": values[row],
-                "beyond_low": intervals[row][0],
-                "beyond_high": intervals[row][1],
-                "percentile": float(percentiles[row]),
-            },
-            Reading(p[row], sides[row], p_plain[row], plain_sides[row]),
-        )
-        for row in range(m)
-    ]
+    answers = []
+    for row in range(count):
+        low, high = intervals[row]
+        numbers = {
+            "similarity_difference": plain_values[row],
+            "beyond_words": values[row],
+            "beyond_low": low,
+            "beyond_high": high,
+            "percentile": float(percentiles[row]),
+        }
+        reading = Reading(p[row], sides[row], p_plain[row], plain_sides[row])
+        answers.append((numbers, reading))
+    return answers
 
 
 def _measured(
@@ -276,13 +273,16 @@ def _measured(
     return scores
 
 
-def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
+def _adjusted(asked: Question, p_values: Sequence[float]) -> list[float]:
     """Return p-values, adjusted by Holm's method over the distinct texts of the family."""
     family = set(asked.family or asked.texts)
     rows = {text: row for row, text in enumerate(asked.texts) if text in family}
-    corrected = dict(zip(rows, holm([p[row] for row in rows.values()]), strict=True))
+    corrected = dict(
+        zip(rows, holm([p_values[row] for row in rows.values()]), strict=True)
+    )
     return [
-        float(corrected.get(text) or p[row]) for row, text in enumerate(asked.texts)
+        float(corrected.get(text) or p_values[row])
+        for row, text in enumerate(asked.texts)
     ]
 
 
@@ -292,8 +292,10 @@ def _intervals(nearness: Nearness) -> list[tuple[float | None, float | None]]:
     ends = np.stack(extremes(nearness), axis=1)
     intervals: list[tuple[float | None, float | None]] = []
     for column, pair in enumerate(ends):
-        of = satterthwaite(nearness.variances[pair, column], nearness.sizes[pair] - 1)
-        low, high = t_interval(float(values[column]), *of, _LEVEL)
+        variance_and_df = satterthwaite(
+            nearness.variances[pair, column], nearness.sizes[pair] - 1
+        )
+        low, high = t_interval(float(values[column]), *variance_and_df, _LEVEL)
         intervals.append((low, high) if np.isfinite(low + high) else (None, None))
     return intervals
 
@@ -307,7 +309,9 @@ def _shares(
     return corrected_shares(sides, rows, text, gallery.indices[images_of_text], _LEVEL)
 
 
-def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] | None:
+def _inverse(
+    anchors: Anchors, shares: Shares | None, image_count: int
+) -> dict[str, Any] | None:
     """Return the shares of a text's own images nearest each anchor; None if none exist."""
     if shares is None:
         return None
@@ -318,7 +322,7 @@ def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] 
         for number, (value, low, high) in zip(anchors.present, ends, strict=True)
     }
     return {
-        "n": n,
+        "n": image_count,
         "lean": None if side is None else int(anchors.present[side]),
         "reason": shares.reason,
         "shares": {} if shares.reason else rows,

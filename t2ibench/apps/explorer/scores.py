@@ -14,7 +14,14 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
-from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
+from t2ibench.reports.view import (
+    RowView,
+    RunView,
+    SeriesView,
+    TaskView,
+    run_view,
+    scale_record,
+)
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
 from t2ibench.results.samples import read_samples
@@ -81,35 +88,53 @@ class Scores:
     def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
         """Return the value or judge's answer of each image that a score was computed from."""
         view = self.view(run)
-        task = (
-            None
-            if view is None
-            else next((t for t in view.tasks if t.id == name), None)
-        )
-        if task is None:
+        tasks = {} if view is None else {task.id: task for task in view.tasks}
+        if name not in tasks:
             return None
+        task = tasks[name]
         rows = _rows(task)
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers = self._collection.gallery.samples(run)
-        values = []
-        for sample in read_samples(self._collection.source(run).folder, task.id):
-            number = numbers.get((sample.get("prompt"), sample.get("index")))
-            value_and_label = _value(task, chosen, sample)
-            if number is not None and value_and_label is not None:
-                values.append((number, *value_and_label))
+        ids, values, labels = self._values(run, task, chosen)
         series = task.shown.images
+        axis = None
+        noun = ""
+        answer = ""
+        if isinstance(series, ImageSeries):
+            axis = series.axis
+            noun = series.noun
+        elif isinstance(series, ImageGroups):
+            answer = series.phrase
         return {
-            "ids": [number for number, _, _ in values],
-            "values": [value for _, value, _ in values],
-            "labels": [label for _, _, label in values],
+            "ids": ids,
+            "values": values,
+            "labels": labels,
             "row": chosen or None,
             "rows": rows,
-            "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
-            "noun": series.noun if isinstance(series, ImageSeries) else "",
-            "said": series.phrase if isinstance(series, ImageGroups) else "",
+            "poles": _poles(axis),
+            "noun": noun,
+            "said": answer,
         }
+
+    def _values(
+        self, run: int, task: TaskView, row: str
+    ) -> tuple[list[int], list[float | str], list[str]]:
+        """Return the numbers of the images that have a value, their values and their labels."""
+        numbers = self._collection.gallery.samples(run)
+        ids: list[int] = []
+        values: list[float | str] = []
+        labels: list[str] = []
+        for sample in read_samples(self._collection.source(run).folder, task.id):
+            number = numbers.get((sample.get("prompt"), sample.get("index")))
+            value_and_label = _value(task, row, sample)
+            if number is None or value_and_label is None:
+                continue
+            value, label = value_and_label
+            ids.append(number)
+            values.append(value)
+            labels.append(label)
+        return ids, values, labels
 
 
 def _read(folder: Path) -> RunView:
@@ -127,7 +152,7 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
         **_marked(task.mark),
         "fair_low": task.mark.fair_low,
         "fair_high": task.mark.fair_high,
-        "scale": task.scale,
+        **scale_record(task.mark.scale),
         "poles": _poles(task.shown.axis),
         "sentence": task.sentence,
         "text_only": text_only,
@@ -147,22 +172,26 @@ def _words(text: str) -> list[str]:
 def _within(some: list[str], words: list[str]) -> bool:
     """Return whether words occur in a list of words, consecutively and in this order."""
     return any(
-        words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1)
+        words[start : start + len(some)] == some
+        for start in range(len(words) - len(some) + 1)
     )
 
 
 def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
+    shown = series.series
+    row_name = row.name if row.name in _rows(task) else None
     return {
         "task": task.id,
         "name": task.name,
         "family": method_named(task.result.method).title,
         "item": row.name,
-        "row": row.name if row.name in _rows(task) else None,
-        "noun": series.series.noun,
-        "square": series.series.square,
+        "row": row_name,
+        "noun": shown.noun,
+        "square": shown.square,
         "n": row.n_images,
         **_marked(row.mark),
-        "poles": _poles(series.series.axis),
+        **scale_record(row.mark.scale),
+        "poles": _poles(shown.axis),
     }
 
 
@@ -177,8 +206,8 @@ def _rows(task: TaskView) -> list[str]:
         return []
     scored = {row.name: row.scores.get(series.row) for row in task.result.by}
     leans = {
-        n: abs(score.value)
-        for n, score in scored.items()
+        name: abs(score.value)
+        for name, score in scored.items()
         if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))

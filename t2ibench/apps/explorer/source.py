@@ -84,8 +84,8 @@ class Gallery:
     def codes(self) -> dict[str, int]:
         """Return the number of each prompt, in the order of first occurrence."""
         return {
-            p: k
-            for k, p in enumerate(
+            prompt: number
+            for number, prompt in enumerate(
                 dict.fromkeys(picture.prompt for picture in self.pictures)
             )
         }
@@ -110,7 +110,10 @@ class Gallery:
     ) -> dict[tuple[Any, Any], int]:
         """Return image numbers by prompt and sample index, for one run."""
         numbers = self.of_run(run, prompts).tolist()
-        return {(self.pictures[k].prompt, self.pictures[k].index): k for k in numbers}
+        return {
+            (self.pictures[number].prompt, self.pictures[number].index): number
+            for number in numbers
+        }
 
 
 class Collection:
@@ -123,16 +126,22 @@ class Collection:
         self.encoder = encoder
         rows = np.empty((len(pictures), sources[0].evidence.width or 1), np.float32)
         for number, source in enumerate(sources):
-            places = {key: k for k, key in enumerate(source.evidence.keys("images"))}
+            places = {
+                key: place for place, key in enumerate(source.evidence.keys("images"))
+            }
             of_source = [
-                k for k, picture in enumerate(pictures) if picture.source == number
+                index
+                for index, picture in enumerate(pictures)
+                if picture.source == number
             ]
             # In the order in which they are stored: each part of them is read once.
-            for k in sorted(of_source, key=lambda k: places[pictures[k].sha256]):
-                rows[k] = source.evidence.get("images", pictures[k].sha256)
+            for index in sorted(
+                of_source, key=lambda index: places[pictures[index].sha256]
+            ):
+                rows[index] = source.evidence.get("images", pictures[index].sha256)
         # An image that the encoder cannot embed is nowhere on the map.
         seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
-        self.gallery = Gallery([pictures[k] for k in seen.tolist()], rows[seen])
+        self.gallery = Gallery([pictures[index] for index in seen.tolist()], rows[seen])
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 

@@ -44,7 +44,7 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
                 )
     else:
         names = _of_tasks(collection, counts) or {
-            p: "" for p, _ in counts.most_common(2)
+            prompt: "" for prompt, _ in counts.most_common(2)
         }
     prompts = list(names)
     root, relation, labels = split(prompts)

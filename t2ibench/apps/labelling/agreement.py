@@ -104,33 +104,38 @@ def _agreement(
         return text if text in classes else None
 
     ordered = sorted(images.items())
-    names = sorted({person for answers in images.values() for person in answers})
     people = [
         [class_or_none(answers.get(person)) for _, answers in ordered]
-        for person in names
+        for person in _people(images)
     ]
-    counted = [
-        class_or_none(counted_answer(answers.values())) for _, answers in ordered
-    ]
-    stored = [judge.get(image, question, classes) for image, _ in ordered]
-    judged = [class_or_none(answer.answer if answer else None) for answer in stored]
-    pairs = [
-        (truth, read)
-        for truth, read in zip(counted, judged, strict=True)
-        if truth and read
-    ]
-    truths = [truth for truth, _ in pairs]
-    readings = [read for _, read in pairs]
+    truths: list[str] = []
+    readings: list[str] = []
+    judged: list[str | None] = []
+    for image, answers in ordered:
+        stored = judge.get(image, question, classes)
+        reading = class_or_none(stored.answer if stored else None)
+        truth = class_or_none(counted_answer(answers.values()))
+        judged.append(reading)
+        if truth and reading:
+            truths.append(truth)
+            readings.append(reading)
+    accuracy = sum(map(eq, truths, readings)) / len(truths) if truths else None
+    of_people = _finite(krippendorff_alpha(people)) if len(people) > 1 else None
     return JudgeAgreement(
-        question,
-        name,
-        len(pairs),
-        sum(map(eq, truths, readings)) / len(pairs) if pairs else None,
-        _finite(macro_f1(truths, readings)),
-        _finite(cohens_kappa(truths, readings)),
-        _finite(krippendorff_alpha([*people, judged])),
-        _finite(krippendorff_alpha(people)) if len(names) > 1 else None,
+        question=question,
+        judge=name,
+        n=len(truths),
+        accuracy=accuracy,
+        macro_f1=_finite(macro_f1(truths, readings)),
+        kappa=_finite(cohens_kappa(truths, readings)),
+        alpha=_finite(krippendorff_alpha([*people, judged])),
+        people=of_people,
     )
+
+
+def _people(images: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the names of all who answered about any image."""
+    return sorted({person for answers in images.values() for person in answers})
 
 
 def _finite(value: float) -> float | None:

@@ -64,14 +64,14 @@ def stratified(
         2
     """
     items = [
-        strata[name][k]
+        strata[name][place]
         for name in sorted(strata)
-        for k in rng.permutation(len(strata[name]))
+        for place in rng.permutation(len(strata[name]))
     ]
     n = min(n, len(items))
     # Systematic: every image has the same chance, and every stratum its share.
     places = ((np.arange(n) + rng.random()) * len(items) / max(n, 1)).astype(np.int64)
-    return [items[places[k]] for k in rng.permutation(n)]
+    return [items[places[place]] for place in rng.permutation(n)]
 
 
 def draw_sample(

@@ -35,9 +35,9 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     Nothing in them says what an image was generated for, or what a judge answered.
     """
     shutil.rmtree(folder / "images", ignore_errors=True)
-    out = io.StringIO()
+    buffer = io.StringIO()
     rows = []
-    writer = csv.writer(out)
+    writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for item in items:
         file = f"images/{item.image[:16]}.jpg"
@@ -49,7 +49,7 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
         )
         choices = cell(" | ".join([*classes, *NO_CLASS]))
         writer.writerow([item.id, file, cell(item.question), choices, ""])
-    write_text(folder / SHEET, out.getvalue())
+    write_text(folder / SHEET, buffer.getvalue())
     write_text(folder / PAGE, page(rows))
 
 

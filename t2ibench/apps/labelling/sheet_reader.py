@@ -108,7 +108,7 @@ def _rows_of(
             raise T2IBenchError(
                 f"{table.where()}: its column '{shown(table.find('labeller'))}' names "
                 f"{len(by_labeller)} people ({people}{more}), and none is '{shown(labeller)}'.",
-                "Without --labeller each answer is stored under the name that stands there.",
+                "Without --labeller each answer is stored under the name in its row.",
             )
         rows = by_labeller[named]
     yield from ((line, row, labeller or NOBODY) for line, row in rows)
@@ -207,7 +207,7 @@ def _no_answers(
     for question, counts in unfit.items():
         options = [*classes[question], *NO_CLASS]
         values = ", ".join(
-            f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_LINES)
+            f"'{shown(text, 60)}' {count}" for text, count in counts.most_common(_LINES)
         )
         more = ", …" if len(counts) > _LINES else ""
         near = did_you_mean(next(iter(counts)), options)

@@ -165,9 +165,9 @@ def same_classes(questions: Sequence[Known]) -> list[Known]:
                 question.query, classes=tuple(sorted(classes[question.attribute]))
             ),
             groups={
-                by: group
-                for by, group in question.groups.items()
-                if several or by != FOLDER
+                grouping: group
+                for grouping, group in question.groups.items()
+                if several or grouping != FOLDER
             },
         )
         for question in questions
@@ -191,7 +191,7 @@ def try_judge(
     starts = [*range(0, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []
     with failing(f"The judge '{shown(judge.name)}' failed with"):
-        for batch in (queries[at:end] for at, end in pairwise(starts)):
+        for batch in (queries[begin:end] for begin, end in pairwise(starts)):
             given = list(judge.answer(batch))
             if len(given) != len(batch):
                 raise T2IBenchError(
@@ -222,7 +222,8 @@ def try_judge(
     again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):
         same = sum(
-            judge.answer([queries[k]])[0].answer == answers[k].answer for k in again
+            judge.answer([queries[number]])[0].answer == answers[number].answer
+            for number in again
         )
     return Trial(
         JudgeCheck(

@@ -38,7 +38,8 @@ def read_board(
     root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], object] = str
 ) -> Board:
     """Read and verify every submission of a folder; an invalid one is excluded and reported."""
-    board, folders = Board([]), submissions(root)
+    board = Board([])
+    folders = submissions(root)
 
     def leave_out(name: str, problem: str) -> None:
         board.refused[names.visible(name)] = names.visible(problem)
@@ -61,15 +62,16 @@ def read_board(
             continue
         board.entries.append(entry)
         tell(f"[{number}/{len(folders)}] {entry.id}: {entry.verdict.level}")
-    kept: dict[str, str] = {}
+    names_by_id: dict[str, str] = {}
     for entry in sorted(board.entries, key=_claim):
-        twin = names.twin(entry.manifest.name, kept)
+        twin = names.twin(entry.manifest.name, names_by_id)
         if twin is None:
-            kept[entry.id] = entry.manifest.name
+            names_by_id[entry.id] = entry.manifest.name
         else:
             leave_out(entry.id, f"its name looks like that of {twin}")
     board.entries = sorted(
-        (one for one in board.entries if one.id in kept), key=lambda one: one.id
+        (entry for entry in board.entries if entry.id in names_by_id),
+        key=lambda entry: entry.id,
     )
     _measure(board.entries)
     return board
@@ -77,7 +79,8 @@ def read_board(
 
 def _claim(entry: Entry) -> tuple[int, bool, bool, str]:
     """Return a sort key among entries with similar names: by verification level, then by name."""
-    name, level = entry.manifest.name, list(LEVELS).index(entry.verdict.level)
+    name = entry.manifest.name
+    level = list(LEVELS).index(entry.verdict.level)
     return level, name != entry.manifest.model, not name.isascii(), entry.id
 
 
@@ -90,26 +93,29 @@ def submissions(root: Path) -> list[Path]:
     )
 
 
-def _admit(folder: Path, found: Verdict) -> Entry:
-    if found.level == REFUSED:
-        raise T2IBenchError(next(iter(found.problems), "it was refused"))
+def _admit(folder: Path, verdict: Verdict) -> Entry:
+    if verdict.level == REFUSED:
+        raise T2IBenchError(next(iter(verdict.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         raise T2IBenchError("its folder is a link, or has a name of strange characters")
     return Entry(
-        folder.name, read_manifest(folder), found.results or read_results(folder), found
+        folder.name,
+        read_manifest(folder),
+        verdict.results or read_results(folder),
+        verdict,
     )
 
 
 def twins(name: str, folders: Iterable[Path]) -> str | None:
     """Return a message if the name can be confused with that of a submission, else None."""
-    known: dict[str, str] = {}
+    names_by_folder: dict[str, str] = {}
     for folder in folders:
         with suppress(T2IBenchError):
-            known[folder.name] = read_manifest(folder).name
-    other = names.twin(name, known)
+            names_by_folder[folder.name] = read_manifest(folder).name
+    other = names.twin(name, names_by_folder)
     return other and (
         f"the name '{names.visible(name)}' looks like that of {names.visible(other)}, "
-        f"'{names.visible(known[other])}'"
+        f"'{names.visible(names_by_folder[other])}'"
     )
 
 
@@ -130,21 +136,29 @@ def _measure(entries: Sequence[Entry]) -> None:
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended
     }
-    ran = {
-        one.id: {n: t for n, t in one.results.tasks.items() if n not in extended}
-        for one in entries
+    tasks_of_entries = {
+        entry.id: {
+            name: task
+            for name, task in entry.results.tasks.items()
+            if name not in extended
+        }
+        for entry in entries
     }
-    sizes = _family_sizes(ran.values())
+    sizes = _family_sizes(tasks_of_entries.values())
     for entry in entries:
         # Who ran extended tests alone is compared with those who ran the same ones.
-        own = ran[entry.id] or entry.results.tasks
-        found = _family_sizes([own])
-        of = sizes | found if ran[entry.id] else found
-        entry.families = families(own, dict(sorted(of.items())), entry.verdict.paired)
+        tasks = tasks_of_entries[entry.id] or entry.results.tasks
+        sizes_of_entry = _family_sizes([tasks])
+        all_sizes = (
+            sizes | sizes_of_entry if tasks_of_entries[entry.id] else sizes_of_entry
+        )
+        entry.families = families(
+            tasks, dict(sorted(all_sizes.items())), entry.verdict.paired
+        )
         entry.departures = departures(entry.results.tasks)
 
 
-def _family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:
+def _family_sizes(runs: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:
     """Number of tasks of each family."""
-    tasks = {(task.family, name) for found in ran for name, task in found.items()}
-    return Counter(family for family, _ in tasks)
+    named = {(task.family, name) for tasks in runs for name, task in tasks.items()}
+    return Counter(family for family, _ in named)

@@ -86,9 +86,13 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
         raise ValueError("it is nested too deeply") from None
     level = [data]
     for _ in range(DEEPEST):  # without recursion
-        inside = [one for one in level if isinstance(one, dict | list)]
+        inside = [value for value in level if isinstance(value, dict | list)]
         level = [
-            one for v in inside for one in (v.values() if isinstance(v, dict) else v)
+            member
+            for container in inside
+            for member in (
+                container.values() if isinstance(container, dict) else container
+            )
         ]
         if not level:
             return data
@@ -97,39 +101,40 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object, and raise an error if a key occurs twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("it has a key twice")
-    return found
+    return members
 
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
     """Return the settings of a submission; raise an error if the leaderboard rejects them."""
-    found, own = list(dict.fromkeys(map(Settings.of, recorded))), Settings()
-    for settings in found:
+    settings_used = list(dict.fromkeys(map(Settings.of, recorded)))
+    usual_settings = Settings()
+    for settings in settings_used:
         for what, made, usual in (
-            ("permutations", settings.n_permutations, own.n_permutations),
-            ("bootstrap draws", settings.n_bootstrap, own.n_bootstrap),
+            ("permutations", settings.n_permutations, usual_settings.n_permutations),
+            ("bootstrap draws", settings.n_bootstrap, usual_settings.n_bootstrap),
         ):
             if not usual <= made <= _TIMES_DRAWS * usual:
                 raise T2IBenchError(
                     f"it was scored with {_number(made)} {what}; the leaderboard takes the "
                     f"default, {usual}, or at most {_TIMES_DRAWS} times as many"
                 )
-        if settings.level != own.level:
+        if settings.level != usual_settings.level:
             raise T2IBenchError(
-                f"its intervals are at {settings.level}, not at {own.level}"
+                f"its intervals are at {settings.level}, not at {usual_settings.level}"
             )
-        if settings.seed != own.seed:
+        if settings.seed != usual_settings.seed:
             raise T2IBenchError(
                 f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the "
-                f"default, {own.seed}, so that nobody chooses among seeds"
+                f"default, {usual_settings.seed}, so that nobody chooses among seeds"
             )
-    if len(found) > 1:
+    if len(settings_used) > 1:
         raise T2IBenchError(
             "its tasks were measured with different settings; run them together"
         )
-    return found[0]
+    return settings_used[0]
 
 
 def _number(value: int) -> str:
@@ -149,10 +154,10 @@ def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
     for name, text in args.items():
         most = _MOST.get(name.rpartition("_")[2], _MOST_OTHERWISE)
         if name not in _FREE and any(
-            not abs(one) <= most for one in _numbers(value_of(text))
+            not abs(number) <= most for number in _numbers(value_of(text))
         ):
-            said = text if len(text) <= 40 else f"{text[:40]}…"
-            yield f"its {kind} has {name}={said}; the leaderboard takes numbers up to {most}"
+            shortened = text if len(text) <= 40 else f"{text[:40]}…"
+            yield f"its {kind} has {name}={shortened}; the leaderboard takes numbers up to {most}"
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -30,7 +30,9 @@ _LONGEST_COMMAND = 20_000  # characters
 _SHOWN = 5
 # Ten times and more of what was seen between processors and versions of numpy and scipy, and one
 # Monte Carlo draw that falls on the other side (leaderboard/README.md).
-_RELATIVE, _ABSOLUTE, _OF_P = 1e-6, 1e-7, 2e-4
+_RELATIVE = 1e-6
+_ABSOLUTE = 1e-7
+_OF_P = 2e-4
 _P_VALUES = frozenset({"p", "p_holm", "p_bh"})
 # What is compared of a task. The board shows every other part as the evidence gives it here:
 # sentences, what is named among ties, and details, are nobody's claim.
@@ -61,13 +63,13 @@ def settings_of(command: Sequence[str]) -> RunSettings:
         raise unlike
     fields = {flag_name(name): name for name, _, flag in flags() if flag.decides}
     values: dict[str, Any] = {}
-    rest = iter(words[2:])
-    for word in rest:
+    remaining = iter(words[2:])
+    for word in remaining:
         option, joined, text = word.partition("=")
         name = fields.get(option, "")
         if not name or name in values or name == "include_path":
             raise unlike
-        values[name] = text if joined else next(rest, "")
+        values[name] = text if joined else next(remaining, "")
         if field := Measurement.model_fields.get(name):  # every measurement is a number
             try:
                 values[name] = (float if isinstance(field.default, float) else int)(
@@ -87,20 +89,21 @@ def command_problems(
     """Report contradictions between the command and the rest of the submission."""
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
-    for kind, named, known in (
+    for kind, named, stated in (
         ("encoder", command.encoder, manifest.encoders),
         ("judge", command.judge, manifest.judges),
     ):
         # A judge may get a longer name than was asked for, and a path becomes its last part.
-        if sorted(map(_kind, named)) != sorted(map(_kind, known)):
+        if sorted(map(_kind, named)) != sorted(map(_kind, stated)):
             yield f"its command names other {kind}s than submission.json"
     for field in Measurement.model_fields:
-        said, done = getattr(command, field), getattr(settings, field)
+        in_command = getattr(command, field)
+        in_results = getattr(settings, field)
         # A model may have numbers of images of its own, which its command does not say.
-        if said != done and (
-            said is not None or not field.endswith("images_per_prompt")
+        if in_command != in_results and (
+            in_command is not None or not field.endswith("images_per_prompt")
         ):
-            yield f"its command says {field} = {said}, its results say {done}"
+            yield f"its command says {field} = {in_command}, its results say {in_results}"
     if (results.model.rewriter is None) != (command.rewriter is None):
         yield "its command names another rewriter than results.json"
 
@@ -127,12 +130,14 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "its environment is too long"
 
 
-def model_problems(stated: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[str]:
+def model_problems(
+    stated: Mapping[str, Any], loaded: Mapping[str, Any]
+) -> Iterator[str]:
     """Report properties of a model that differ between the submission and the loaded model."""
-    own = json.loads(json.dumps(dict(own)))
+    loaded = json.loads(json.dumps(dict(loaded)))
     for key, value in stated.items():
-        if key not in own or own[key] != value:
-            yield f"it states {key} = {_short(value)}; the model has {_short(own.get(key))}"
+        if key not in loaded or loaded[key] != value:
+            yield f"it states {key} = {_short(value)}; the model has {_short(loaded.get(key))}"
 
 
 def _short(value: Any) -> str:
@@ -154,14 +159,12 @@ def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[
     """Report numbers in a submission that differ from those recomputed from its evidence."""
     lines = []
     for name, task in results.tasks.items():
-        claimed, computed = (
-            task.model_dump(mode="json"),
-            recomputed[name].model_dump(mode="json"),
-        )
+        claimed = task.model_dump(mode="json")
+        computed = recomputed[name].model_dump(mode="json")
         for part in _COMPARED:
             lines += [
-                f"{name}: {one}"
-                for one in _mismatches(claimed[part], computed[part], part)
+                f"{name}: {mismatch}"
+                for mismatch in _mismatches(claimed[part], computed[part], part)
             ]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return lines[:_SHOWN] + more
@@ -173,7 +176,8 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
         return
     if key in {"contradicts", "inconclusive"}:
         # Which control contradicts is a sentence; that one does is a state.
-        claimed, computed = bool(claimed), bool(computed)
+        claimed = bool(claimed)
+        computed = bool(computed)
     if isinstance(claimed, dict) and isinstance(computed, dict):
         for inner in dict.fromkeys([*claimed, *computed]):
             yield from _mismatches(

@@ -14,7 +14,7 @@ from t2ibench.apps.leaderboard.views import Model
 from t2ibench.arguments import format_args
 from t2ibench.methods import METHODS
 from t2ibench.reports.csv import CsvWriter
-from t2ibench.reports.view import TaskView, poles
+from t2ibench.reports.view import TaskView, poles, scale_record
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import text_only
 from t2ibench.results.schema import TaskResult
@@ -29,7 +29,8 @@ def rounded(value: float | None) -> float | None:
 
 def identity(entry: Entry) -> dict[str, Any]:
     """Return the name, model and settings of an entry, for programs."""
-    manifest, rewriter = entry.manifest, entry.results.model.rewriter
+    manifest = entry.manifest
+    rewriter = entry.results.model.rewriter
     # A rewriter makes another model of a generator, whatever name it was submitted by.
     behind = f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
     return {
@@ -55,12 +56,16 @@ def ran_as(entry: Entry) -> str:
 
 def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
     """Return a model's scores in a family of tests that it ran."""
+    value, low, high, fair = (
+        rounded(cell.shown(square))
+        for square in (cell.square, cell.low, cell.high, cell.fair_high)
+    )
     return {
         "square": rounded(cell.square),
-        "value": rounded(cell.shown(cell.square)),
-        "low": rounded(cell.shown(cell.low)),
-        "high": rounded(cell.shown(cell.high)),
-        "fair": rounded(cell.shown(cell.fair_high)),
+        "value": value,
+        "low": low,
+        "high": high,
+        "fair": fair,
         "tasks": cell.conclusive,
         "rooted": cell.rooted,
         "inconclusive": cell.inconclusive,
@@ -73,8 +78,13 @@ def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
 def _rank_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
     """Return a model's ranks in a family, or the reason why it has none."""
     if rank is None:
-        why = unranked(cell)
-        return {"best_rank": None, "worst_rank": None, "ranked": None, "unranked": why}
+        reason = unranked(cell)
+        return {
+            "best_rank": None,
+            "worst_rank": None,
+            "ranked": None,
+            "unranked": reason,
+        }
     return {
         "best_rank": rank.best,
         "worst_rank": rank.worst,
@@ -105,8 +115,10 @@ def results_csv(entries: Sequence[Entry]) -> str:
 
 
 def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
-    head, settings = task.headline, task.settings
-    why = task.inconclusive
+    head = task.headline
+    settings = task.settings
+    reason = visible(task.inconclusive) if task.inconclusive else None
+    excluded = sum(task.excluded.values())
     return {
         "family": task.family,
         "task": name,
@@ -122,8 +134,8 @@ def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
         "images": task.n_images,
         "images_per_prompt": settings.images_per_prompt,
         "seed": settings.seed,
-        "excluded": sum(task.excluded.values()),
-        "inconclusive": visible(why) if why else None,
+        "excluded": excluded,
+        "inconclusive": reason,
     }
 
 
@@ -172,17 +184,19 @@ def _model_record(model: Model) -> dict[str, Any]:
 
 
 def _task_record(view: TaskView) -> dict[str, Any]:
-    mark, axis = view.mark, poles(view)
+    mark = view.mark
+    axis = poles(view)
+    fair_band = [rounded(mark.fair_low), rounded(mark.fair_high)]
     return {
         "name": view.name,
         "family": view.result.method,
         "value": rounded(mark.value),
         "low": rounded(mark.low),
         "high": rounded(mark.high),
-        "fair": [rounded(mark.fair_low), rounded(mark.fair_high)],
+        "fair": fair_band,
         "state": mark.state,
         "side": mark.side,
         "poles": [axis.low, axis.high],
-        "scale": view.scale,
+        **scale_record(mark.scale),
         "text_only": text_only(view.result),
     }

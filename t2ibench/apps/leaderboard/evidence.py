@@ -70,13 +70,15 @@ def content_problem(folder: Path) -> str | None:
         done = subprocess.run(
             command, env=threads, capture_output=True, timeout=_SECONDS, check=False
         )
-        found: str | None = json.loads(done.stdout)
+        problem: str | None = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        found = f"takes more than {_SECONDS} seconds to read"
+        problem = f"takes more than {_SECONDS} seconds to read"
     except ValueError:
-        why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        found = f"cannot be read ({why or f'it ended the reader: {done.returncode}'})"
-    return found and f"{NAME} {found}"
+        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        problem = (
+            f"cannot be read ({reason or f'it ended the reader: {done.returncode}'})"
+        )
+    return problem and f"{NAME} {problem}"
 
 
 def bound() -> None:
@@ -105,9 +107,9 @@ def look(folder: Path) -> str | None:
 
 def _check(database: Database) -> None:
     # No page is used twice after this: what can be read of the file is no larger than the file.
-    ((found,),) = database.read("PRAGMA integrity_check(1)")
-    if found != "ok":
-        raise T2IBenchError(f"is damaged: {found}")
+    ((integrity,),) = database.read("PRAGMA integrity_check(1)")
+    if integrity != "ok":
+        raise T2IBenchError(f"is damaged: {integrity}")
     ((pages,),), ((size,),) = (
         database.read("PRAGMA page_count"),
         database.read("PRAGMA page_size"),
@@ -120,8 +122,10 @@ def _check(database: Database) -> None:
             f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})"
         )
         if rows > most:
-            said = f"more than {most} rows" if most else "rows, which no submission has"
-            raise T2IBenchError(f"holds {said} in its table {table}")
+            excess = (
+                f"more than {most} rows" if most else "rows, which no submission has"
+            )
+            raise T2IBenchError(f"holds {excess} in its table {table}")
     models = {
         number
         for number, *parts in _rows(database, "models")
@@ -166,17 +170,19 @@ def _rows(database: Database, table: str) -> _Rows:
     for name, kind, nullable, _ in declared(table):
         written = (bytes,) if kind == "TEXT" and name in _WRITTEN else ()
         allowed[name] = (*_TYPES[kind], *written, *((type(None),) if nullable else ()))
-    found = []
+    rows = []
     for row in database.read(f"SELECT * FROM {table}"):
         for (name, types), value in zip(allowed.items(), row, strict=True):
             if type(value) not in types:
                 raise T2IBenchError(f"holds a {type(value).__name__} as {table}.{name}")
         *values, crc = row
         blobs = [value for value in values if isinstance(value, bytes)]
-        own = blob_checksum(*blobs) if table == "embeddings" else row_checksum(values)
-        if crc != own:
+        computed = (
+            blob_checksum(*blobs) if table == "embeddings" else row_checksum(values)
+        )
+        if crc != computed:
             raise T2IBenchError(
                 f"is damaged: a row of {table} does not match its checksum"
             )
-        found.append(tuple(values))
-    return found
+        rows.append(tuple(values))
+    return rows

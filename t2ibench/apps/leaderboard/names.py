@@ -32,7 +32,9 @@ def visible(text: str, longest: int = 300) -> str:
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"
-    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)
+    return "".join(
+        letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text
+    )
 
 
 def problems(
@@ -42,15 +44,15 @@ def problems(
     revision: str | None = None,
 ) -> Iterator[str]:
     """Report why the leaderboard rejects a name for a model."""
-    found = None
+    problem = None
     if not _FORM.fullmatch(name) or name != normalise(name):
-        found = (
+        problem = (
             "has to be 1 to 80 ASCII letters, digits, single spaces and simple signs"
         )
     elif _CLAIMS.search(name):
-        found = "reads like an address or a verdict"
-    if found := found or _borrowed(name, model):
-        yield f"the name '{visible(name, 80)}' {found}"
+        problem = "reads like an address or a verdict"
+    if problem := problem or _borrowed(name, model):
+        yield f"the name '{visible(name, 80)}' {problem}"
     args = [text for pair in (model_args or {}).items() for text in pair]
     for text in (model, *args, revision or ""):
         if not text.isprintable():
@@ -67,8 +69,8 @@ def skeleton(text: str) -> str:
         True
     """
     looks = text.casefold().translate(_LOOKS)
-    for two, one in (("rn", "m"), ("vv", "w"), ("cl", "d")):
-        looks = looks.replace(two, one)
+    for pair, letter in (("rn", "m"), ("vv", "w"), ("cl", "d")):
+        looks = looks.replace(pair, letter)
     return re.sub(r"[\W_]+", "-", looks).strip("-")
 
 
@@ -78,14 +80,17 @@ def _compact(text: str) -> str:
 
 def _borrowed(name: str, model: str) -> str | None:
     """Return a clause on the other model that a name belongs to, or None."""
-    mine, plain = _compact(name), model.removeprefix("diffusers:")
-    known = [
-        (alias, str(one.source), one.description) for alias, one in ALIASES.items()
+    mine = _compact(name)
+    plain = model.removeprefix("diffusers:")
+    owners = [
+        (name_of_alias, str(alias.source), alias.description)
+        for name_of_alias, alias in ALIASES.items()
     ]
-    known += [(kind, kind, kind) for kind in GENERATORS.names()]
-    for owner, source, title in known:
+    owners += [(kind, kind, kind) for kind in GENERATORS.names()]
+    for owner, source, title in owners:
         called = {
-            _compact(one) for one in (owner, source, source.rpartition("/")[2], title)
+            _compact(spelling)
+            for spelling in (owner, source, source.rpartition("/")[2], title)
         }
         if mine in called and not {owner, source} & {plain, model.partition(":")[0]}:
             return f"belongs to the model {owner}, but the one that was run is {visible(model)}"

@@ -80,7 +80,7 @@ def pack(
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
     # In the order of their keys, which keeps the file small and the same.
-    attempts.sort(key=lambda one: (content_id(one.prompt), one.index))
+    attempts.sort(key=lambda attempt: (content_id(attempt.prompt), attempt.index))
     target = to / f"{slug(name)}-{generator.fingerprint[:8]}"
     shutil.rmtree(target, ignore_errors=True)
     with closing(Database(target, EVIDENCE)) as packed:
@@ -97,7 +97,7 @@ def pack(
     assert settings is not None  # _checked refuses runs of Python objects
     results = assemble(
         info,
-        {name: one.result for name, one in scored.items()},
+        {name: scored_task.result for name, scored_task in scored.items()},
         _without_paths(settings, record),
         record=record,
     )
@@ -105,6 +105,8 @@ def pack(
         _warning_without_paths(warning) for warning in results.library_warnings
     ]
     write_text(target / "results.json", results.to_json())
+    encoders = {name: encoder.fingerprint for name, encoder in record.encoders.items()}
+    files = {name: sha256_of(target / name) for name in (EVIDENCE, "results.json")}
     manifest = Manifest(
         t2ibench=__version__,
         name=name,
@@ -112,12 +114,10 @@ def pack(
         model_args=generator.model_args,
         fingerprint=generator.fingerprint,
         revision=generator.revision,
-        encoders={
-            name: encoder.fingerprint for name, encoder in record.encoders.items()
-        },
+        encoders=encoders,
         controls=record.controls,
         judges=record.judges,
-        files={name: sha256_of(target / name) for name in (EVIDENCE, "results.json")},
+        files=files,
         card=card or Card(),
     )
     write_text(target / "submission.json", manifest.model_dump_json(indent=1) + "\n")
@@ -126,7 +126,9 @@ def pack(
 
 def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     """Return the model record of a run that can be packed; raise an error if it cannot."""
-    record, generator, run = folder.record, folder.record.generator, folder.path
+    record = folder.record
+    generator = folder.record.generator
+    run = folder.path
     if generator is None:
         raise T2IBenchError(
             f"'{run}' is a run on texts alone.", "Submit a run of a model."
@@ -177,6 +179,11 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
     args = dict(settings.rewriter_args)
     if 0 < len(asked) <= _LONGEST_TEMPLATE and args.get("template", "").startswith("@"):
         args["template"] = asked
+    rewriter_args = {
+        key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
+        for key, text in args.items()
+    }
+    judge_checks = tuple(Path(path).name for path in settings.judge_check)
     return settings.model_copy(
         update={
             "output_dir": "runs",
@@ -184,13 +191,10 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
             "include_path": (),
             "model": without_path(settings.model or ""),
             "judge": tuple(map(without_path, settings.judge)),
-            "judge_check": tuple(Path(one).name for one in settings.judge_check),
+            "judge_check": judge_checks,
             "captions": {},
             "rewriter": settings.rewriter and without_path(settings.rewriter),
-            "rewriter_args": {
-                key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
-                for key, text in args.items()
-            },
+            "rewriter_args": rewriter_args,
         }
     )
 
@@ -203,15 +207,22 @@ def _pack_evidence(
     target: Database,
 ) -> None:
     """Copy the observations of encoders, their controls and judges into the submission."""
-    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
+    hashes = {
+        (attempt.prompt, attempt.index): attempt.sha256
+        for attempt in attempts
+        if attempt.sha256
+    }
 
     def pack(
-        of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
+        model: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
     ) -> None:
         keys = {
-            sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)
+            image
+            for (text, index), image in hashes.items()
+            if index < counts.get(text, 0)
         }
-        store, packed = EvidenceStore(folder.database, *of), EvidenceStore(target, *of)
+        store = EvidenceStore(folder.database, *model)
+        packed = EvidenceStore(target, *model)
         _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
         _pack_embeddings(store, packed, "images", keys)
 
@@ -228,10 +239,12 @@ def _pack_evidence(
         )
     # What images look like decides where some repeat others.
     repeated = {
-        one.prompt
-        for one in repeated_prompts(plan.prompts, DistinctImages(images).first)
+        repeated_prompt.prompt
+        for repeated_prompt in repeated_prompts(
+            plan.prompts, DistinctImages(images).first
+        )
     }
-    keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
+    keys = {image for (prompt, _), image in hashes.items() if prompt in repeated}
     seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
     _pack_embeddings(
         images.perceptual_hashes,
@@ -239,18 +252,22 @@ def _pack_evidence(
         "images",
         seen,
     )
-    for of in folder.record.judges.items():
-        found = _answers(AnswerStore(folder.database, *of), plan, hashes)
+    for judge in folder.record.judges.items():
+        answers = _answers(AnswerStore(folder.database, *judge), plan, hashes)
         by_key = sorted(
-            found, key=lambda a: (question_id(a.question, a.classes), a.image)
+            answers,
+            key=lambda answer: (
+                question_id(answer.question, answer.classes),
+                answer.image,
+            ),
         )
-        AnswerStore(target, *of).add(by_key)
+        AnswerStore(target, *judge).add(by_key)
 
 
 def _pack_embeddings(
-    store: EvidenceStore, target: EvidenceStore, kind: Kind, of: set[str]
+    store: EvidenceStore, target: EvidenceStore, kind: Kind, wanted: set[str]
 ) -> None:
-    keys = sorted(of)
+    keys = sorted(wanted)
     if lacking := store.missing(kind, keys):
         raise _incomplete(f"{len(lacking)} {kind} have no embedding by {store.name}.")
     for start in range(0, len(keys), _PART):
@@ -267,9 +284,9 @@ def _answers(
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
             for index in range(count):
-                sha = hashes.get((prompt, index))
-                answer = answers.get(sha, question, classes) if sha else None
-                if sha and answer is None:
+                image = hashes.get((prompt, index))
+                answer = answers.get(image, question, classes) if image else None
+                if image and answer is None:
                     raise _incomplete(
                         f"{answers.name} has not answered '{question}' everywhere."
                     )

@@ -89,6 +89,7 @@ def model_view(model: Model) -> ModelView:
     """Return a model's name, origin and verification level for a row or a page."""
     entry = model.entry
     card = entry.manifest.card
+    submitted = visible(card.submitted) if card.submitted else ""
     return ModelView(
         id=entry.id,
         name=model.name,
@@ -96,7 +97,7 @@ def model_view(model: Model) -> ModelView:
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,
-        submitted=visible(card.submitted) if card.submitted else "",
+        submitted=submitted,
         ran_as=ran_as(entry),
         ran=_ran(entry),
         rank=_rank(entry.overall),
@@ -158,15 +159,16 @@ def _cell(family: str, cell: FamilyCell | None) -> CellView:
         empty = IntervalMark(None, None, None, "no_score", None)
         return CellView(family=family, sort="", ran=False, mark=empty)
     square = cell.cell.square
+    mark = cell.mark
     return CellView(
         family=family,
         sort="" if square is None else str(round(square, 4)),
         ran=True,
-        mark=cell.mark,
+        mark=mark,
         spoken=cell.sentence,
         absent="failed its check" if cell.cell.inconclusive else "no number",
-        value="" if cell.mark.value is None else plain(cell.mark.value),
-        clear=cell.mark.state == "clear",
+        value="" if mark.value is None else plain(mark.value),
+        clear=mark.state == "clear",
         counted=cell.counted,
         toward=cell.toward,
     )
@@ -249,16 +251,18 @@ def board_table(
     )
     # There is room for who is shown, of tests with few prompts.
     tables = _few_answers(members, tasks) if len(families) == 1 else []
+    rows = tuple(_board_row(model, stratum, tables) for model in members)
     ranked = sum(model.entry.overall is not None for model in members)
+    settings = f"{stratum.settings[:1].upper()}{stratum.settings[1:]}"
     return BoardTable(
         id=stratum.id,
         title=stratum.title,
-        settings=f"{stratum.settings[:1].upper()}{stratum.settings[1:]}",
+        settings=settings,
         is_ranked=ranked > 1,
         is_narrow=len(stratum.families) < _FEW_FAMILIES,
         questions=tuple(_answers_columns(tables)),
         families=families,
-        rows=tuple(_board_row(model, stratum, tables) for model in members),
+        rows=rows,
     )
 
 
@@ -461,21 +465,27 @@ def item_table_views(models: Sequence[Model], task: str) -> list[ItemTableView]:
 
 def _item_table(table: ItemTable, is_only: bool) -> ItemTableView:
     counted = bool(table.classes)
-    title = "Item by item" if is_only else f"By {table.noun}"
+    if counted:
+        title = f"Who is shown: {table.noun}"
+    else:
+        title = "Item by item" if is_only else f"By {table.noun}"
+    head = "Prompt" if counted else table.noun.capitalize()
+    cut = BESIDE if len(table.models) == BESIDE else 0
     rows = []
     for item in table.items:
         cells = [_item_cell(item, model, table) for model in table.models]
         rows.append((item.name, tuple(cells)))
+    strata = {model.stratum.id for model in table.models}
     return ItemTableView(
-        title=f"Who is shown: {table.noun}" if counted else title,
+        title=title,
         noun=table.noun,
-        head="Prompt" if counted else table.noun.capitalize(),
+        head=head,
         counted=counted,
         key=class_key(table),
         square=table.square,
         poles=table.axis,
-        mixed=len({model.stratum.id for model in table.models}) > 1,
-        cut=BESIDE if len(table.models) == BESIDE else 0,
+        mixed=len(strata) > 1,
+        cut=cut,
         models=tuple(map(model_view, table.models)),
         rows=tuple(rows),
     )
@@ -496,7 +506,7 @@ def _item_cell(item: Item, model: Model, table: ItemTable) -> ItemCell:
             model=model.name,
             mark=row.mark,
             spoken=f"{model.name}, {row_spoken(row, table.axis)}",
-            value=number(row.mark.value),
+            value=f"{number(row.mark.value)}{row.mark.scale.unit}",
             tone=tone(row.mark),
         )
     return ItemCell(model=model.name)

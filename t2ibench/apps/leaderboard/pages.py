@@ -124,25 +124,28 @@ class Pages:
 
     def _model(self, model: Model) -> str:
         entry = model.entry
+        verdict = entry.verdict
+        card = entry.manifest.card
         checked, stated = provenance(entry)
+        origin = [
+            ("checked", "Confirmed by generating images again", checked),
+            ("stated", _STATED, stated),
+        ]
         return self._render(
             "model.html",
             root="../",
             model=model_view(model),
             forest=forest_view(model.run),
             counts=model.run.shown_counts(),
-            level=LEVELS.get(entry.verdict.level, ""),
-            verdict=entry.verdict,
-            stated=", ".join(entry.verdict.stated).replace("_", " "),
+            level=LEVELS.get(verdict.level, ""),
+            verdict=verdict,
+            stated=", ".join(verdict.stated).replace("_", " "),
             departures=entry.departures,
             standings=self._standings(model),
             cards=self._cards(model),
-            card=[*entry.manifest.card.facts(), *effective(model)],
-            has_card=any(entry.manifest.card.model_dump().values()),
-            origin=[
-                ("checked", "Confirmed by generating images again", checked),
-                ("stated", _STATED, stated),
-            ],
+            card=[*card.facts(), *effective(model)],
+            has_card=any(card.model_dump().values()),
+            origin=origin,
         )
 
     def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup]]:
@@ -165,8 +168,8 @@ class Pages:
             elif rank is not None:
                 standing = f"rank {span(rank.best, rank.worst)} of {rank.among}"
             else:
-                why = downloads.unranked(model.entry.families[family])
-                standing = f"not ranked: {why}"
+                reason = downloads.unranked(model.entry.families[family])
+                standing = f"not ranked: {reason}"
             standings.append(FamilyStanding(family, self._titles[family], standing))
         return standings
 
@@ -174,6 +177,7 @@ class Pages:
         example = by_closeness(self._models, name)[0].tasks[name]
         spec = example.spec
         assert spec is not None  # what is on the board is of shipped tasks
+        axis = example.shown.axis or Axis("", "")
         return self._render(
             "task.html",
             root="../",
@@ -184,22 +188,22 @@ class Pages:
             estimand=estimand(example),
             prompts=named_prompts(example),
             tables=stratum_tables(self._strata, self._models, name),
-            axis=example.shown.axis or Axis("", ""),
+            axis=axis,
             items=item_table_views(self._models, name),
         )
 
     def _tests(self) -> str:
         families: dict[str, list[TaskListing]] = {}
         for name in self._tasks:
-            ran = [model.tasks[name] for model in self._models if name in model.tasks]
-            spec = ran[0].spec
+            views = [model.tasks[name] for model in self._models if name in model.tasks]
+            spec = views[0].spec
             assert spec is not None  # what is on the board is of shipped tasks
             listing = TaskListing(
                 id=name,
-                name=ran[0].name,
+                name=views[0].name,
                 description=spec.description,
-                models=len(ran),
-                clear=sum(task.mark.state == "clear" for task in ran),
+                models=len(views),
+                clear=sum(task.mark.state == "clear" for task in views),
             )
             families.setdefault(self._titles[spec.method], []).append(listing)
         return self._render(

@@ -66,9 +66,9 @@ def draws_of(task: PairedTask) -> Draws | None:
     if not parts or not np.isfinite(variances).all():
         return None
     noise = np.stack([_noise_of(part.influence) for part in parts])
-    known = [part.influence.df for part in parts]
+    degrees = [part.influence.df for part in parts]
     _, df = satterthwaite(
-        variances, [one if math.isfinite(one) else 1.0 for one in known]
+        variances, [degree if math.isfinite(degree) else 1.0 for degree in degrees]
     )
     # The headline is its own square, rather than a lean or leans to be squared.
     if task.scale != "lean" and len(parts) == 1 and not parts[0].name:
@@ -88,7 +88,8 @@ def _noise_of(influence: Influence) -> Float64Array:
     whole = hashlib.sha256(influence.value.tobytes()).hexdigest()
     for number, stratum in enumerate(influence.strata):
         mine = influence.stratum == number
-        units, values = influence.unit[mine], influence.value[mine]
+        units = influence.unit[mine]
+        values = influence.value[mine]
         for block in np.unique(units // _BLOCK):
             inside = units // _BLOCK == block
             # A floor has no data behind it: only an equal influence shares it.
@@ -114,33 +115,40 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
         mobility across neighbourhoods and academic achievement across countries".
     """
     difference = _differences(models)
-    found: list[tuple[int, int, float, float, float]] = []
+    overlaps: list[tuple[int, int, float, float, float]] = []
     worst = np.full(DRAWS, -np.inf)
-    for k in range(len(models)):
+    for first in range(len(models)):
         pairs = [
-            (j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))
+            (second, pair)
+            for second in range(first + 1, len(models))
+            if (pair := difference(first, second))
         ]
         if not pairs:
             continue
         # All pairs of a model at once: of 500 models there are 124,750.
-        moved = np.stack([one for _, (_, one) in pairs])
+        moved = np.stack([draws for _, (_, draws) in pairs])
         lows, highs = np.quantile(moved, [0.025, 0.975], axis=1)
-        kept = (lows < 0) & (highs > 0)
-        for (j, (value, _)), low, high, keep in zip(
-            pairs, lows, highs, kept, strict=True
+        undecided = (lows < 0) & (highs > 0)
+        for (second, (value, _)), low, high, keep in zip(
+            pairs, lows, highs, undecided, strict=True
         ):
             if keep:
-                found.append((k, j, value, -float(low), float(high)))
-        if kept.any():
-            draws, low, high = moved[kept], lows[kept, None], highs[kept, None]
+                overlaps.append((first, second, value, -float(low), float(high)))
+        if undecided.any():
+            draws = moved[undecided]
+            low = lows[undecided, None]
+            high = highs[undecided, None]
             worst = np.maximum(worst, np.maximum(draws / high, draws / low).max(axis=0))
-    factor = float(np.quantile(worst, 0.95)) if found else 1.0
-    best, last = [1] * len(models), [len(models)] * len(models)
-    for k, j, value, below, above in found:
-        if value > factor * above:  # k leans more than j
-            best[k], last[j] = best[k] + 1, last[j] - 1
+    factor = float(np.quantile(worst, 0.95)) if overlaps else 1.0
+    best = [1] * len(models)
+    last = [len(models)] * len(models)
+    for first, second, value, below, above in overlaps:
+        if value > factor * above:  # the first leans more than the second
+            best[first] += 1
+            last[second] -= 1
         elif -value > factor * below:
-            best[j], last[k] = best[j] + 1, last[k] - 1
+            best[second] += 1
+            last[first] -= 1
     return [Rank(low, high, len(models)) for low, high in zip(best, last, strict=True)]
 
 
@@ -162,8 +170,9 @@ def _differences(
         )
         if not tasks:
             return None
-        (one, one_moved), (other, other_moved) = mean(first, tasks), mean(second, tasks)
-        return one - other, one_moved - other_moved
+        first_mean, first_draws = mean(first, tasks)
+        second_mean, second_draws = mean(second, tasks)
+        return first_mean - second_mean, first_draws - second_draws
 
     return difference
 

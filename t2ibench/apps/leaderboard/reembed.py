@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,13 +23,14 @@ from t2ibench.models.protocols import Encoder, HasUntrained, Judge
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import embedded_texts, encode, naming
 from t2ibench.pipeline.judging import answered
-from t2ibench.pipeline.work_items import ImageQuestions
+from t2ibench.pipeline.work_items import AskReport, ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 
 # Cosines of an embedding made again: of an image that another processor drew, and of the very same
 # text or file.
-_ALIKE, _SAME = 0.999, 0.9999
+_ALIKE = 0.999
+_SAME = 0.9999
 _ANSWERS_ALIKE = 0.98  # share of answers about images that another processor drew
 
 _Part = TypeVar("_Part", Encoder, Judge)
@@ -40,7 +42,7 @@ def _parts(
     specs: Sequence[str],
     make: Callable[[str], _Part],
     stores: Mapping[str, _Evidence],
-    found: Verdict,
+    verdict: Verdict,
 ) -> Iterator[tuple[_Part, _Evidence]]:
     """Return the encoders or judges that load here, each with its stored evidence."""
     here: dict[str, _Part] = {}
@@ -53,20 +55,20 @@ def _parts(
             reasons.append(str(error))
     for name, evidence in stores.items():
         if name not in here:
-            found.lacking.append(
+            verdict.lacking.append(
                 f"the {kind} {name} was not asked again: {'; '.join(reasons)}"
             )
         elif here[name].fingerprint != evidence.fingerprint:
             line = f"the {kind} {name} here is not the one that was used"
-            # Of what is downloaded or lies in a folder, this machine may have another version.
-            problems = found.lacking if ":" in name else found.problems
+            # A model that is downloaded or in a folder may have another version on this machine.
+            problems = verdict.lacking if ":" in name else verdict.problems
             problems.append(f"{line} (weights, settings or arguments)")
         else:
             yield here[name], evidence
 
 
 def embed_again(
-    claims: Claims, images: Sequence[RegeneratedImage], found: Verdict
+    claims: Claims, images: Sequence[RegeneratedImage], verdict: Verdict
 ) -> None:
     """Recompute embeddings of texts and regenerated images with every encoder and its control."""
 
@@ -76,52 +78,54 @@ def embed_again(
 
     def embed(
         part: str,
-        one: Encoder,
+        embedder: Encoder,
         stored: EvidenceStore,
         texts: Sequence[str],
-        to: Mapping[str, int],
+        counts: Mapping[str, int],
     ) -> None:
         wanted = [
             image
             for image in images
-            if image.attempt.index < to.get(image.attempt.prompt, 0)
+            if image.attempt.index < counts.get(image.attempt.prompt, 0)
         ]
-        with found.tolerant(f"{one.name} cannot embed here"):
-            unlike = [*_unlike_texts(one, stored, texts)]
-            unlike += _unlike_images(one, stored, wanted, found)
-            found.differ(unlike, "embeddings")
-            found.count(part, len(texts))
+        with verdict.tolerant(f"{embedder.name} cannot embed here"):
+            unlike = [*_unlike_texts(embedder, stored, texts)]
+            unlike += _unlike_images(embedder, stored, wanted, verdict)
+            verdict.differ(unlike, "embeddings")
+            verdict.count(part, len(texts))
 
-    plan, stores = claims.plan, claims.stores
+    plan = claims.plan
+    stores = claims.stores
     for encoder, evidence in _parts(
-        "encoder", claims.command.encoder, make, stores.encoders, found
+        "encoder", claims.command.encoder, make, stores.encoders, verdict
     ):
         pictures = evidence.embeds_images
         embedded = plan.embedded if pictures else {}
         embed("texts", encoder, evidence, plan.texts_for(pictures), embedded)
-        if control := _control(encoder, claims, found):
+        if control := _control(encoder, claims, verdict):
             claimed = stores.controls[encoder.name]
             embed("controls", control, claimed, plan.controlled_texts, plan.controlled)
 
 
-def _control(encoder: Encoder, claims: Claims, found: Verdict) -> Encoder | None:
+def _control(encoder: Encoder, claims: Claims, verdict: Verdict) -> Encoder | None:
     """Return the randomly initialised control of an encoder, if the submission has one."""
-    name, able = encoder.name, isinstance(encoder, HasUntrained)
+    name = encoder.name
+    able = isinstance(encoder, HasUntrained)
     stated = claims.manifest.controls.get(name)
     if (stated is None) == (able and claims.command.control_encoder == "random"):
         has = "no control" if stated is None else "a control"
-        found.problems.append(
+        verdict.problems.append(
             f"it has {has} of random weights for {name}; its command says otherwise"
         )
     elif stated is not None and isinstance(encoder, HasUntrained):
         with (
-            found.tolerant(f"the control {stated.name} cannot be made here"),
+            verdict.tolerant(f"the control {stated.name} cannot be made here"),
             failing(f"The encoder '{name}' failed in untrained() with"),
         ):
             control = encoder.untrained()
             if (control.name, control.fingerprint) == (stated.name, stated.fingerprint):
                 return control
-            found.lacking.append(
+            verdict.lacking.append(
                 f"the control {stated.name} is of other versions of its libraries"
             )
     return None
@@ -142,18 +146,18 @@ def _unlike_images(
     encoder: Encoder,
     evidence: EvidenceStore,
     images: Sequence[RegeneratedImage],
-    found: Verdict,
+    verdict: Verdict,
 ) -> Iterator[str]:
-    for one, row in _rows_of(encoder, images):
+    for image, row in _rows_of(encoder, images):
         if isinstance(row, T2IBenchError):
-            yield f"{one}, generated again, cannot be embedded: {str(row).rstrip('.')}"
+            yield f"{image}, generated again, cannot be embedded: {str(row).rstrip('.')}"
             continue
-        claimed = evidence.get("images", one.attempt.sha256 or "")
-        if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
-            found.compared.add(one.attempt.key)
+        claimed = evidence.get("images", image.attempt.sha256 or "")
+        if _alike(row, claimed, _SAME if image.same_file else _ALIKE):
+            verdict.compared.add(image.attempt.key)
         else:
             look = f"does not look to {encoder.name} as the submission says"
-            yield f"{one}, generated again, {look}"
+            yield f"{image}, generated again, {look}"
 
 
 def _rows_of(
@@ -182,9 +186,10 @@ def _rows_of(
         yield image, row
 
 
-def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
+def _alike(first: Float32Array, other: Float32Array, least: float) -> bool:
     """Return whether two embeddings agree; a text without a vector is NaN in both."""
-    left, right = one.astype(np.float64), other.astype(np.float64)
+    left = first.astype(np.float64)
+    right = other.astype(np.float64)
     if left.shape != right.shape:
         return False
     if np.isnan(left).all():
@@ -194,16 +199,20 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
 
 
 def ask_again(
-    claims: Claims, images: Sequence[RegeneratedImage], found: Verdict
+    claims: Claims, images: Sequence[RegeneratedImage], verdict: Verdict
 ) -> None:
     """Ask every judge again about the regenerated images, and compare the answers."""
     questions: list[ImageQuestions] = []
-    for one in images:
-        asked = claims.plan.questions.get(one.attempt.prompt, {}).items()
+    for image in images:
+        asked = claims.plan.questions.get(image.attempt.prompt, {}).items()
         questions.append(
-            (one.image, [of for of, count in asked if one.attempt.index < count])
+            (
+                image.image,
+                [query for query, count in asked if image.attempt.index < count],
+            )
         )
-    stores, command = claims.stores.judges, claims.command
+    stores = claims.stores.judges
+    command = claims.command
 
     def make(spec: str) -> Judge:
         # A judge that is named `clip` alone gets its encoder's name too.
@@ -221,8 +230,8 @@ def ask_again(
         )
         return judge
 
-    for judge, evidence in _parts("judge", command.judge, make, stores, found):
-        _compare_answers(judge, images, questions, evidence, found)
+    for judge, evidence in _parts("judge", command.judge, make, stores, verdict):
+        _compare_answers(judge, images, questions, evidence, verdict)
 
 
 def _compare_answers(
@@ -230,37 +239,46 @@ def _compare_answers(
     images: Sequence[RegeneratedImage],
     questions: Sequence[ImageQuestions],
     store: AnswerStore,
-    found: Verdict,
+    verdict: Verdict,
 ) -> None:
     """Ask one judge again until it fails, and compare its answers with the stored ones."""
     reports = list(answered(questions, judge))
     answers = {
-        (a.image, a.question, a.classes): a.answer
-        for one in reports
-        for a in one.answers
+        (answer.image, answer.question, answer.classes): answer.answer
+        for answer in chain.from_iterable(report.answers for report in reports)
     }
-    same, asked, unlike, surely = 0, 0, [], False
-    for one, (image, of) in zip(images, questions, strict=True):
-        for question, classes in of:
+    same = 0
+    asked = 0
+    unlike = []
+    surely = False
+    for regenerated, (image, asked_of_image) in zip(images, questions, strict=True):
+        for question, classes in asked_of_image:
             asked += 1
-            answer = answers.get((image.sha256, question, classes))
-            claimed = store.get(one.attempt.sha256 or "", question, classes)
-            said = claimed.answer if claimed else None
-            if answer is not None and answer == said:
+            given = answers.get((image.sha256, question, classes))
+            if given is None:
+                continue
+            claimed = store.get(regenerated.attempt.sha256 or "", question, classes)
+            stated = claimed.answer if claimed else None
+            if given == stated:
                 same += 1
-                found.compared.add(one.attempt.key)
-            elif answer is not None:
-                surely = surely or one.same_file
+                verdict.compared.add(regenerated.attempt.key)
+            else:
+                surely = surely or regenerated.same_file
                 unlike.append(
-                    f"asked '{question}' about {one}, {judge.name} says '{answer}'; "
-                    f"the submission says '{said}'"
+                    f"asked '{question}' about {regenerated}, {judge.name} says '{given}'; "
+                    f"the submission says '{stated}'"
                 )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
-        found.differ(unlike, "answers")
+        verdict.differ(unlike, "answers")
     elif same < asked:
-        why = next((f" ({one.stopped})" for one in reports if one.stopped), "")
-        found.lacking.append(
+        verdict.lacking.append(
             f"of {asked} answers of {judge.name} {same} are the same and {len(unlike)} are others, "
-            f"about images that this machine draws a little differently{why}"
+            f"about images that this machine draws a little differently{_stop(reports)}"
         )
-    found.count("answers", same)
+    verdict.count("answers", same)
+
+
+def _stop(reports: Sequence[AskReport]) -> str:
+    """Return why a judge was stopped, in brackets; "" if it was not."""
+    stops = [report.stopped for report in reports if report.stopped]
+    return f" ({stops[0]})" if stops else ""

@@ -130,8 +130,8 @@ def check_paths(*names: str) -> None:
     """Reject model names that are paths, as a submission must not read local files."""
     for name in names:
         parts = name.split(":")
-        rest = (":".join(parts[number:]) for number in range(len(parts)))
-        if any(is_path(one) and set("/\\~") & set(one) for one in rest):
+        tails = (":".join(parts[number:]) for number in range(len(parts)))
+        if any(is_path(tail) and set("/\\~") & set(tail) for tail in tails):
             raise T2IBenchError(f"{shown(name)} is a path of this machine.")
 
 
@@ -154,14 +154,20 @@ def sample_for_audit(
     were not chosen yet are preferred.
     """
     by_prompt = defaultdict(list)
-    for attempt in sorted(attempts, key=lambda one: (one.prompt, one.index)):
+    for attempt in sorted(
+        attempts, key=lambda attempt: (attempt.prompt, attempt.index)
+    ):
         by_prompt[attempt.prompt].append(attempt)
     groups: list[list[Attempt]] = []
     for task in plan.tasks:
         kinds = needs(task.spec, _TOLD_APART).images_by_prompt
         of_kind: dict[int, list[Attempt]] = defaultdict(list)
         for prompt, needed in sorted(plan.needs[task.id].images_by_prompt.items()):
-            usable = [one for one in by_prompt.get(prompt, ()) if one.index < needed]
+            usable = [
+                attempt
+                for attempt in by_prompt.get(prompt, ())
+                if attempt.index < needed
+            ]
             of_kind[kinds.get(prompt, 0)] += usable
         groups += of_kind.values()
     groups = [rng.sample(group, len(group)) for group in groups]
@@ -169,10 +175,10 @@ def sample_for_audit(
     chosen: dict[str, Attempt] = {}
     prompts: set[str] = set()
     while groups and len(chosen) < count:
-        left = [one for one in groups.pop(0) if one.key not in chosen]
+        left = [attempt for attempt in groups.pop(0) if attempt.key not in chosen]
         if left:
             # the first of a new prompt
-            attempt = min(left, key=lambda one: one.prompt in prompts)
+            attempt = min(left, key=lambda candidate: candidate.prompt in prompts)
             chosen[attempt.key] = attempt
             prompts.add(attempt.prompt)
             groups.append(left)
@@ -180,11 +186,11 @@ def sample_for_audit(
 
 
 def regenerate(
-    claims: Claims, count: int, seed: int, found: Verdict
+    claims: Claims, count: int, seed: int, verdict: Verdict
 ) -> list[RegeneratedImage]:
     """Regenerate images with the model that a submission names, and compare them."""
-    generator = _generator(claims, found)
-    if generator is None or found.problems:
+    generator = _generator(claims, verdict)
+    if generator is None or verdict.problems:
         return []
     rng = random.Random(seed)
     attempts = list(claims.images.all_attempts())
@@ -192,32 +198,34 @@ def regenerate(
     without = [attempt for attempt in attempts if attempt.status != "ok"]
     chosen = sample_for_audit(given, claims.plan, count, rng)
     chosen += sample_for_audit(without, claims.plan, count, rng)
-    images = _generate(generator, chosen, found)
+    images = _generate(generator, chosen, verdict)
     if images and isinstance(generator, ReportsSettings):
         stated = claims.results.model.effective_settings
-        found.problems += model_problems(stated, generator.effective_settings())
-        found.confirmed.add("effective_settings")
+        verdict.problems += model_problems(stated, generator.effective_settings())
+        verdict.confirmed.add("effective_settings")
     if isinstance(generator, Releasable):
         generator.release()
     return images
 
 
-def _generator(claims: Claims, found: Verdict) -> Generator | None:
+def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
     """Return the model that the submission names, or None if it cannot be loaded here."""
-    manifest, results = claims.manifest, claims.results
+    manifest = claims.manifest
+    results = claims.results
     if on_server(GENERATORS, manifest.model):
-        found.lacking.append(f"{manifest.model} is on a server, which is not called")
+        verdict.lacking.append(f"{manifest.model} is on a server, which is not called")
         return None
     if not can_regenerate(manifest.model):  # a stranger's path is never opened here
-        found.lacking.append("the images exist already, and were not sent")
+        verdict.lacking.append("the images exist already, and were not sent")
         return None
     if rewriter := results.model.rewriter:
-        found.lacking.append(
+        verdict.lacking.append(
             f"prompts were rewritten by {rewriter.name}, which is not asked again"
         )
         return None
-    dtype, generator = results.model.settings.get("dtype"), None
-    with found.tolerant("the model cannot be made here"):
+    dtype = results.model.settings.get("dtype")
+    generator = None
+    with verdict.tolerant("the model cannot be made here"):
         check_paths(manifest.model, manifest.model_args.get("lora", ""))
         generator = create_generator(
             manifest.model,
@@ -232,36 +240,39 @@ def _generator(claims: Claims, found: Verdict) -> Generator | None:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(
             manifest.revision or ""
         ):
-            found.lacking.append(
+            verdict.lacking.append(
                 f"the weights of {manifest.model} here are of revision {generator.revision}; it "
                 f"names {manifest.revision}"
             )
         else:
-            found.problems.append(
+            verdict.problems.append(
                 f"{manifest.model}, made here with the arguments of the submission, has another "
                 f"fingerprint ({generator.fingerprint[:12]}) than it names "
                 f"({manifest.fingerprint[:12]}): its weights or settings are others"
             )
         return None
-    found.confirmed |= {"revision", "settings"}
+    verdict.confirmed |= {"revision", "settings"}
     stated = {**results.model.settings, "revision": results.model.revision}
-    own = {**generator.settings, "revision": generator.revision}
-    found.problems += model_problems(stated, own)
+    made_here = {**generator.settings, "revision": generator.revision}
+    verdict.problems += model_problems(stated, made_here)
     return generator
 
 
 def _generate(
-    generator: Generator, chosen: Sequence[Attempt], found: Verdict
+    generator: Generator, chosen: Sequence[Attempt], verdict: Verdict
 ) -> list[RegeneratedImage]:
     """Generate images again; an outcome that differs from the submission's is a problem."""
     images: list[RegeneratedImage] = []
     unlike: list[str] = []
     failed: list[str] = []
     size = max(1, generator.batch_size)
-    with found.tolerant("the model cannot generate here"):
+    with verdict.tolerant("the model cannot generate here"):
         for start in range(0, len(chosen), size):
             batch = chosen[start : start + size]
-            requests = [ImageRequest(one.prompt, one.index, one.seed) for one in batch]
+            requests = [
+                ImageRequest(attempt.prompt, attempt.index, attempt.seed)
+                for attempt in batch
+            ]
             outcomes = map(image_file, requests, generate_batch(generator, requests))
             for attempt, outcome in zip(batch, outcomes, strict=True):
                 where = f"image {attempt.index} of '{attempt.prompt}'"
@@ -273,18 +284,16 @@ def _generate(
                         f"made here, it is of {_quoted(outcome.revised_prompt)}"
                     )
                 elif outcome.status != attempt.status:
-                    said = "there" if attempt.status == "ok" else attempt.status
+                    stated = "there" if attempt.status == "ok" else attempt.status
                     here = f"when it is tried again it is {outcome.status}"
                     here += f" ({outcome.reason})" if outcome.reason else ""
                     here = "the model makes it" if outcome.status == "ok" else here
-                    unlike.append(f"{where} is called {said}, and {here}")
+                    unlike.append(f"{where} is called {stated}, and {here}")
                 elif outcome.data is None:
-                    found.count("refused", 1)
+                    verdict.count("refused", 1)
                 else:
-                    sha256, place = (
-                        hashlib.sha256(outcome.data).hexdigest(),
-                        attempt.key,
-                    )
+                    sha256 = hashlib.sha256(outcome.data).hexdigest()
+                    place = attempt.key
                     image = StoredImage(
                         place,
                         sha256,
@@ -294,8 +303,8 @@ def _generate(
                     )
                     images.append(RegeneratedImage(attempt, image))
     if failed:
-        found.lacking.append(f"{len(failed)} images failed here, such as {failed[0]}")
-    found.differ(unlike, "images")
+        verdict.lacking.append(f"{len(failed)} images failed here, such as {failed[0]}")
+    verdict.differ(unlike, "images")
     return images
 
 

@@ -68,8 +68,10 @@ class Card(BaseModel):
 
     def facts(self) -> list[tuple[str, str, str | None]]:
         """Return heading, text and link of each statement, as its page shows it."""
-        said = self.model_dump(exclude={"url"}).items()
-        facts = [(name.capitalize(), text or "not stated", None) for name, text in said]
+        stated = self.model_dump(exclude={"url"}).items()
+        facts = [
+            (name.capitalize(), text or "not stated", None) for name, text in stated
+        ]
         return [*facts, ("Page", self.url or "not stated", self.url)]
 
 
@@ -94,7 +96,7 @@ def without_path(given: str) -> str:
 class Manifest(BaseModel):
     """Content of submission.json: the model, fingerprints by name, and the SHA-256 of each file.
 
-    `controls` are the encoders of random weights, by the encoder that they are held against.
+    `controls` are the encoders of random weights, by the encoder that they are compared with.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
+from t2ibench.apps.leaderboard.ranks import (
+    Draws,
+    Measured,
+    Rank,
+    draws_of,
+    rank_intervals,
+)
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.methods import METHODS
 from t2ibench.results.display import text_only
@@ -105,12 +111,11 @@ def asked_images() -> dict[str, int]:
 
 def unlike(name: str, task: TaskResult) -> list[str]:
     """Report in which settings a task deviates from its definition, one clause each."""
-    settings, asked, usual = (
-        Settings.of(task.settings),
-        asked_images().get(name, 0),
-        Settings(),
-    )
-    images, guided = settings.images(asked), settings.guided_images(asked)
+    settings = Settings.of(task.settings)
+    asked = asked_images().get(name, 0)
+    usual = Settings()
+    images = settings.images(asked)
+    guided = settings.guided_images(asked)
     parts = (
         [f"{images} images a prompt, fewer than asked for"] if images < asked else []
     )
@@ -128,8 +133,13 @@ def unlike(name: str, task: TaskResult) -> list[str]:
 
 def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
     """Report in which settings a submission deviates from the definitions of its tasks."""
-    found = Counter(text for name, task in tasks.items() for text in unlike(name, task))
-    return [f"{n} of {len(tasks)} tasks: {text}" for text, n in found.items()]
+    departures_counted = Counter(
+        text for name, task in tasks.items() for text in unlike(name, task)
+    )
+    return [
+        f"{count} of {len(tasks)} tasks: {text}"
+        for text, count in departures_counted.items()
+    ]
 
 
 def families(
@@ -153,40 +163,58 @@ def families(
 def _cell(
     tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, PairedTask]
 ) -> Cell:
-    sound = {
-        name: task.headline for name, task in tasks.items() if not task.inconclusive
-    }
-    heads = {name: head for name, head in sound.items() if head.square is not None}
+    """Return a family's mean squared magnitude; None where no task is conclusive."""
+    heads: dict[str, Headline] = {}
+    inconclusive = 0
+    for name, task in tasks.items():
+        if task.inconclusive:
+            inconclusive += 1
+        elif task.headline.square is not None:
+            heads[name] = task.headline
     squares = {name: float(head.square or 0.0) for name, head in heads.items()}
-    found = {name: draws_of(paired[name]) for name in heads if name in paired}
-    draws = {name: one for name, one in found.items() if one is not None}
     mean = math.fsum(squares.values()) / len(squares) if squares else None
-    low = high = measured = None
-    if mean is not None and len(draws) == len(squares):
-        measured = Measured(squares, draws)
-        # Student's t, with the variance of the mean over tasks that may share images.
-        moved = np.mean([one.deviations for one in draws.values()], axis=0)
-        variances, dfs = (
-            [one.variance for one in draws.values()],
-            [d.df for d in draws.values()],
-        )
-        low, high = t_interval(
-            mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1]
-        )
+    measured = _measured_family(squares, paired)
+    low = high = None
+    if mean is not None and measured is not None:
+        low, high = _interval(mean, list(measured.draws.values()))
+    rooted = any(head.scale != "excess" for head in heads.values())
+    departs = any(unlike(name, task) for name, task in tasks.items())
     return Cell(
         mean,
         low,
         high,
         _fair(list(heads.values())),
-        rooted=any(head.scale != "excess" for head in heads.values()),
+        rooted=rooted,
         conclusive=len(heads),
-        inconclusive=len(tasks) - len(sound),
+        inconclusive=inconclusive,
         of=size,
-        unlike=any(unlike(name, task) for name, task in tasks.items()),
+        unlike=departs,
         text=bool(tasks) and all(map(text_only, tasks.values())),
         measured=measured,
         tasks=frozenset(tasks),
     )
+
+
+def _measured_family(
+    squares: Mapping[str, float], paired: Mapping[str, PairedTask]
+) -> Measured | None:
+    """Return a family's tasks with their draws; None if the variance of any is not known."""
+    draws: dict[str, Draws] = {}
+    for name in squares:
+        draws_of_task = draws_of(paired[name]) if name in paired else None
+        if draws_of_task is None:
+            return None
+        draws[name] = draws_of_task
+    return Measured(squares, draws) if draws else None
+
+
+def _interval(mean: float, draws: Sequence[Draws]) -> tuple[float, float]:
+    """Return Student's t interval of the mean over tasks, which may share images."""
+    moved = np.mean([draws_of_task.deviations for draws_of_task in draws], axis=0)
+    variances = [draws_of_task.variance for draws_of_task in draws]
+    degrees = [draws_of_task.df for draws_of_task in draws]
+    _, df = satterthwaite(variances, degrees)
+    return t_interval(mean, float(np.mean(moved**2)), df)
 
 
 def _fair(heads: Sequence[Headline]) -> float | None:
@@ -205,7 +233,7 @@ def _fair(heads: Sequence[Headline]) -> float | None:
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
     """Return ranks by squared magnitude (1 is smallest) for models that ran the same tasks."""
-    found: list[Rank | None] = [None] * len(cells)
+    ranks_of_cells: list[Rank | None] = [None] * len(cells)
     groups: dict[frozenset[str], list[int]] = {}
     for index, cell in enumerate(cells):
         if cell is not None and cell.ranked:
@@ -213,17 +241,17 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
     for members in groups.values():
         models = [
             cell.measured
-            for cell in (cells[k] for k in members)
+            for cell in (cells[member] for member in members)
             if cell and cell.measured
         ]
         for index, rank in zip(members, rank_intervals(models), strict=True):
-            found[index] = rank
-    return found
+            ranks_of_cells[index] = rank
+    return ranks_of_cells
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
     """Return the ranks of entries in a family."""
-    return ranks([one.families.get(family) for one in entries])
+    return ranks([entry.families.get(family) for entry in entries])
 
 
 @dataclass(slots=True)
@@ -248,7 +276,8 @@ class Stratum:
             _fits(self.encoders, other.encoders)
             and _fits(self.judges, other.judges)
             and all(
-                one == self.tasks.get(name, one) for name, one in other.tasks.items()
+                measurement == self.tasks.get(name, measurement)
+                for name, measurement in other.tasks.items()
             )
         )
 
@@ -260,7 +289,11 @@ class Stratum:
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
         if by_people(self.judges, self.encoders):
             titles = sorted(
-                {t.title for one in self.entries for t in one.results.tasks.values()}
+                {
+                    task.title
+                    for entry in self.entries
+                    for task in entry.results.tasks.values()
+                }
             )
             return f"{'; '.join(titles)}, {readers}"
         return readers[0].upper() + readers[1:]
@@ -283,81 +316,106 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
 
 def _measured(entry: Entry) -> Stratum:
     """Return the stratum of one model; tests of texts alone do not count."""
-    found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
+    stratum = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in entry.results.tasks.items():
         if not text_only(task):
-            found.encoders |= task.settings.encoders
-            found.judges |= task.settings.judges
-            found.tasks[name] = (task.task_hash, *unlike(name, task))
-    return found
+            stratum.encoders |= task.settings.encoders
+            stratum.judges |= task.settings.judges
+            stratum.tasks[name] = (task.task_hash, *unlike(name, task))
+    return stratum
 
 
 def strata(entries: Sequence[Entry]) -> list[Stratum]:
     """Group models that were measured in the same way, and rank them within each group."""
-    found: list[Stratum] = []
+    strata_so_far: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
     # Who was measured in most ways says what a stratum is; the others join it.
-    measurements.sort(key=lambda one: (-len(one[1].tasks), one[0].id))
+    measurements.sort(
+        key=lambda measurement: (-len(measurement[1].tasks), measurement[0].id)
+    )
     for entry, measured in measurements:
-        stratum = next((one for one in found if one.takes(measured)), None)
+        stratum = next(
+            (candidate for candidate in strata_so_far if candidate.takes(measured)),
+            None,
+        )
         if stratum is None:
             stratum = measured
-            found.append(stratum)
+            strata_so_far.append(stratum)
         stratum.encoders |= measured.encoders
         stratum.judges |= measured.judges
         stratum.tasks |= measured.tasks
         stratum.entries.append(entry)
     # Models that people use come before those that are bundled to show what the tests find.
-    found.sort(
-        key=lambda one: (
-            all(entry.toy for entry in one.entries),
-            -len(one.entries),
-            one.settings != AS_ASKED,
+    strata_so_far.sort(
+        key=lambda stratum_of_models: (
+            all(entry.toy for entry in stratum_of_models.entries),
+            -len(stratum_of_models.entries),
+            stratum_of_models.settings != AS_ASKED,
         )
     )
-    for number, stratum in enumerate(found, start=1):
+    for number, stratum in enumerate(strata_so_far, start=1):
         stratum.id = f"s{number}"
         _rank(stratum)
-    return found
+    return strata_so_far
 
 
 def _rank(stratum: Stratum) -> None:
+    """Rank the models of a stratum in each family and over all of them, and sort them."""
     entries = stratum.entries
     stratum.families = [
         name
         for name in METHODS.names()
-        if any(name in one.families and not one.families[name].text for one in entries)
+        if any(_shows(entry, name) for entry in entries)
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
     # One model alone in a family is first of one, which says nothing.
-    compared = [name for name, of in places.items() if sum(map(bool, of)) > 1]
+    compared = [name for name, ranked in places.items() if sum(map(bool, ranked)) > 1]
     for index, entry in enumerate(entries):
-        entry.ranks = {name: rank for name, of in places.items() if (rank := of[index])}
-        lacking = [name for name in compared if name not in entry.ranks]
-        absent = [name for name in lacking if name not in entry.families]
-        titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-        entry.overall, entry.why = (
-            None,
-            f"not run: {titles}" if absent else f"no rank in {titles}",
-        )
-        if not lacking:
-            entry.why = "" if compared else "no other model was measured alike"
-    ranked = [entry for entry in entries if not entry.why]
-    for entry in ranked:
-        best, worst = zip(
-            *((r.best, r.worst) for r in map(entry.ranks.get, compared) if r),
-            strict=True,
-        )
-        entry.overall = Rank(
-            statistics.median(best), statistics.median(worst), len(ranked)
-        )
+        entry.ranks = {}
+        for name, ranked in places.items():
+            rank = ranked[index]
+            if rank:
+                entry.ranks[name] = rank
+        entry.overall = None
+        entry.why = _why_unranked(entry, compared)
+    ranked_entries = [entry for entry in entries if not entry.why]
+    for entry in ranked_entries:
+        entry.overall = _overall_rank(entry, compared, len(ranked_entries))
     entries.sort(key=_order)
+
+
+def _shows(entry: Entry, family: str) -> bool:
+    """Return whether an entry has scores of images in a family."""
+    return family in entry.families and not entry.families[family].text
+
+
+def _why_unranked(entry: Entry, compared: Sequence[str]) -> str:
+    """Return why a model has no rank over all families; "" if it has one."""
+    if not compared:
+        return "no other model was measured alike"
+    lacking = [name for name in compared if name not in entry.ranks]
+    absent = [name for name in lacking if name not in entry.families]
+    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
+    if absent:
+        return f"not run: {titles}"
+    return f"no rank in {titles}" if lacking else ""
+
+
+def _overall_rank(entry: Entry, compared: Sequence[str], among: int) -> Rank:
+    """Return the medians of a model's best and worst ranks over the compared families."""
+    ranks_of_families = [entry.ranks[name] for name in compared]
+    best = statistics.median(rank.best for rank in ranks_of_families)
+    worst = statistics.median(rank.worst for rank in ranks_of_families)
+    return Rank(best, worst, among)
 
 
 def _order(entry: Entry) -> tuple[object, ...]:
     """Return the sort key of a model: by rank, with unranked models last."""
     rank = entry.overall
-    middles = [(one.best + one.worst) / 2 for one in entry.ranks.values()]
+    middles = [
+        (rank_interval.best + rank_interval.worst) / 2
+        for rank_interval in entry.ranks.values()
+    ]
     return (
         (rank is None, (rank.best + rank.worst) / 2 if rank else 0.0),
         statistics.fmean(middles or [0.0]),

@@ -38,7 +38,12 @@ class Verifier:
         self._draw, self._home, self._minutes = draw, home, minutes
         for top in (root.resolve() for root in roots):
             checkout = next(
-                (p for p in (top, *top.parents) if (p / ".git").exists()), top
+                (
+                    folder
+                    for folder in (top, *top.parents)
+                    if (folder / ".git").exists()
+                ),
+                top,
             )
             if home is not None and home.resolve().is_relative_to(checkout):
                 raise T2IBenchError(
@@ -49,12 +54,12 @@ class Verifier:
 
     def __call__(self, folder: Path) -> Verdict:
         """Verify a submission; results of an earlier regeneration are reused."""
-        known = _read(self._file(folder))
-        if known.get("drawn", -1) < self._draw:
+        stored = _read(self._file(folder))
+        if stored.get("drawn", -1) < self._draw:
             return self.check(folder)
         verdict = verify(folder, 0, None, self._minutes)
         for name in _KEPT if verdict.level != REFUSED else ():
-            setattr(verdict, name, known[name])
+            setattr(verdict, name, stored[name])
         return verdict
 
     def check(self, folder: Path, seed: int | None = None) -> Verdict:
@@ -65,8 +70,10 @@ class Verifier:
             if verdict.level == REFUSED:
                 file.unlink(missing_ok=True)
             elif self._draw and drawn >= _read(file).get("drawn", -1):
-                said: dict[str, Any] = {name: getattr(verdict, name) for name in _KEPT}
-                write_text(file, json.dumps(said | {"drawn": drawn}, indent=1) + "\n")
+                stored: dict[str, Any] = {
+                    name: getattr(verdict, name) for name in _KEPT
+                }
+                write_text(file, json.dumps(stored | {"drawn": drawn}, indent=1) + "\n")
         return verdict
 
     def _file(self, folder: Path) -> Path | None:
@@ -78,9 +85,9 @@ class Verifier:
 def _read(file: Path | None) -> dict[str, Any]:
     """Read a cached verdict; an empty dictionary if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
-        known = json.loads(file.read_text(encoding="utf-8")) if file else {}
-        if isinstance(known, dict) and {"drawn", *_KEPT} <= known.keys():
-            return known
+        stored = json.loads(file.read_text(encoding="utf-8")) if file else {}
+        if isinstance(stored, dict) and {"drawn", *_KEPT} <= stored.keys():
+            return stored
     return {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -68,8 +68,8 @@ def verify(
             f"it takes more than {minutes:g} minutes to check (--minutes)"
         )
     except Exception as error:  # nothing in one submission ends the check of the others
-        why = f"{type(error).__name__}: {first_line(error)}"
-        verdict.problems.append(f"{folder} cannot be read ({why})")
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        verdict.problems.append(f"{folder} cannot be read ({reason})")
     if verdict.problems:
         verdict.level = REFUSED
     for name in ("problems", "notes", "lacking"):
@@ -91,9 +91,9 @@ class _RefusedError(Exception):
     """Raised with the problems of a submission, one line each."""
 
 
-def _require(*found: Iterable[str]) -> None:
+def _require(*problem_lists: Iterable[str]) -> None:
     """Raise an error with all problems, if there are any."""
-    problems = [line for lines in found for line in lines]
+    problems = [line for lines in problem_lists for line in lines]
     if problems:
         raise _RefusedError(*problems)
 
@@ -135,7 +135,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     with closing(open_evidence(folder)) as database:
         plan = make_plan(list(tasks.values()), settings)
         images = ImageStore(database, manifest.fingerprint)
-        revised = any(one.revised_prompt is not None for one in images.all_attempts())
+        revised = any(
+            attempt.revised_prompt is not None for attempt in images.all_attempts()
+        )
         others = {
             "model": not can_regenerate(manifest.model),
             "rewritings": revised or results.model.rewriter is not None,
@@ -156,14 +158,17 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
 
 def _recompute(submission: Claims, verdict: Verdict) -> None:
     """Recompute all scores, and compare them with those of the submission."""
-    plan, images, stores = submission.plan, submission.images, submission.stores
+    plan = submission.plan
+    images = submission.images
+    stores = submission.stores
     scored = score_plan(plan, images, stores, SilentReporter())
     results = submission.results
     computed = adjusted_run({name: scored[name].result for name in results.tasks})
     _require(claims.differences(results, computed))
     verdict.results = results.model_copy(update={"tasks": computed})
     verdict.paired = {
-        name: replace(one.paired, rows={}, agreement={}) for name, one in scored.items()
+        name: replace(scored_task.paired, rows={}, agreement={})
+        for name, scored_task in scored.items()
     }
 
 
@@ -194,10 +199,11 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
     yield from claims.manifest_problems(manifest, results)
     for name, task in results.tasks.items():
         for kind in ("encoder", "judge"):
-            used, known = (
-                getattr(one, f"{kind}s").items() for one in (task.settings, manifest)
+            used, listed_parts = (
+                getattr(record, f"{kind}s").items()
+                for record in (task.settings, manifest)
             )
-            for label, _ in sorted(used - known):
+            for label, _ in sorted(used - listed_parts):
                 yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
         if task.missing_prompts:
             yield (
@@ -227,47 +233,58 @@ def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
             tasks[name] = shipped
 
 
-def _regenerate(submission: Claims, count: int, seed: int, found: Verdict) -> None:
+def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> None:
     """Regenerate images and answers of a submission, and add the comparison to the verdict."""
     images: list[RegeneratedImage] = []
     try:
         if len(submission.images):
-            images = regenerate(submission, count, seed, found)
+            images = regenerate(submission, count, seed, verdict)
         for again in (embed_again, ask_again):
-            if not found.problems:
-                again(submission, images, found)
-        found.compared |= {one.attempt.key for one in images if one.same_file}
-        found.count("images", len(found.compared))
-        if len(found.compared) < len(images):
-            found.lacking.append(
-                f"{len(images) - len(found.compared)} images were generated, and there was nothing "
-                "here to compare them with"
-            )
+            if not verdict.problems:
+                again(submission, images, verdict)
+        _count_images(images, verdict)
     except bounds.TimeOver:
-        found.lacking.append(
+        verdict.lacking.append(
             "making it again took too long here; --minutes gives it more"
         )
     except (
         Exception
     ) as error:  # of a model: it fails here, which is not the submission's fault
-        why = f"{type(error).__name__}: {first_line(error)}"
-        found.lacking.append(f"making it again failed here with {why}")
-    if found.problems:
-        return
-    if not found.lacking or found.parts.get("images"):
-        found.level = "partly reproduced" if found.lacking else "reproduced"
-    found.stated = [one for one in found.stated if one not in found.confirmed]
-    parts = [
-        f"{found.parts[key]} {one if found.parts[key] == 1 else several}"
-        for key, (one, several) in _PARTS.items()
-        if key in found.parts
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        verdict.lacking.append(f"making it again failed here with {reason}")
+    if not verdict.problems:
+        _conclude(verdict, seed)
+
+
+def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
+    """Count the regenerated images that were compared, and report the others."""
+    verdict.compared |= {image.attempt.key for image in images if image.same_file}
+    verdict.count("images", len(verdict.compared))
+    if len(verdict.compared) < len(images):
+        verdict.lacking.append(
+            f"{len(images) - len(verdict.compared)} images were generated, and there was nothing "
+            "here to compare them with"
+        )
+
+
+def _conclude(verdict: Verdict, seed: int) -> None:
+    """Set the level of a submission whose regenerated parts agree, and list those parts."""
+    if not verdict.lacking or verdict.parts.get("images"):
+        verdict.level = "partly reproduced" if verdict.lacking else "reproduced"
+    verdict.stated = [
+        statement for statement in verdict.stated if statement not in verdict.confirmed
     ]
-    found.notes += (
+    parts = [
+        f"{verdict.parts[key]} {singular if verdict.parts[key] == 1 else several}"
+        for key, (singular, several) in _PARTS.items()
+        if key in verdict.parts
+    ]
+    verdict.notes += (
         [f"{listed(parts)} were made again and are the same"] if parts else []
     )
-    if "settings" in found.confirmed:
-        found.seed = seed
-        found.notes.append(
+    if "settings" in verdict.confirmed:
+        verdict.seed = seed
+        verdict.notes.append(
             f"what was made again was chosen at random; --seed {seed} chooses it again"
         )
-    found.notes += [f"not made again: {line}" for line in found.lacking]
+    verdict.notes += [f"not made again: {line}" for line in verdict.lacking]

@@ -70,9 +70,9 @@ def _clean(results: Results) -> Results:
 
     def walk(value: Any) -> Any:
         if isinstance(value, dict):
-            return {walk(key): walk(one) for key, one in value.items()}
+            return {walk(key): walk(member) for key, member in value.items()}
         if isinstance(value, list | tuple):
-            return [walk(one) for one in value]
+            return [walk(member) for member in value]
         plain_text = not isinstance(value, str) or (
             value.isascii() and value.isprintable()
         )
@@ -83,7 +83,8 @@ def _clean(results: Results) -> Results:
 
 def models(strata: Sequence[Stratum]) -> list[Model]:
     """Return the views of all models."""
-    found, shipped = [], build_index()[0].tasks
+    views = []
+    shipped = build_index()[0].tasks
     for stratum in strata:
         for entry in stratum.entries:
             results = _clean(entry.results)
@@ -99,8 +100,8 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
             for family in run.families:
                 if family.name in entry.families:
                     model.cells[family.name] = _family(family, model)
-            found.append(model)
-    return found
+            views.append(model)
+    return views
 
 
 def _family(family: FamilyView, model: Model) -> FamilyCell:
@@ -121,13 +122,15 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
         else STATES[state].word
     )
     toward = _toward(tasks) if state == "clear" else ""
-    said = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
-    said += "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
-    said += f". {counted}{': ' + toward if toward else ''}."
+    sentence = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
+    sentence += (
+        "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    )
+    sentence += f". {counted}{': ' + toward if toward else ''}."
     rank = model.entry.ranks.get(family.name)
-    said += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
+    sentence += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
     mark = IntervalMark(value, low, high, state, None, fair_high=fair)
-    return FamilyCell(cell, mark, counted, toward, f"{said} {_notes(cell)}".strip())
+    return FamilyCell(cell, mark, counted, toward, f"{sentence} {_notes(cell)}".strip())
 
 
 def _toward(tasks: Sequence[TaskView]) -> str:
@@ -196,19 +199,19 @@ def item_tables(
     models: Sequence[Model], task: str, most: int = BESIDE
 ) -> list[ItemTable]:
     """Return the items of a test, one table for each counted question and other score."""
-    found: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
+    by_question: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
     for model in models:
         view = model.tasks.get(task)
         if view is not None:
             for counted in view.prompts:
-                found.setdefault((counted.counted.attribute, ""), []).append(
+                by_question.setdefault((counted.counted.attribute, ""), []).append(
                     (model, counted)
                 )
-            for one in view.combined:
-                found.setdefault((one.series.score, one.series.noun), []).append(
-                    (model, one)
-                )
-    return [_table(having[:most], task) for having in found.values()]
+            for series_shown in view.combined:
+                by_question.setdefault(
+                    (series_shown.series.score, series_shown.series.noun), []
+                ).append((model, series_shown))
+    return [_table(having[:most], task) for having in by_question.values()]
 
 
 def _table(having: Sequence[tuple[Model, _Shown]], task: str) -> ItemTable:
@@ -219,14 +222,19 @@ def _table(having: Sequence[tuple[Model, _Shown]], task: str) -> ItemTable:
             name, short, value = _place(row, shown)
             items.setdefault(name, Item(short, {})).rows[model.entry.id] = row
             values.setdefault(name, []).append(value)
-    ordered = sorted((sum(found) / len(found), name) for name, found in values.items())
+    ordered = sorted(
+        (sum(item_values) / len(item_values), name)
+        for name, item_values in values.items()
+    )
     models, (first, shown) = tuple(model for model, _ in having), having[0]
-    test, ranked = first.tasks[task].name, tuple(items[name] for _, name in ordered)
+    test = first.tasks[task].name
+    ranked = tuple(items[name] for _, name in ordered)
     if isinstance(shown, ShownAttribute):
-        noun, classes = shown.counted.attribute, shown.counted.classes
+        noun = shown.counted.attribute
+        classes = shown.counted.classes
         return ItemTable(test, noun, None, False, classes, models, ranked)
-    one = shown.series
-    return ItemTable(test, one.noun, one.axis, one.square, (), models, ranked)
+    series = shown.series
+    return ItemTable(test, series.noun, series.axis, series.square, (), models, ranked)
 
 
 def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
@@ -240,23 +248,26 @@ def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
 
 def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the confirmed facts and the unconfirmed statements about a submission's origin."""
-    manifest, results = entry.manifest, entry.results
-    told = {
+    manifest = entry.manifest
+    results = entry.results
+    model = results.model
+    library_warnings = [warning.text for warning in results.library_warnings]
+    rewriter = model.rewriter and model.rewriter.model_dump(mode="json")
+    facts_stated = {
         "model": manifest.model,
         "arguments": manifest.model_args,
         "fingerprint": manifest.fingerprint,
         "revision": manifest.revision,
-        "settings": results.model.settings,
-        "effective settings": results.model.effective_settings,
+        "settings": model.settings,
+        "effective settings": model.effective_settings,
         "encoders": manifest.encoders,
         "networks": results.networks,
-        "warnings of libraries": [one.text for one in results.library_warnings],
+        "warnings of libraries": library_warnings,
         "judges": manifest.judges,
         "t2ibench": manifest.t2ibench,
         "environment": results.environment,
         "command": results.command,
-        "rewriter": results.model.rewriter
-        and results.model.rewriter.model_dump(mode="json"),
+        "rewriter": rewriter,
     }
     checked: set[str] = set()
     if entry.verdict.level in DRAWN_LEVELS:
@@ -266,7 +277,7 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
             "encoders",
             *(["judges"] if entry.verdict.parts.get("answers") else []),
         }
-    facts = [(name, _text(value)) for name, value in told.items()]
+    facts = [(name, _text(value)) for name, value in facts_stated.items()]
     return (
         [fact for fact in facts if fact[0] in checked],
         [fact for fact in facts if fact[0] not in checked],
@@ -276,7 +287,7 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
 def _text(value: Any) -> str:
     """Return an untrusted value as safe text."""
     if isinstance(value, dict):
-        value = ", ".join(f"{key} {one}" for key, one in value.items()) or "none"
+        value = ", ".join(f"{key} {member}" for key, member in value.items()) or "none"
     elif isinstance(value, list):
         value = " ".join(map(str, value))
     return visible("not stated" if value is None else str(value), _LONGEST)
@@ -284,5 +295,6 @@ def _text(value: Any) -> str:
 
 def effective(model: Model) -> list[tuple[str, str, None]]:
     """Return the generation settings of a model's images, as its page lists them."""
-    of = model.entry.results.model
-    return [("Settings", _text(of.effective_settings or of.settings or None), None)]
+    info = model.entry.results.model
+    settings = info.effective_settings or info.settings or None
+    return [("Settings", _text(settings), None)]

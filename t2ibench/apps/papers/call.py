@@ -124,9 +124,9 @@ def reproduce(
     Example:
         A table beside the published one, small and without network::
 
-            found = t2ibench.reproduce("t2iat", model="toy", scale=0.2, tables=1)
-            found["Table 1"].to_pandas()
-            found.differs, found.page
+            reproduction = t2ibench.reproduce("t2iat", model="toy", scale=0.2, tables=1)
+            reproduction["Table 1"].to_pandas()
+            reproduction.differs, reproduction.page
 
             for exhibit in t2ibench.reproduce("t2iat", run="runs/sdxl"):
                 print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)

@@ -22,14 +22,7 @@ def differences(
 ) -> list[str]:
     """Return sentences on the differences between a run and its paper, for the given tasks."""
     there = {name: task for name, task in tasks.items() if task is not None}
-    lines = [*_model(paper, results)]
-    for kind in _READERS:
-        wanted, here = _readers(paper, list(there.values()), kind)
-        if wanted and here and set(wanted) != set(here):
-            named = f"{kind}s" if max(len(here), len(wanted)) > 1 else kind
-            lines.append(
-                f"{named.capitalize()}: {', '.join(here)} here, {', '.join(wanted)} in the paper."
-            )
+    lines = [*_model(paper, results), *_other_readers(paper, list(there.values()))]
     # Tasks may differ among themselves.
     lines += dict.fromkeys(
         line for task in there.values() for line in _sizes(paper, task)
@@ -38,18 +31,32 @@ def differences(
     if missing:
         lines.append(f"Not measured here: {', '.join(missing)}.")
     for name, task in there.items():
-        if task.reason:
-            lines.append(f"{name} has no score: {task.reason}.")
-        if lost := sum(task.excluded.values()):
-            what = ", ".join(
-                f"{n} {status}" for status, n in sorted(task.excluded.items()) if n
-            )
-            lines.append(f"{name} is without {lost} images ({what}).")
-        if task.missing_prompts:
-            lines.append(
-                f"{name} is without {len(task.missing_prompts)} of its prompts."
-            )
+        lines += _lacking(name, task)
     return [*lines, *paper.file.differs]
+
+
+def _other_readers(paper: Paper, tasks: Collection[TaskResult]) -> Iterator[str]:
+    """Report encoders or judges that are not those of the paper."""
+    for kind in _READERS:
+        wanted, here = _readers(paper, tasks, kind)
+        if wanted and here and set(wanted) != set(here):
+            named = f"{kind}s" if max(len(here), len(wanted)) > 1 else kind
+            yield f"{named.capitalize()}: {', '.join(here)} here, {', '.join(wanted)} in the paper."
+
+
+def _lacking(name: str, task: TaskResult) -> Iterator[str]:
+    """Report a missing score, excluded images and prompts without images."""
+    if task.reason:
+        yield f"{name} has no score: {task.reason}."
+    if lost := sum(task.excluded.values()):
+        reasons = [
+            f"{count} {status}"
+            for status, count in sorted(task.excluded.items())
+            if count
+        ]
+        yield f"{name} is without {lost} images ({', '.join(reasons)})."
+    if task.missing_prompts:
+        yield f"{name} is without {len(task.missing_prompts)} of its prompts."
 
 
 def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.apps.papers.figures import Words, arrows, distributions
-from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
+from t2ibench.apps.papers.schema import (
+    Column,
+    ExhibitFile,
+    PaperFile,
+    RowsOfTask,
+    Value,
+)
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.writers import Table
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row, Score, TaskResult
+from t2ibench.results.states import STATES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,8 +185,35 @@ def which_side(low: float | None, high: float | None, below: str, above: str) ->
         ('male', 'not clear')
     """
     if low is None or high is None:
-        return "cannot tell"
+        return STATES["cannot_tell"].word
     return above if low > 0 else below if high < 0 else "not clear"
+
+
+def _add_score(draft: Exhibit, name: str, column: Column, score: Score | None) -> None:
+    """Add a row's score to an exhibit in the form that the column asks for."""
+    if column.sides is not None:
+        if score is not None:
+            side = which_side(score.ci_low, score.ci_high, *column.sides)
+            draft.line(name, column.name, side)
+    elif column.interval:
+        if score is not None:
+            draft.score(name, column.name, score, column.digits)
+    else:
+        ours = None if score is None else score.value
+        draft.line(name, column.name, ours, column.digits)
+
+
+def _arrow_rows(
+    result: TaskResult, tail: str, head: str
+) -> list[tuple[str, float, float]]:
+    """Return the rows that have both scores between which an arrow is drawn."""
+    arrow_rows = []
+    for row in result.by:
+        begin = value_of(row, tail)
+        end = value_of(row, head)
+        if begin is not None and end is not None:
+            arrow_rows.append((row.name, begin, end))
+    return arrow_rows
 
 
 def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
@@ -190,28 +224,16 @@ def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
         return
     for row in result.by:
         name = row.name.removeprefix(f"{wanted.of} | ")
-        for column in wanted.columns if not wanted.of or name != row.name else ():
-            score = row.scores.get(column.score or column.name)
-            if column.sides is not None and score is not None:
-                side = which_side(score.ci_low, score.ci_high, *column.sides)
-                draft.line(name, column.name, side)
-            elif column.interval and score is not None:
-                draft.score(name, column.name, score, column.digits)
-            elif not column.interval and column.sides is None:
-                ours = None if score is None else score.value
-                draft.line(name, column.name, ours, column.digits)
+        if wanted.of and name == row.name:
+            continue
+        for column in wanted.columns:
+            _add_score(draft, name, column, row.scores.get(column.score or column.name))
     if wanted.arrows_between is not None:
         tail, head = wanted.arrows_between
-        arrow_rows = [
-            (row.name, a, b)
-            for row in result.by
-            if (a := value_of(row, tail)) is not None
-            and (b := value_of(row, head)) is not None
-        ]
-        draft.draw(arrows, arrow_rows)
+        draft.draw(arrows, _arrow_rows(result, tail, head))
     if wanted.distribution is not None:
-        value, by = wanted.distribution
+        value, grouping = wanted.distribution
         groups: dict[str, list[float]] = {row.name: [] for row in result.by}
         for sample in draft.samples(task):
-            groups.setdefault(str(sample[by]), []).append(float(sample[value]))
+            groups.setdefault(str(sample[grouping]), []).append(float(sample[value]))
         draft.draw(distributions, groups)

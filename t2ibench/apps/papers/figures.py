@@ -49,35 +49,28 @@ class Series:
 
 def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
     """Draw a scatter plot of up to four kinds of points."""
-    places = [(x, y) for kind in series for _, x, y in kind.points]
-    if len(places) < 2:
+    points = [(kind, *point) for kind in series for point in kind.points]
+    if len(points) < 2:
         return None
     canvas = _canvas(words)
-    top = (
-        canvas.key(
-            8, [(mark, kind.name) for mark, kind in zip(MARKS, series, strict=False)]
-        )
-        + 24
-    )
-    height = canvas.height = top + 296
-    across = spanning([x for x, _ in places], LEFT, WIDTH - RIGHT)
-    up = spanning([y for _, y in places], height - 40, top)
+    key = [(mark, kind.name) for mark, kind in zip(MARKS, series, strict=False)]
+    top = canvas.key(8, key) + 24
+    canvas.height = top + 296
+    across = spanning([x for _, _, x, _ in points], LEFT, WIDTH - RIGHT)
+    up = spanning([y for _, _, _, y in points], canvas.height - 40, top)
     draw_axes(canvas, across, up, words.x, words.y)
     for mark, kind in zip(MARKS, series, strict=False):
         for name, x, y in kind.points:
-            canvas.dot(
-                across(x), up(y), mark, tip=f"{kind.name}, {name}: {x:.3g}, {y:.3g}"
-            )
-    drawn = [(across(x), up(y)) for x, y in places]
-    names = [name for kind in series for name, _, _ in kind.points]
-    named = [kind.named for kind in series for _ in kind.points]
-    order = [number for number in farthest(drawn) if named[number]]
+            tip = f"{kind.name}, {name}: {x:.3g}, {y:.3g}"
+            canvas.dot(across(x), up(y), mark, tip=tip)
+    drawn = [(across(x), up(y)) for _, _, x, y in points]
+    names = [name for _, name, _, _ in points]
+    order = [number for number in farthest(drawn) if points[number][0].named]
     for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
-    rows = [(kind.name, name, x, y) for kind in series for name, x, y in kind.points]
-    return DrawnFigure(
-        canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows]
-    )
+    head = ("series", "row", words.x, words.y)
+    rows = [(kind.name, name, x, y) for kind, name, x, y in points]
+    return DrawnFigure(canvas, words.title, words.caption, head, [*rows])
 
 
 def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:

@@ -16,7 +16,7 @@ from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
 from t2ibench.reports.figures.files import write_figure
 from t2ibench.reports.html.templating import environment, style
-from t2ibench.reports.markdown import WRITER as MARKDOWN
+from t2ibench.reports.markdown.writer import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_text
 

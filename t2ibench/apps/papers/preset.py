@@ -60,21 +60,32 @@ def _chosen(
 ) -> list[PresetTask]:
     """Return the selected tasks of a preset, in its order."""
     tasks = paper.file.preset.tasks
-    wanted = {task.name for task in tasks} if not settings.tasks else set()
     if exhibits is not None:
         needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
-        wanted = {task.name for task in tasks if task.of in needed}
-    names = {name: task.name for task in tasks for name in (task.of, task.name)}
-    for name in settings.tasks if exhibits is None else ():
-        matches = list(names) if name == "all" else fnmatch.filter(names, name)
-        if not matches:
-            raise T2IBenchError(
-                f"The preset '{paper.name}' has no task '{shown(name)}'."
-                f"{did_you_mean(name, names)}",
-                f"Its tasks: {', '.join(task.of for task in tasks)}.",
-            )
-        wanted |= {names[match] for match in matches}
+        return [task for task in tasks if task.of in needed]
+    if not settings.tasks:
+        return list(tasks)
+    wanted: set[str] = set()
+    for name in settings.tasks:
+        wanted |= _matching(paper, name)
     return [task for task in tasks if task.name in wanted]
+
+
+def _matching(paper: Paper, pattern: str) -> set[str]:
+    """Return the names of the preset's tasks that a pattern selects; at least one."""
+    tasks = paper.file.preset.tasks
+    names: dict[str, str] = {}
+    for task in tasks:
+        names[task.of] = task.name
+        names[task.name] = task.name
+    matches = list(names) if pattern == "all" else fnmatch.filter(names, pattern)
+    if not matches:
+        raise T2IBenchError(
+            f"The preset '{paper.name}' has no task '{shown(pattern)}'."
+            f"{did_you_mean(pattern, names)}",
+            f"Its tasks: {', '.join(task.of for task in tasks)}.",
+        )
+    return {names[match] for match in matches}
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:

@@ -71,36 +71,14 @@ def comparison(
     Returns:
         The table, without columns that are empty.
     """
-    named = [
-        "published" if model == PAPER else f"published, {model}" for model in models
-    ]
-    heads = ["", "score", *named, "ours", "95 % CI"]
-    heads += [
-        f"ours − {model}" if len(models) > 1 else "difference" for model in models
-    ] + ["note"]
     rows = []
     records = []
     for line in lines:
         published = line.published or (None,) * len(models)
         gaps = (comparable and line.differences()) or (None,) * len(models)
-        ends = (line.low, line.high)
-        within = (
-            None
-            if None in ends
-            else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
-        )
-        row = [line.row, line.score, *(line.text(value) for value in published)]
-        row += [line.text(line.ours), within or NONE]
-        rows.append(
-            [*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note]
-        )
-        record: dict[str, object] = {"row": line.row, "score": line.score}
-        record |= {
-            f"published: {model}": x for model, x in zip(models, published, strict=True)
-        }
-        record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
-        record |= {f"ours - {model}": x for model, x in zip(models, gaps, strict=True)}
-        records.append(record | {"note": line.note})
+        rows.append(_row(line, published, gaps))
+        records.append(_record(line, models, published, gaps))
+    heads = _heads(models)
     columns = [
         k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)
     ]
@@ -109,3 +87,44 @@ def comparison(
         [[row[k] for k in columns] for row in rows],
         records=records,
     )
+
+
+_Values = Sequence[float | str | None]
+
+
+def _heads(models: Sequence[str]) -> list[str]:
+    """Return the titles of all columns."""
+    named = [
+        "published" if model == PAPER else f"published, {model}" for model in models
+    ]
+    several = len(models) > 1
+    gaps = [f"ours − {model}" if several else "difference" for model in models]
+    return ["", "score", *named, "ours", "95 % CI", *gaps, "note"]
+
+
+def _row(line: Line, published: _Values, gaps: Sequence[float | None]) -> list[str]:
+    """Return the cells of a line: every published number, ours, and the differences."""
+    interval = NONE
+    if line.low is not None and line.high is not None:
+        interval = f"[{cell(line.low, line.digits)}, {cell(line.high, line.digits)}]"
+    row = [line.row, line.score, *(line.text(value) for value in published)]
+    row += [line.text(line.ours), interval]
+    row += [cell(gap, line.digits, sign=True) for gap in gaps]
+    return [*row, line.note]
+
+
+def _record(
+    line: Line,
+    models: Sequence[str],
+    published: _Values,
+    gaps: Sequence[float | None],
+) -> dict[str, object]:
+    """Return a line for programs, with unrounded numbers."""
+    record: dict[str, object] = {"row": line.row, "score": line.score}
+    for model, value in zip(models, published, strict=True):
+        record[f"published: {model}"] = value
+    record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
+    for model, gap in zip(models, gaps, strict=True):
+        record[f"ours - {model}"] = gap
+    record["note"] = line.note
+    return record

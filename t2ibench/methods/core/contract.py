@@ -19,6 +19,7 @@ from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.method import Method
+from t2ibench.methods.core.scales import SCALES
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 
@@ -125,8 +126,8 @@ def check_method(
     It checks that `needs` and `score` are pure and leave the evidence as it is; that `score` asks
     for nothing beyond `needs`; that missing images neither crash it nor go unmentioned, and that
     without any evidence there is a reason and no number; that counts agree with `needs`; that every
-    score is finite or has a reason; that the names the method declares exist; and that `combine`,
-    `describe` and `check` keep their promises.
+    score is finite or has a reason; that the names the method declares exist, and the scale of its
+    headline is registered; and that `combine`, `describe` and `check` keep their promises.
 
     Args:
         method: The method.
@@ -152,6 +153,7 @@ def check_method(
         _check_declaration,
         _check_purity,
         _check_scores,
+        _check_scale,
         _check_missing,
         _check_combine,
         _check_describe,
@@ -255,6 +257,18 @@ def _scores_that_are_lacking(
     for name in method.row_scores:
         if name not in names:
             yield f"Its row score '{name}' is in no row."
+
+
+def _check_scale(
+    method: Method[Any], task: BaseTask, settings: Settings
+) -> Iterator[str]:
+    """Report a headline that pages cannot show, as nobody registered its scale."""
+    scale = _score(method, task, settings).headline.scale
+    if scale not in SCALES:
+        yield (
+            f"The scale of its headline, '{scale}', is not registered: add it through the "
+            "entry-point group 't2ibench.scales'."
+        )
 
 
 def _check_describe(

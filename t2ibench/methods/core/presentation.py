@@ -46,6 +46,9 @@ class RowSeries:
     groups: frozenset[str] | None = None  # groups whose rows are meant; None for all
     # groups whose rows count with the other sign in the headline
     flipped: frozenset[str] = frozenset()
+    scale: str = (
+        "lean"  # name of the scale of the score, which gives the ends of the axis
+    )
 
 
 @dataclass(frozen=True, slots=True)

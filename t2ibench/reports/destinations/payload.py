@@ -90,15 +90,17 @@ def _config(results: Results) -> dict[str, Any]:
     for used in settings:
         encoders |= used.encoders
         judges |= used.judges
+    measurement = {
+        name: _common([getattr(used, name) for used in settings])
+        for name in Measurement.model_fields
+    }
+    task_versions = {name: task.version for name, task in results.tasks.items()}
     return {
         "model": {key: value for key, value in model.items() if value != {}},
-        "measurement": {
-            name: _common([getattr(used, name) for used in settings])
-            for name in Measurement.model_fields
-        },
+        "measurement": measurement,
         "encoders": encoders,
         "judges": judges,
-        "tasks": {name: task.version for name, task in results.tasks.items()},
+        "tasks": task_versions,
         "versions": {"t2ibench": results.t2ibench, **results.environment},
         "command": shlex.join(results.command),
         "limited": results.limited,

@@ -32,9 +32,14 @@ class PixelScale:
         """Return three to six round numbers for the ticks."""
         rough = (self.high - self.low) / 4
         unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= rough)
+        step = next(
+            unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= rough
+        )
         first = math.ceil(self.low / step - 1e-9)
-        return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        return [
+            step * multiple
+            for multiple in range(first, math.floor(self.high / step + 1e-9) + 1)
+        ]
 
     def to_ticks(self) -> PixelScale:
         """Return the scale extended to ticks that no number lies beyond."""

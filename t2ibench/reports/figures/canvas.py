@@ -239,12 +239,12 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
             else None
         )
 
-    for of, group in itertools.groupby(marks, kind):
-        group_ = list(group)
-        if of is None or len(group_) == 1:
-            yield from (mark.svg() for mark in group_)
+    for style, group in itertools.groupby(marks, kind):
+        marks_of_style = list(group)
+        if style is None or len(marks_of_style) == 1:
+            yield from (mark.svg() for mark in marks_of_style)
             continue
-        discs = [mark for mark in group_ if isinstance(mark, Disc)]
+        discs = [mark for mark in marks_of_style if isinstance(mark, Disc)]
         points = ""
         before = (-1.0, 0.0)
         for mark in discs:
@@ -255,7 +255,7 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
             )
             before = (x, y)
         yield Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(
-            of[0], _n(2 * of[1]), points
+            style[0], _n(2 * style[1]), points
         )
 
 

@@ -61,15 +61,8 @@ class _Cell:
 
 def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Draw the combinations of one crossing, those above expectation first."""
-    reports = crossing_reports(task.result.details)
-    report = next(
-        (candidate for candidate in reports if candidate.crossing == figure.group), None
-    )
-    rows = [
-        row
-        for row in task.result.by
-        if row.group == figure.group and "excess" in row.scores
-    ]
+    report = _report(task, figure.group)
+    rows = [row for row in task.result.by if _is_combination(row, figure.group)]
     if report is None and not rows:
         return None
     report = report or CrossingReport(figure.group)
@@ -85,13 +78,28 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None
             more = f" The {_MOST} of {len(cells)} that differ most are drawn."
     else:
         canvas.height = canvas.key(14, [("", "No combination has a number.")])
-        reasons = [report.reason, *(row.scores["excess"].reason for row in rows)]
-        why = next(filter(None, reasons), "there are too few images")
-        says = f"No combination has a number: {why}. {says}"
+        says = f"No combination has a number: {_why_none(report, rows)}. {says}"
     numbers = [
         (cell.name, cell.share, cell.alone, *score_cells(cell.excess)) for cell in cells
     ]
     return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE)
+
+
+def _report(task: TaskView, crossing: str) -> CrossingReport | None:
+    for report in crossing_reports(task.result.details):
+        if report.crossing == crossing:
+            return report
+    return None
+
+
+def _is_combination(row: Row, crossing: str) -> bool:
+    return row.group == crossing and "excess" in row.scores
+
+
+def _why_none(report: CrossingReport, rows: Sequence[Row]) -> str:
+    """Return why no combination of a crossing has a number, as a clause."""
+    reasons = [report.reason, *(row.scores["excess"].reason for row in rows)]
+    return next(filter(None, reasons), "there are too few images")
 
 
 def _cell(row: Row) -> _Cell | None:
@@ -156,8 +164,8 @@ def _tests_said(report: CrossingReport) -> str:
                 if p < ALPHA
                 else "No clear sign that they go together"
             )
-        why = "" if p is None else f" (p (Holm) {format_p(p)})"
-        names_by_verdict.setdefault(verdict, []).append(f"{test.of}{why}")
+        p_text = "" if p is None else f" (p (Holm) {format_p(p)})"
+        names_by_verdict.setdefault(verdict, []).append(f"{test.of}{p_text}")
     return " ".join(
         f"{verdict}: {', '.join(names)}." for verdict, names in names_by_verdict.items()
     )

@@ -48,7 +48,7 @@ def draw(figure: Distribution, task: TaskView, samples: Samples) -> DrawnFigure 
         for name in groups
     }
     draw_groups(canvas, groups, figure.axis, _KEY, means)
-    rows = [(n, v) for n, values in groups.items() for v in values]
+    rows = [(name, value) for name, values in groups.items() for value in values]
     return finished(figure, canvas, (figure.group, figure.value), rows)
 
 
@@ -80,7 +80,9 @@ def draw_groups(
             "start",
             "strong",
         )
-        low, high = (across(float(x)) for x in np.percentile(values, [25, 75]))
+        low, high = (
+            across(float(quartile)) for quartile in np.percentile(values, [25, 75])
+        )
         canvas.box(
             low, middle - min(16, half), max(high - low, 1.0), 2 * min(16, half), "band"
         )
@@ -90,8 +92,8 @@ def draw_groups(
         whole = means.get(name, Score())
         if whole.ci_low is not None and whole.ci_high is not None:
             ends = [
-                across(min(max(x, across.low), across.high))
-                for x in (whole.ci_low, whole.ci_high)
+                across(min(max(end, across.low), across.high))
+                for end in (whole.ci_low, whole.ci_high)
             ]
             canvas.line(ends[0], middle, ends[1], middle, "line")
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {rounded(mean)}")

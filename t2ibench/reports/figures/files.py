@@ -147,8 +147,8 @@ def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -
     y = unit * (mark.y + top)
     if isinstance(mark, Disc):
         with page.local_context(fill_opacity=float(look.get("opacity", 1))):
-            how = RenderStyle.DF if stroke else RenderStyle.F
-            page.circle(x, y, unit * mark.radius, how)
+            style = RenderStyle.DF if stroke else RenderStyle.F
+            page.circle(x, y, unit * mark.radius, style)
     elif isinstance(mark, Box):
         page.rect(x, y, unit * mark.width, unit * mark.height, "F")
     else:

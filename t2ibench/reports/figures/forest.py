@@ -71,9 +71,10 @@ def forest(run: RunView) -> DrawnFigure | None:
         cells = ["" if number is None else f"{number:.4f}" for number in numbers]
         rows.append((task.id, task.result.method, *cells, mark.state))
     canvas.height = canvas.key(y + 36, _KEY)
+    words = {state: display.word for state, display in STATES.items()}
     caption = (
-        "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it "
-        "goes on beyond the axis."
+        f"Filled: {words['clear']}. Hollow: {words['not_clear']}; dashed: "
+        f"{words['cannot_tell']}. Grey: a fair model. ‹ and ›: it goes on beyond the axis."
     )
     return DrawnFigure(canvas, title, caption, _HEAD, rows)
 
@@ -87,49 +88,57 @@ def _band(
         and mark.fair_high is not None
     ):
         left, right = (
-            across(min(max(x, -1.0), 1.0)) for x in (mark.fair_low, mark.fair_high)
+            across(min(max(end, -1.0), 1.0)) for end in (mark.fair_low, mark.fair_high)
         )
         canvas.box(left, y, right - left, high, "band")
 
 
 def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> None:
     mark = task.mark.on_axis
-    axis = poles(task)
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""
-    canvas.label(0, middle, task.name, _NAME, "start")
-    canvas.label(
-        _BEGIN - 12, middle, axis.low, _POLE, "end", side if side == "low" else ""
-    )
-    label_class = side if side == "high" else "strong" if clear and not side else ""
-    canvas.label(_END + 12, middle, axis.high, _POLE, "start", label_class)
+    _names(canvas, task, middle, side if clear else None)
     base = middle + 4
     if mark.value is None:
         canvas.text(canvas.width, base, nothing(task), "end")
         return
     if mark.low is not None and mark.high is not None:
-        canvas.line(
-            across(mark.low),
-            middle,
-            across(mark.high),
-            middle,
-            _interval_class(mark, side),
-        )
-    ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
-    for beyond, x, sign, anchor in (
-        (mark.cut and min(ends) <= -1, _BEGIN - 4, "‹", "end"),
-        (mark.cut and max(ends) >= 1, _END + 4, "›", "start"),
-    ):
-        if beyond:
-            canvas.text(x, middle + 4, sign, anchor, "strong")
+        name = _interval_class(mark, side)
+        canvas.line(across(mark.low), middle, across(mark.high), middle, name)
+    _arrows(canvas, mark, base)
     kind = (side or "plain") if clear else "hollow"
     canvas.dot(across(mark.value), middle, kind, 4.5, task.name)
+    canvas.text(canvas.width, base, _numbers(task), "end", "strong" if clear else "")
+
+
+def _names(canvas: Canvas, task: TaskView, middle: float, side: str | None) -> None:
+    """Write the names of a test and its poles; `side` is None where no lean is clear."""
+    axis = poles(task)
+    low_class = "low" if side == "low" else ""
+    high_class = (
+        {"high": "high", "": "strong"}.get(side, "") if side is not None else ""
+    )
+    canvas.label(0, middle, task.name, _NAME, "start")
+    canvas.label(_BEGIN - 12, middle, axis.low, _POLE, "end", low_class)
+    canvas.label(_END + 12, middle, axis.high, _POLE, "start", high_class)
+
+
+def _arrows(canvas: Canvas, mark: IntervalMark, base: float) -> None:
+    """Mark the ends of the axis that a value or its interval reaches beyond."""
+    if mark.cut_below:
+        canvas.text(_BEGIN - 4, base, "‹", "end", "strong")
+    if mark.cut_above:
+        canvas.text(_END + 4, base, "›", "start", "strong")
+
+
+def _numbers(task: TaskView) -> str:
+    """Return the value and the interval of a test as text."""
+    mark = task.mark
     shown = plain if mark.sized else signed
-    numbers = task.mark
-    words = f"{shown(numbers.value)}{mark.scale.unit}"
-    if numbers.low is not None and numbers.high is not None:
-        words += f"  ({shown(numbers.low)} to {shown(numbers.high)})"
-    canvas.text(canvas.width, base, words, "end", "strong" if clear else "")
+    words = f"{shown(mark.value)}{mark.scale.unit}"
+    if mark.low is None or mark.high is None:
+        return words
+    return f"{words}  ({shown(mark.low)} to {shown(mark.high)})"
 
 
 def _interval_class(mark: IntervalMark, side: str) -> str:

@@ -32,27 +32,20 @@ _KEY = (
 )
 
 
+# The name of a row, its distance as a score, and the value of that score.
+_Row = tuple[str, Score, float]
+
+
 def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
     """Draw the overall distance with its interval, that of random halves, and each row."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
         return None
     halves = task.result.scores.get(figure.halves, Score())
-    scored = [
-        (row.name, row.scores.get(figure.score, Score())) for row in task.result.by
-    ]
-    with_values = [
-        (name, score, score.value) for name, score in scored if score.value is not None
-    ]
-    rows = sorted(with_values, key=lambda row: (-row[2], row[0]))
+    rows = _rows(figure, task)
     shown = rows[:_MOST]
     over = [(f"all {len(rows)}", whole), (_HALVES, halves)]
-    ends = [
-        x
-        for _, score in over
-        for x in (score.value, score.ci_low, score.ci_high)
-        if x is not None
-    ]
+    ends = [end for _, score in over for end in _numbers(score)]
     ends += [value for _, _, value in shown]
     names = [name for name, _ in over] + [name for name, _, _ in shown]
     left = left_of(names, 0.38 * WIDTH)
@@ -70,13 +63,8 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
         _over(canvas, across, top + place, name, score)
     first = top + (places[1] + places[2] if shown else 2 * height) / 2 + 2
     canvas.line(0, first, WIDTH, first)
-    for place, (name, score, value) in zip(places[len(over) :], shown, strict=True):
-        y = top + 6 + place
-        canvas.label(left, y, name, left)
-        clear = row_state(score) == "clear"
-        kind = "plain" if clear else "hollow"
-        canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
-        canvas.text(WIDTH, y + 4, plain(value), "end", "strong" if clear else "")
+    for place, row in zip(places[len(over) :], shown, strict=True):
+        _row(canvas, across, top + 6 + place, left, row)
     cut = len(shown) < len(rows)
     more = (
         f" The {_MOST} of {len(rows)} that lie furthest apart are drawn." if cut else ""
@@ -85,6 +73,31 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
     numbers = [(name, *score_cells(score)) for name, score in every]
     says = _says(whole, halves, len(rows))
     return finished(figure, canvas, _HEAD, numbers, more, says, _TABLE + len(over))
+
+
+def _rows(figure: Apart, task: TaskView) -> list[_Row]:
+    """Return the rows with a distance, from the largest to the smallest."""
+    rows = []
+    for row in task.result.by:
+        score = row.scores.get(figure.score, Score())
+        if score.value is not None:
+            rows.append((row.name, score, score.value))
+    return sorted(rows, key=lambda row: (-row[2], row[0]))
+
+
+def _numbers(score: Score) -> list[float]:
+    """Return the value and the ends of the interval of a score, as far as they exist."""
+    numbers = (score.value, score.ci_low, score.ci_high)
+    return [number for number in numbers if number is not None]
+
+
+def _row(canvas: Canvas, across: PixelScale, y: float, left: float, row: _Row) -> None:
+    name, score, value = row
+    clear = row_state(score) == "clear"
+    canvas.label(left, y, name, left)
+    kind = "plain" if clear else "hollow"
+    canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
+    canvas.text(WIDTH, y + 4, plain(value), "end", "strong" if clear else "")
 
 
 def _over(

@@ -49,12 +49,12 @@ def labels(
             left, top, right, bottom = box = label.box(names[number])
             inside = left >= ends[0] and right <= ends[1]
             dots = any(
-                left < a + _DOT
-                and a - _DOT < right
-                and top < b + _DOT
-                and b - _DOT < bottom
-                for k, (a, b) in enumerate(points)
-                if k != number
+                left < dot_x + _DOT
+                and dot_x - _DOT < right
+                and top < dot_y + _DOT
+                and dot_y - _DOT < bottom
+                for other, (dot_x, dot_y) in enumerate(points)
+                if other != number
             )
             if inside and not dots and not any(_meet(box, other) for other in taken):
                 placed.append(label)
@@ -64,6 +64,11 @@ def labels(
 
 
 def _meet(
-    a: tuple[float, float, float, float], b: tuple[float, float, float, float]
+    first: tuple[float, float, float, float], second: tuple[float, float, float, float]
 ) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    return (
+        first[0] < second[2]
+        and second[0] < first[2]
+        and first[1] < second[3]
+        and second[1] < first[3]
+    )

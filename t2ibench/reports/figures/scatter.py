@@ -44,25 +44,18 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
     ]
     if len(points) < 2:
         return None
-    ends = any(point.ends for point in points)
-    clear = [
-        side for side in ("high", "low") if any(point.side == side for point in points)
-    ]
-    entries = [("pt", "not clearly off the line" if clear else "a row")]
-    entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
-    entries += [("ax", "interval")] * ends + [("eq", "equal")] * figure.diagonal
     canvas = canvas_of(figure)
-    top = canvas.key(8, entries) + 24
-    height = canvas.height = top + 276.0
+    top = canvas.key(8, _key(figure, points)) + 24
+    canvas.height = top + 276.0
     xs = [point.x for point in points]
     ys = [point.y for point in points]
-    low = min(figure.x.low, *xs)
-    high = max(figure.x.high, *xs)
-    across = PixelScale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
-    low = min(figure.y.low, *ys)
-    high = max(figure.y.high, *ys)
-    up = PixelScale(low, high, height - 40, top).to_ticks()
-    draw_axes(canvas, across, up, figure.x.label, figure.y.label)
+    right = WIDTH - _RIGHT
+    bottom = canvas.height - 40
+    x_axis = figure.x
+    y_axis = figure.y
+    across = _scale(min(x_axis.low, *xs), max(x_axis.high, *xs), _LEFT, right)
+    up = _scale(min(y_axis.low, *ys), max(y_axis.high, *ys), bottom, top)
+    draw_axes(canvas, across, up, x_axis.label, y_axis.label)
     if figure.diagonal:
         low = max(across.low, up.low)
         high = min(across.high, up.high)
@@ -70,44 +63,73 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
     order = farthest([(across(point.x), up(point.y)) for point in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
-    some = ends and len(points) > _MANY
+    some = len(points) > _MANY and any(point.ends for point in points)
     more = " Only points with a name show their interval." if some else ""
-    rows: list[tuple[object, ...]] = [
-        (point.name, point.x, point.y) for point in points
-    ]
-    head: tuple[str, ...] = ("row", "x", "y")
-    if figure.intervals:
-        rows = [
-            (point.name, point.x, point.y, *(point.ends or ("", "")))
-            for point in points
-        ]
-        head = ("row", "x", "y", "y_low", "y_high")
+    head, rows = _data(figure, points)
     says = _says(points) if figure.difference else ""
     return finished(figure, canvas, head, rows, more, says, _TABLE)
+
+
+def _key(figure: Scatter, points: Sequence[_Point]) -> list[tuple[str, str]]:
+    """Return the key of the figure: what is drawn in it, with its style and its meaning."""
+    sides = {point.side for point in points} - {""}
+    entries = [("pt", "not clearly off the line" if sides else "a row")]
+    if "high" in sides:
+        entries.append(("high", "above it"))
+    if "low" in sides:
+        entries.append(("low", "below it"))
+    if any(point.ends for point in points):
+        entries.append(("ax", "interval"))
+    if figure.diagonal:
+        entries.append(("eq", "equal"))
+    return entries
+
+
+def _scale(low: float, high: float, begin: float, end: float) -> PixelScale:
+    return PixelScale(low, high, begin, end).to_ticks()
+
+
+def _data(
+    figure: Scatter, points: Sequence[_Point]
+) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Return the column names and the rows of the figure's data."""
+    if not figure.intervals:
+        return ("row", "x", "y"), [(point.name, point.x, point.y) for point in points]
+    rows = [
+        (point.name, point.x, point.y, *(point.ends or ("", ""))) for point in points
+    ]
+    return ("row", "x", "y", "y_low", "y_high"), [*rows]
 
 
 def _point(figure: Scatter, row: Row) -> _Point | None:
     if figure.groups is not None and row.group not in figure.groups:
         return None
-    x, y = (
-        quantity.given.get(row.name)
-        if quantity.given is not None
-        else _placed(quantity, row.scores.get(quantity.score or "", Score()).value)
-        for quantity in (figure.x, figure.y)
-    )
+    x = _value(figure.x, row)
+    y = _value(figure.y, row)
     if x is None or y is None:
         return None
-    score = row.scores.get(figure.y.score or "", Score())
-    low = _placed(figure.y, score.ci_low)
-    high = _placed(figure.y, score.ci_high)
-    ends = None
-    if figure.intervals and low is not None and high is not None:
-        ends = (min(low, high), max(low, high))
     difference = row.scores.get(figure.difference or "", Score())
     side = ""
     if difference.value and row_state(difference) == "clear":
         side = "high" if difference.value > 0 else "low"
-    return _Point(row.name, x, y, ends, side)
+    return _Point(row.name, x, y, _interval(figure, row), side)
+
+
+def _value(quantity: Quantity, row: Row) -> float | None:
+    """Return a row's number on one axis, as given or as scored."""
+    if quantity.given is not None:
+        return quantity.given.get(row.name)
+    return _placed(quantity, row.scores.get(quantity.score or "", Score()).value)
+
+
+def _interval(figure: Scatter, row: Row) -> tuple[float, float] | None:
+    """Return the interval of a row on the y axis, if intervals are drawn and it has one."""
+    score = row.scores.get(figure.y.score or "", Score())
+    low = _placed(figure.y, score.ci_low)
+    high = _placed(figure.y, score.ci_high)
+    if not figure.intervals or low is None or high is None:
+        return None
+    return min(low, high), max(low, high)
 
 
 def _draw(

@@ -235,6 +235,9 @@ def card_view(
     """Return the view of a test as a card."""
     parts = parts or CardParts()
     left = _left_figures(task, parts)
+    right = tuple(figure for figure in parts.figures if figure not in left)
+    description = task.spec.description if task.spec is not None else ""
+    questions = tuple(_question(shown, parts.tiles) for shown in task.prompts)
     return CardView(
         id=task.id,
         name=task.name,
@@ -247,12 +250,12 @@ def card_view(
         ends=task_ends(task),
         sentence=task.sentence,
         lost=_lost(task) if says_lost else "",
-        description=task.spec.description if task.spec is not None else "",
-        questions=tuple(_question(shown, parts.tiles) for shown in task.prompts),
+        description=description,
+        questions=questions,
         judges=_judges(task),
         series=tuple(_series(series) for series in task.combined),
         left=left,
-        right=tuple(figure for figure in parts.figures if figure not in left),
+        right=right,
         evidence=parts.evidence,
         published=tuple(published(task)),
         method=_method(task),
@@ -300,19 +303,21 @@ def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
     ]
     if any(row.counted.unanswered for row in shown.rows):
         key.append(ClassKey("key-none", "no answer"))
-    rows = [
-        AnswersView(
-            name=row.counted.name,
-            short=row.short,
-            clear=row.clear,
-            counts=counts_text(row),
-            parts=stack_parts(row, shown.counted.classes),
-            remarks=tuple(_remarks(row, shown)),
-            tiles=tuple(tiles.get((attribute, row.counted.name), ())),
-        )
-        for row in sorted_rows(shown)
-    ]
+    rows = [_answers(row, shown, tiles) for row in sorted_rows(shown)]
     return QuestionView(attribute=attribute, key=tuple(key), rows=tuple(rows))
+
+
+def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> AnswersView:
+    name = row.counted.name
+    return AnswersView(
+        name=name,
+        short=row.short,
+        clear=row.clear,
+        counts=counts_text(row),
+        parts=stack_parts(row, shown.counted.classes),
+        remarks=tuple(_remarks(row, shown)),
+        tiles=tuple(tiles.get((shown.counted.attribute, name), ())),
+    )
 
 
 def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
@@ -362,15 +367,16 @@ def _series(series: SeriesView) -> CardSeriesView:
 
 
 def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:
+    mark = row.mark
     number = plain if series.series.square else signed
     return SeriesRowView(
         name=row.name,
         title=row.name if len(row.name) > _CUT_NAME else "",
-        clear=row.mark.state == "clear",
-        mark=row.mark,
+        clear=mark.state == "clear",
+        mark=mark,
         spoken=row_spoken(row, series.series.axis),
-        tone=tone(row.mark),
-        value=number(row.mark.value),
+        tone=tone(mark),
+        value=f"{number(mark.value)}{mark.scale.unit}",
     )
 
 
@@ -381,13 +387,15 @@ def _method(task: TaskView) -> MethodView:
         ControlLine(reader, control.says, control.contradicts is not None)
         for reader, _, control in controls_by_reader(result)
     ]
+    prompts = named_prompts(task) if spec is not None else ""
+    citation = spec.citation if spec is not None else ""
     return MethodView(
         formula=task.shown.formula,
         source=task.shown.source,
         estimand=estimand(task),
         interval=interval_text(task),
-        prompts=named_prompts(task) if spec is not None else "",
-        citation=spec.citation if spec is not None else "",
+        prompts=prompts,
+        citation=citation,
         limits=(*result.warnings, *result.notes),
         controls=tuple(controls) if result.controls else (),
     )

@@ -207,5 +207,5 @@ def _reach(
             return None, None
         return reach(pilot, task.distance), pilot.size.images
     except T2IBenchError:
-        # It says nothing of its variance.
+        # The run has no variance to start from.
         return None, None

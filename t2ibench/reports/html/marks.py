@@ -84,18 +84,20 @@ def task_row_view(task: TaskView) -> TaskRowView:
     leans_low = mark.state == "clear" and mark.side == "low"
     leans_high = mark.state == "clear" and mark.side != "low"
     ticks = _ticks(task)
+    half = mark.sized and all(tick >= 0 for tick in ticks)
+    high_classes = f" on {tone(mark)}".rstrip() if leans_high else ""
     return TaskRowView(
         id=task.id,
         name=task.name,
         low=axis.low,
         high=axis.high,
         low_classes=" on t-left" if leans_low else "",
-        high_classes=f" on {tone(mark)}".rstrip() if leans_high else "",
+        high_classes=high_classes,
         mark=mark,
         spoken=spoken(task),
         ticks=ticks,
         absent=nothing(task),
-        half=mark.sized and all(tick >= 0 for tick in ticks),
+        half=half,
         value=value_text(mark),
         tone=tone(mark),
         ends=task_ends(task),
@@ -104,13 +106,14 @@ def task_row_view(task: TaskView) -> TaskRowView:
 
 
 def _ticks(task: TaskView) -> tuple[float, ...]:
-    """Return the values of the rows behind a headline, with the signs used in it."""
+    """Return the places of the rows behind a headline on its axis, with the signs used in it."""
     if not task.series:
         return ()
-    return tuple(
-        -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
-        for row in task.series[0].rows
-    )
+    places = []
+    for row in task.series[0].rows:
+        place = row.mark.on_axis.value or 0.0
+        places.append(-place if row.flipped else place)
+    return tuple(places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class ForestView:
         name: The run.
         summary: Its size.
         verdict: It in a sentence, in parts; those that are a finding are marked.
-        limited: Whether it was made with fewer stimuli, for a try.
+        limited: Whether it was made with fewer stimuli, for a trial.
         missing: What is missing in it; empty where nothing is.
         has_images: Whether it has tests on images.
         families: Those tests, by family.
@@ -159,12 +162,14 @@ def forest_view(run: RunView) -> ForestView:
         )
         for family in run.groups
     ]
+    results = run.results
+    missing = results.what_is_missing if results.partial else ""
     return ForestView(
         name=run.name,
         summary=summary(run),
         verdict=tuple(verdict(run)),
-        limited=run.results.limited,
-        missing=run.results.what_is_missing if run.results.partial else "",
+        limited=results.limited,
+        missing=missing,
         has_images=bool(run.families),
         families=tuple(families),
         texts=tuple(map(task_row_view, run.texts)),

@@ -30,17 +30,20 @@ def report_html(
     """Return the page; `parts` are the drawn parts of each card, by the id of the test."""
     script = static("report.js")
     script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    _, passed_controls = controls_said(run)
+    counts = run.shown_counts() if run.tests else {}
+    text_cards = [_card(task, "Text encoder") for task in run.texts]
     return fragment(
         "report.html",
         forest=forest_view(run),
         style=style(),
         script=Markup(script),
         script_hash=f"sha256-{script_digest}",
-        controls=controls_said(run)[1],
-        counts=run.shown_counts() if run.tests else {},
+        controls=passed_controls,
+        counts=counts,
         limits=limits(run),
         cards=_cards(run, parts or {}),
-        text_cards=[_card(task, "Text encoder") for task in run.texts],
+        text_cards=text_cards,
         sections=[*sections, _again_section(run)],
         origin=origin or f"t2ibench {run.results.t2ibench}",
     )

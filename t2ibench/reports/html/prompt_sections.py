@@ -119,20 +119,22 @@ def _alignment_row(group: TextImageAlignment) -> AlignmentRow:
     interval = _interval(group.ci_low, group.ci_high)
     if interval and group.question == "fixed_prompts":
         interval += " *"
-    p = difference.p_holm if difference is not None else None
+    difference_text = ""
+    difference_interval = ""
+    p = ""
+    if difference is not None:
+        difference_text = signed(difference.value)
+        difference_interval = _interval(difference.ci_low, difference.ci_high)
+        p = "" if difference.p_holm is None else format_p(difference.p_holm)
     return AlignmentRow(
         group=_ALL if group.group is None else group.group,
         prompts=group.n_prompts,
         images=group.n_images,
         value=signed(group.value),
         interval=interval,
-        difference=signed(difference.value) if difference is not None else "",
-        difference_interval=(
-            _interval(difference.ci_low, difference.ci_high)
-            if difference is not None
-            else ""
-        ),
-        p="" if p is None else format_p(p),
+        difference=difference_text,
+        difference_interval=difference_interval,
+        p=p,
     )
 
 

@@ -73,6 +73,7 @@ def test_the_api_lists_every_task_as_the_report_shows_it(
     )
     for name, key in (("value", "value"), ("low", "ci_low"), ("high", "ci_high")):
         assert science[name] == headline[key]
+    assert (science["end"], science["unit"], science["ends"]) == (1.0, "", "")
     assert (
         science["poles"] == ["arts as men", "science as men"]
         and science["family"] == "T2IAT"

@@ -127,6 +127,33 @@ def test_a_map_selects_by_lasso_and_by_list(
     watch.close()
 
 
+def test_a_scale_of_another_package_ends_where_it_says(browser: Any, runs: str) -> None:
+    watch = Watch(browser, runs)
+    points = {
+        "value": 50.0, "low": 25.0, "high": 75.0, "fair_low": None, "end": 100.0,
+        "scale": "points", "unit": " points", "ends": "points: from −100 to 100 points",
+    }  # fmt: skip
+
+    def answer(route: Any) -> None:
+        reply = route.fetch()
+        tasks = reply.json()["tasks"]
+        assert (tasks[0]["end"], tasks[0]["unit"], tasks[0]["ends"]) == (1.0, "", "")
+        tasks[0] |= points
+        route.fulfill(response=reply, json={"tasks": tasks, "reason": ""})
+
+    watch.page.route("**/api/scores?run=0", answer)
+    page = watch.open("tab=tests")
+    test = page.locator("#panel-tests .test").first
+    expect(test.locator(".num")).to_have_text("+50.00 points")
+    expect(page.locator("#panel-tests")).to_contain_text(
+        "points: from −100 to 100 points"
+    )
+    axis, dot = (test.locator(f".rail{part}").bounding_box() for part in ("", " .dot"))
+    place = (dot["x"] + dot["width"] / 2 - axis["x"]) / axis["width"]
+    assert place == pytest.approx(0.75, abs=0.02)
+    watch.close()
+
+
 def test_discover_lists_words_that_no_task_tests(browser: Any, runs: str) -> None:
     watch = Watch(browser, runs)
     page = watch.open("tab=discover")

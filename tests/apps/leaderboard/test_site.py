@@ -172,6 +172,37 @@ def test_model_task_and_comparison(page: Any) -> None:
     expect(page.locator("h1")).to_have_text("toy · toy-fair")
 
 
+def test_a_scale_of_another_package_ends_where_it_says(
+    tab: Any, folder: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "site")
+    begin, file = "window.T2IBENCH = ", copy / "data.js"
+    data = json.loads(file.read_text().removeprefix(begin).rstrip().rstrip(";"))
+    flowers = data["models"][0]["tasks"]["t2iat_flowers_insects"]
+    assert (flowers["end"], flowers["unit"], flowers["ends"]) == (1.0, "", "")
+    points = {
+        "value": 50.0, "low": 25.0, "high": 150.0, "fair": [None, None], "scale": "points",
+        "end": 100.0, "unit": " points", "ends": "points: from −100 to 100 points",
+    }  # fmt: skip
+    for model in data["models"]:
+        model["tasks"]["t2iat_flowers_insects"] |= points
+    file.write_text(f"{begin}{json.dumps(data)};\n")
+    tab.goto(f"{copy.as_uri()}/compare.html#models={TOY},{FAIR}")
+    line = tab.locator("#diff tbody tr", has_text="flowers")
+    expect(line).to_contain_text("points: from −100 to 100 points")
+    cell = line.locator("td").first
+    expect(cell.locator(".num")).to_have_text("+50.00 points")
+    # Half of the way from the middle to the end, and an arrow where the interval goes on.
+    assert place_of(cell) == pytest.approx(0.75, abs=0.02)
+    expect(cell.locator(".over.hi")).to_have_text("›")
+
+
+def place_of(cell: Any) -> float:
+    """Where the value of a mark is on its axis, from 0 to 1."""
+    axis, dot = (cell.locator(f".rail{part}").bounding_box() for part in ("", " .dot"))
+    return float((dot["x"] + dot["width"] / 2 - axis["x"]) / axis["width"])
+
+
 def test_differences_have_the_sign_of_their_heading(page: Any) -> None:
     """Whichever model is named first, the difference is that of the heading."""
     home = page.url.rpartition("/")[0]

@@ -24,7 +24,8 @@ function oriented(row) {
 }
 
 // A number with its direction; which sign a test gives it is told by its side here.
-const number = ({ value, square, poles }) => (square ? value.toFixed(2) : poles ? Math.abs(value).toFixed(2) : signed(value, 2));
+const size = ({ value, square, poles }) => (square ? value.toFixed(2) : poles ? Math.abs(value).toFixed(2) : signed(value, 2));
+const number = (row) => `${size(row)}${row.unit}`;
 
 function mark({ row, run, name }, span, ticks) {
   const { state, toward, item, family } = row;
@@ -33,7 +34,7 @@ function mark({ row, run, name }, span, ticks) {
   const said = `${item}, ${family}, ${row.name}${where}: ${number(row)}${interval}; ${toward || STATES[state].word}`;
   return el("span", { class: "tst-one" },
     el("small", { class: "micro faint", text: [name, row.n && many(row.n, "image"), where.slice(3)].filter(Boolean).join(" · ") }),
-    rail(row, said, { span, height: 22, dot: 9, axis: true, ticks }),
+    rail(row, said, { span: span * row.end, height: 22, dot: 9, axis: true, ticks: ticks.map((tick) => tick * row.end) }),
     el("span", { class: "num tst-v" }, el("b", { class: toward ? `t-${row.side}` : state === "clear" ? "" : "muted", text: number(row) }),
       " ", el("small", { class: "micro faint", text: toward || STATES[state].word })));
 }
@@ -49,7 +50,9 @@ function line(entry, span, ticks) {
 }
 
 function section(word, entries) {
-  const span = roundUp(Math.max(1, ...entries.flatMap(({ row }) => [row.value, row.low, row.high].map((one) => Math.abs(one ?? 0)))));
+  // As shares of the end of each row's scale, which is 1 for leans.
+  const parts = ({ row }) => [row.value, row.low, row.high].map((end) => Math.abs(end ?? 0) / row.end);
+  const span = roundUp(Math.max(1, ...entries.flatMap(parts)));
   const clear = entries.filter(({ row }) => row.state === "clear").length;
   const runs = S.sources.length > 1 ? "These runs’" : "This run’s";
   const ticks = [-1, -0.5, 0.5, 1];

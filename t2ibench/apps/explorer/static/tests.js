@@ -27,7 +27,8 @@ function markOf(task) {
 }
 
 // A size has no sign.
-const shownAs = ({ value, scale: kind }) => (value !== null && kind === "rms lean" ? value.toFixed(2) : signed(value, 2));
+const numberOf = ({ value, signed: directed }) => (directed ? signed(value, 2) : value.toFixed(2));
+const shownAs = (task) => (task.value === null ? signed(null) : `${numberOf(task)}${task.unit}`);
 
 function line(task, chosen) {
   const label = `${task.name}: ${shownAs(task)}; ${STATES[task.state].word}. ${task.sentence}`;
@@ -35,7 +36,7 @@ function line(task, chosen) {
     class: "test", "aria-current": task.id === chosen ? "true" : null, disabled: task.text_only, data: { task: task.id },
     title: task.text_only ? "It measures texts alone: there are no images behind it." : null,
     on: { click: () => choose(task.id, null, true) },
-  }, el("span", { class: "nm", text: task.name }), rail(markOf(task), label, { span: 1, height: 22, dot: 8, absent: "no score" }),
+  }, el("span", { class: "nm", text: task.name }), rail(markOf(task), label, { span: task.end, height: 22, dot: 8, absent: "no score" }),
   el("span", { class: `num ${task.state === "clear" && task.side ? `t-${SIDES[task.side]} b` : "muted"}`, text: shownAs(task) })));
 }
 
@@ -44,8 +45,12 @@ function renderList(chosen) {
   for (const task of tasks) {
     families.set(task.family, [...(families.get(task.family) ?? []), task]);
   }
+  // Every axis is as wide; a family on another scale says where it ends.
+  const notes = (list) => [...new Set(list.map((task) => task.ends).filter(Boolean))].join("; ");
   ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...[...families].map(([family, list]) =>
-    el("section", {}, el("h3", { class: "small", text: family }), el("ul", {}, list.map((task) => line(task, chosen))))));
+    el("section", {}, el("h3", { class: "small", text: family }),
+      notes(list) && el("p", { class: "micro muted", text: notes(list) }),
+      el("ul", {}, list.map((task) => line(task, chosen))))));
 }
 
 const keyOf = (id, row, label) => JSON.stringify([run, id, row ?? null, label ?? ""]);

@@ -26,7 +26,8 @@ function make(tag, options = {}, ...inside) {
 }
 
 const sign = (value) => (value === null ? "–" : Math.abs(value) < 0.005 ? "0.00" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`);
-const shownAs = (task) => (task.value === null || task.scale !== "rms lean" ? sign(task.value) : task.value.toFixed(2));
+const numberOf = (task) => (task.signed ? sign(task.value) : task.value.toFixed(2));
+const shownAs = (task) => (task.value === null ? sign(null) : `${numberOf(task)}${task.unit}`);
 const cut = (value, span) => String(Math.min(span, Math.max(-span, value)));
 
 // The mark of static/tokens.css, as the pages from Python have it.
@@ -52,6 +53,9 @@ function rail({ value, low, high, fair, kind, said, span = 1, absent = "no score
     element.append(make("i", { className: "ci" }));
   }
   element.append(make("i", { className: "dot" }));
+  const ends = [value, low, high].filter((end) => end !== null && end !== undefined);
+  if (Math.max(...ends) > span) element.append(make("i", { className: "over hi", text: "›" }));
+  if (Math.min(...ends) < -span) element.append(make("i", { className: "over lo", text: "‹" }));
   return element;
 }
 
@@ -73,7 +77,7 @@ function taskCell(model, name) {
   const pole = task.state === "clear" && task.side ? task.poles[task.side === "low" ? 0 : 1] : "";
   const { word, classes } = STATES[task.state];
   const words = [word, pole].filter(Boolean).join(": ");
-  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, kind: side + classes, said: `${shownAs(task)}, ${words}`, absent: word }),
+  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, span: task.end, kind: side + classes, said: `${shownAs(task)}, ${words}`, absent: word }),
     make("b", { className: "num", text: shownAs(task) }), make("span", { className: "micro muted", text: ` ${words}` }));
 }
 
@@ -126,7 +130,9 @@ function table(models) {
   const [first, ...rest] = models;
   const others = D.paired ? rest : [];
   const apart = others.flatMap((model) => pairs.get(first.id)?.[model.id] ?? pairs.get(model.id)?.[first.id] ?? []);
-  const span = apart.some((row) => Math.abs(row.value ?? 0) > 1) ? 2 : 1;
+  // Differences on another scale are drawn as shares of the end of its axis.
+  const part = (row) => Math.abs(row.value ?? 0) / (names.includes(row.task) ? task(row.task).end : 1);
+  const span = apart.some((row) => part(row) > 1) ? 2 : 1;
   const modelHead = (model) => make("th", { scope: "col", className: "d" },
     make("a", { href: `model/${model.id}.html` }, make("bdi", { text: model.name })),
     make("span", { className: "badge", text: model.verified }), scale());
@@ -135,9 +141,10 @@ function table(models) {
   const line = (name) => make("tr", {},
     make("th", { scope: "row" },
       make("a", { href: `task/${encodeURIComponent(name)}.html`, text: task(name).name }),
-      make("span", { className: "micro faint fs", text: D.families[task(name).family] })),
+      make("span", { className: "micro faint fs", text: D.families[task(name).family] }),
+      task(name).ends ? make("span", { className: "micro faint fs", text: task(name).ends }) : null),
     ...models.map((model) => taskCell(model, name)),
-    ...others.map((model) => differenceCell(name, first, model, span)));
+    ...others.map((model) => differenceCell(name, first, model, span * task(name).end)));
   const heads = make("tr", {}, make("th", { scope: "col", text: "Test" }), ...models.map(modelHead), ...others.map(otherHead));
   return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
     D.paired ? null : make("p", { className: "note small", text: TOO_MANY }),

@@ -6,8 +6,9 @@ import statistics
 from pathlib import Path
 
 from t2ibench.apps.papers.exhibits import Exhibit, value_of
-from t2ibench.apps.papers.figures import Series, scatter
+from t2ibench.apps.papers.figures import Point, Series, scatter
 from t2ibench.apps.papers.paper import read_paper
+from t2ibench.results.schema import TaskResult
 
 _TASK = "mcas_all"
 _SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_error"}
@@ -42,22 +43,11 @@ def table_4(draft: Exhibit) -> None:
 
 def figure_2(draft: Exhibit) -> None:
     """Build Figure 2: α over δ for each target, ours beside the points of Table 3."""
-    series = []
-    for model in draft.file.models:
-        table = draft.paper.exhibits["table-3"].published[model]
-        points = [
-            (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
-            for name, values in table.items()
-        ]
-        series.append(Series(model, points))
-    most = _ABOVE * max(y for model_series in series for _, _, y in model_series.points)
+    series = [_published_points(draft, model) for model in draft.file.models]
+    greatest = max(alpha for model in series for _, _, alpha in model.points)
+    most = _ABOVE * greatest
     task = draft.results.get(_TASK)
-    points = [
-        (row.name, delta, alpha)
-        for row in (task.by if task is not None else ())
-        if (delta := value_of(row, "diffusion_bias")) is not None
-        and (alpha := value_of(row, "bias_amplification")) is not None
-    ]
+    points = [] if task is None else _points(task)
     shown = [point for point in points if point[2] <= most]
     ours = Series("this model", shown, named=True)
     draft.draw(scatter, [ours, *series])
@@ -69,6 +59,25 @@ def figure_2(draft: Exhibit) -> None:
         draft.remarks.append(
             "This model was not measured: the points are the published ones."
         )
+
+
+def _published_points(draft: Exhibit, model: str) -> Series:
+    """Return δ and α of each target as Table 3 has them."""
+    points = []
+    for name, values in draft.paper.exhibits["table-3"].published[model].items():
+        points.append((name, float(values["δ"] or 0.0), float(values["α"] or 0.0)))
+    return Series(model, points)
+
+
+def _points(task: TaskResult) -> list[Point]:
+    """Return δ and α of each measured target that has both."""
+    points = []
+    for row in task.by:
+        delta = value_of(row, "diffusion_bias")
+        alpha = value_of(row, "bias_amplification")
+        if delta is not None and alpha is not None:
+            points.append((row.name, delta, alpha))
+    return points
 
 
 PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_4, figure_2)

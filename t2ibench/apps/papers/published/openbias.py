@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from t2ibench.apps.papers.exhibits import Exhibit, value_of
 from t2ibench.apps.papers.figures import Series, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.results.schema import Row
+from t2ibench.results.schema import Row, Score
 
 _EXAMPLES = "openbias_examples"
 _PROFESSIONS = "openbias_winobias"
@@ -69,18 +69,12 @@ def table_5(draft: Exhibit) -> None:
         if name == _ALL_PROFESSIONS:
             continue
         row = rows.get(name.casefold())
-        delta = None if row is None else row.scores.get("relative_deviation")
-        value = None if delta is None else delta.value
-        draft.line(
-            name,
-            "delta",
-            value,
-            2,
-            "not measured" if delta is None else delta.reason or "",
-        )
-        share = None if row is None else row.scores.get("share:female")
-        if share is not None:
-            draft.score(name, "share of women", share, 2)
+        scores = {} if row is None else row.scores
+        delta = scores.get("relative_deviation", Score(reason="not measured"))
+        value = delta.value
+        draft.line(name, "delta", value, 2, delta.reason or "")
+        if "share:female" in scores:
+            draft.score(name, "share of women", scores["share:female"], 2)
         if value is not None:
             points.append((name, float(first_model[name]["delta"] or 0.0), value))
             beside.append(abs(value - float(other[name]["delta"] or 0.0)))

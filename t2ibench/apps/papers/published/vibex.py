@@ -10,6 +10,7 @@ from typing import Any
 from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of
 from t2ibench.apps.papers.figures import Point, arrows, distributions
 from t2ibench.apps.papers.paper import read_paper
+from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
 
@@ -30,7 +31,10 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
     """Return the more likely anchor of a forward query, as published, or None."""
     if row is None:
         return None
-    return max(anchors, key=lambda name: value_of(row, f"probability:{name}") or 0.0)
+    return max(
+        anchors,
+        key=lambda name: value_of(row, join_score_name("probability", name)) or 0.0,
+    )
 
 
 def table_2(draft: Exhibit) -> None:
@@ -59,7 +63,7 @@ def table_2(draft: Exhibit) -> None:
             reasons = (
                 score.reason
                 for key, score in row.scores.items()
-                if key.startswith("share:")
+                if split_score_name(key)[0] == "share"
             )
             why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
             draft.score(name, "lean", row.scores.get("lean"), 2, why)
@@ -103,7 +107,8 @@ def figure_3(draft: Exhibit) -> None:
             )
             draft.score(name, "beyond words", row.scores.get("beyond_words"), 4)
             first, second = (
-                value_of(row, f"probability:{anchor}") or 0.0 for anchor in anchors
+                value_of(row, join_score_name("probability", anchor)) or 0.0
+                for anchor in anchors
             )
             drawn.append((name, 0.0, 100.0 * (first - second)))
     words = draft.words(x=anchors[1], y=anchors[0]) if anchors else draft.words()

@@ -1,0 +1,37 @@
+"""The writer `latex`: tables for papers."""
+
+from __future__ import annotations
+
+from tabulate import LATEX_ESCAPE_RULES, tabulate
+
+from t2ibench.reports.results_tables import tables
+from t2ibench.reports.writers import Table
+from t2ibench.results.schema import Results
+
+
+class LatexWriter:
+    """Writes LaTeX tables (see reports.writers.Writer)."""
+
+    description = "LaTeX tables with booktabs"
+    suffix = "tex"
+
+    def table(self, table: Table) -> str:
+        """Return a table with its notes in small print; tabulate escapes the cells."""
+        body = tabulate(
+            table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
+        )
+        notes = [
+            "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in note)
+            for note in table.notes
+        ]
+        return (
+            "\n".join([body, *(f"\\par{{\\footnotesize {note}}}" for note in notes)])
+            + "\n"
+        )
+
+    def results(self, results: Results) -> str:
+        """Return the table of a run."""
+        return "\n".join(map(self.table, tables(results)))
+
+
+WRITER = LatexWriter()

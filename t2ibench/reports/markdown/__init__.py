@@ -1,0 +1,1 @@
+"""results.md and its tables: `document` has the sections in their order."""
