@@ -22,6 +22,7 @@ from timing import best, browsing
 
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.source import Collection, Picture, Source
+from t2ibench.identity import ImageKey
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 
@@ -57,7 +58,9 @@ def collection(folder: Path) -> Collection:
     keys = [f"{number:064x}" for number in range(N)]
     store.add("images", keys, rows)
     pictures = [
-        Picture(folder, key, "a woman" if number % 2 else "a man", number, 0)
+        Picture(
+            folder, key, ImageKey.of("a woman" if number % 2 else "a man", number), 0
+        )
         for number, key in enumerate(keys)
     ]
     return Collection([Source("bench", folder, None, None, store)], Instant(), pictures)

@@ -26,6 +26,7 @@ from PIL import Image
 from timing import timed
 from torch.utils.data import DataLoader, Dataset
 
+from t2ibench.identity import ImageKey
 from t2ibench.models.encoders import create_encoder
 from t2ibench.pipeline.embedding import embedded_images, missing_embeddings
 from t2ibench.store.database import Database
@@ -48,7 +49,9 @@ def images(folder: Path, count: int, pixels: int) -> list[StoredImage]:
         buffer = io.BytesIO()
         Image.fromarray(noisy).save(buffer, format="PNG", compress_level=4)
         attempts.append(
-            store.add_image("a photo", number, number, buffer.getvalue(), ".png")
+            store.add_image(
+                ImageKey.of("a photo", number), number, buffer.getvalue(), ".png"
+            )
         )
     store.record(attempts)
     return [store.image(attempt) for attempt in attempts]

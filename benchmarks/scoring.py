@@ -45,7 +45,7 @@ from t2ibench.settings import Settings
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import Attempt, ImageStore, image_key
+from t2ibench.store.images import Attempt, ImageStore, file_key
 from t2ibench.tasks.index import load_tasks
 from t2ibench.worker_pool import cores
 
@@ -85,14 +85,12 @@ def write(root: Path, plan: Plan, width: int) -> None:
     for number in range(plan.n_shards):
         attempts = []
         for one in plan.shard(number):
-            key = image_key(GENERATOR, one.prompt, one.index)
+            key = file_key(GENERATOR, one.key)
             file, sha256 = (
                 f"{key[:2]}/{key}.png",
                 hashlib.sha256(key.encode()).hexdigest(),
             )
-            attempts.append(
-                Attempt(one.prompt, one.index, one.seed, "ok", file=file, sha256=sha256)
-            )
+            attempts.append(Attempt(one.key, one.seed, "ok", file=file, sha256=sha256))
         rows = rng.standard_normal((len(attempts), width), dtype=np.float32) * (
             0.5 / width**0.5
         )
@@ -127,7 +125,7 @@ def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[st
     parts_s, _, rows = timed(lambda: EvidenceStore(Database(root), "made-up", ENCODER))
 
     def lacking() -> int:
-        found = [store.get(one.prompt, one.index) for one in plan.requests]
+        found = [store.get(one.key) for one in plan.requests]
         return len(
             rows.missing("images", [one.sha256 for one in found if one and one.sha256])
         )

@@ -175,3 +175,33 @@ def test_modules_have_the_glossarys_names() -> None:
     assert {"kept", "blind", "told"} <= refused
     named = [path for path in ROOT.rglob("*.py") if refused & set(path.stem.split("_"))]
     assert not named, named
+
+
+# Where keys of images are made or looked into; `scoring` reads the rows of methods, and the
+# explorer's folders hold images that belong to no run.
+MAKE_KEYS = {
+    "identity.py",
+    "models/protocols.py",
+    "pipeline/plan.py",
+    "pipeline/scoring.py",
+    "apps/explorer/scores.py",
+    "apps/explorer/source.py",
+}
+
+
+def test_keys_of_images_are_opaque() -> None:
+    """Outside of the store and the plan they are passed on."""
+    wrong = []
+    for path in MODULES:
+        name = name_of(path)
+        if name in MAKE_KEYS or name.startswith("store/"):
+            continue
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.Attribute):
+                continue
+            text = ast.unparse(node)
+            if text == "ImageKey.of" or re.search(
+                r"\bkey\.(content|index|prompt|source)$", text
+            ):
+                wrong.append(f"{name}: {text}")
+    assert not wrong

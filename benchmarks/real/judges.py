@@ -21,7 +21,7 @@ from t2ibench.methods.core.judge_check import AttributeCheck
 from t2ibench.methods.core.judge_errors import LabelledAnswer, check_attribute
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Judge, Query
-from t2ibench.stats.judge_errors import clustered_rate
+from t2ibench.stats.misclassification import clustered_rate
 
 _FACES = {"FACE_FEMALE": "female", "FACE_MALE": "male"}
 

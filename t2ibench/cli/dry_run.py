@@ -38,9 +38,9 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     left: list[ImageRequest] = []
     removed, images = 0, context.images
     for request in plan.requests:
-        if images is None or images.is_done(request.prompt, request.index):
+        if images is None or images.is_done(request.key):
             continue
-        attempt = images.get(request.prompt, request.index)
+        attempt = images.get(request.key)
         if attempt and attempt.status == "ok" and not context.settings.generate_only:
             removed += 1
         else:
@@ -63,14 +63,21 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     lines.append(
         f"All tasks together, each image once: {len(plan.prompts):,} prompts, "
         f"{len(plan.requests):,} images, of which {len(plan.requests) - todo:,} are stored and "
-        f"{todo:,} have to be generated; {texts:,} texts, {plan.n_questions:,} answers of each "
-        "judge."
+        f"{todo:,} have to be generated; {texts:,} texts, {_answers(context)}."
     )
     lines += _estimate(context, todo)
     for line in lines:
         print(
             textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         )
+
+
+def _answers(context: RunContext) -> str:
+    """How many answers the judges give, in words."""
+    count = context.plan.n_questions
+    if count and not context.settings.judge:
+        return f"no judge (--judge would check guided images: {count:,} answers)"
+    return f"{count:,} answers of each judge"
 
 
 def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
@@ -126,7 +133,7 @@ def _heading(context: RunContext, models: Models) -> list[str]:
         lines.append(f"Rewriter: {rewriting}; {calls} before the first image")
     if plan.needs_encoder:
         lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
-    if plan.questions:
+    if plan.questions and context.settings.judge:
         lines.append(f"Judges: {', '.join(context.settings.judge)}")
     if missing := _not_here(context, models):
         lines.append(

@@ -60,21 +60,18 @@ def _described(word: str, registry: Registry[Any]) -> list[Row]:
     return rows
 
 
+_models = partial(
+    _adapters, aliases="t2ibench.models.generators:ALIASES", behind="toyland"
+)
+_judges = partial(_adapters, aliases="t2ibench.models.judges:ALIASES", behind="vlm")
+
 # The import path of each registry, and the function that makes its rows, given the heading of the
 # first column and the registry.
 KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "methods": ("t2ibench.methods:METHODS", _described),
-    "models": (
-        "t2ibench.models.generators:GENERATORS",
-        partial(
-            _adapters, aliases="t2ibench.models.generators:ALIASES", behind="toyland"
-        ),
-    ),
+    "models": ("t2ibench.models.generators:GENERATORS", _models),
     "encoders": ("t2ibench.models.encoders:ENCODERS", _adapters),
-    "judges": (
-        "t2ibench.models.judges:JUDGES",
-        partial(_adapters, aliases="t2ibench.models.judges:ALIASES", behind="vlm"),
-    ),
+    "judges": ("t2ibench.models.judges:JUDGES", _judges),
     "rewriters": ("t2ibench.models.rewriters:REWRITERS", _adapters),
     "proposers": ("t2ibench.models.proposers:PROPOSERS", _adapters),
     "writers": ("t2ibench.reports.writers:WRITERS", _described),

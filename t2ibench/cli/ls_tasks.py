@@ -81,22 +81,31 @@ def _needs(task: LoadedTask) -> Needs | None:
 
 def record_of(task: LoadedTask) -> Row:
     """Return the full record of a task for `--json`."""
-    asked = _needs(task)
     spec = task.spec
-    prompts = {} if asked is None else asked.images_by_prompt
-    return row_of(task) | {
+    sets = [asdict(named) for named in _sets(spec)]
+    published = [value.model_dump() for value in spec.published]
+    about = {
         "group": task.group,
         "description": spec.description,
         "estimates": _one_space(METHODS.get(spec.method).estimand),
-        "sets": [asdict(named) for named in _sets(spec)],
-        "prompts": dict(prompts),
-        "questions": [text for text, _ in _questions(asked)],
-        "texts": 0 if asked is None else len(asked.texts),
-        "published": [published.model_dump() for published in spec.published],
+        "sets": sets,
+    }
+    source = {
+        "published": published,
         "notes": list(spec.notes),
         "citation": spec.citation,
         "hash": task.hash,
         "file": str(task.path),
+    }
+    return row_of(task) | about | _needs_record(_needs(task)) | source
+
+
+def _needs_record(asked: Needs | None) -> Row:
+    """Return what a task needs, for `--json`."""
+    return {
+        "prompts": {} if asked is None else dict(asked.images_by_prompt),
+        "questions": [text for text, _ in _questions(asked)],
+        "texts": 0 if asked is None else len(asked.texts),
     }
 
 

@@ -143,18 +143,7 @@ def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) 
     """Print a row for each repository, and a line for each model without downloads."""
     from tabulate import tabulate
 
-    rows = [
-        [
-            f"{state.role}{f' ({state.download.part})' if state.download.part else ''}",
-            state.download.repository,
-            (state.download.revision or "main")[:12]
-            + (f" {state.commit[:8]}" * bool(state.commit)),
-            "" if state.files is None else state.files,
-            "" if state.size is None else size_text(state.size),
-            _here_text(state),
-        ]
-        for state in states
-    ]
+    rows = [_state_row(state) for state in states]
     if rows:
         headers = ["", "Repository", "Revision", "Files", "Size", "Here"]
         print(tabulate(rows, headers=headers, tablefmt="simple"))
@@ -172,6 +161,22 @@ def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) 
         print(
             f"Total: {size_text(sum(sizes))}, of which {size_text(waiting)} are missing."
         )
+
+
+def _state_row(state: DownloadState) -> list[object]:
+    """Return a repository's row of the table: role, name, revision, files, size and state."""
+    download = state.download
+    part = f" ({download.part})" if download.part else ""
+    revision = (download.revision or "main")[:12]
+    commit = f" {state.commit[:8]}" if state.commit else ""
+    return [
+        f"{state.role}{part}",
+        download.repository,
+        f"{revision}{commit}",
+        "" if state.files is None else state.files,
+        "" if state.size is None else size_text(state.size),
+        _here_text(state),
+    ]
 
 
 def _here_text(state: DownloadState) -> str:

@@ -119,13 +119,13 @@ def add(verbs: Any) -> None:
     add_flag(
         captions,
         "--attributes NAME,…",
-        "ask about these alone, such as gender,race: columns of people's answers, or what the "
+        "ask about these alone, such as gender,race: columns of human labels, or what the "
         "proposer can ask (default: all that it proposes)",
     )
     add_flag(
         captions,
         "--answers FILE",
-        "take the classes from this file of people's answers (default: people.csv in the folder "
+        "take the classes from this file of human labels (default: people.csv in the folder "
         "of --captions)",
     )
     prompts = verb.add_argument_group("for methods that start from prompts")

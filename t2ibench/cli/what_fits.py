@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from t2ibench.methods import needs
+from t2ibench.pipeline.plan import first_images
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.run_context import RunContext
@@ -91,7 +92,7 @@ def _to_make(context: RunContext, wanted: Mapping[str, int]) -> int:
     if images is None:
         return 0
     return sum(
-        not images.is_done(prompt, index)
+        not images.is_done(key)
         for prompt, count in wanted.items()
-        for index in range(count)
+        for key in first_images(prompt, count)
     )

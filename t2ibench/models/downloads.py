@@ -316,10 +316,7 @@ class PipelineFiles:
         if not self.only:
             files = [name for name in _AT_THE_TOP if name in listing]
         for folder in parts:
-            if folder not in weighed:
-                files += _texts_of(listing, folder)
-            elif f"{folder}/config.json" in listing:
-                files.append(f"{folder}/config.json")
+            files += _settings_of(listing, folder, has_weights=folder in weighed)
         # Without `only`, diffusers also loads weights of folders that the index does not name.
         folders = loaded if self.only else weighed
         for folder in folders:
@@ -379,6 +376,16 @@ def _folders_with_weights(listing: Sequence[str]) -> list[str]:
     ends = (".safetensors", ".bin", ".msgpack", ".onnx", ".h5")
     weights = [name for name in listing if name.count("/") == 1 and name.endswith(ends)]
     return sorted({name.partition("/")[0] for name in weights})
+
+
+def _settings_of(
+    listing: Sequence[str], folder: str, *, has_weights: bool
+) -> list[str]:
+    """The files of a part besides its weights."""
+    if not has_weights:
+        return _texts_of(listing, folder)
+    config = f"{folder}/config.json"
+    return [config] if config in listing else []
 
 
 def _texts_of(listing: Sequence[str], folder: str) -> list[str]:

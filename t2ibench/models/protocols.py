@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from t2ibench.arrays import Float32Array
+from t2ibench.identity import ImageKey
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -35,6 +36,11 @@ class ImageRequest:
     prompt: str
     index: int
     seed: int
+
+    @property
+    def key(self) -> ImageKey:
+        """Return the identity of the image within its run."""
+        return ImageKey.of(self.prompt, self.index)
 
 
 @dataclass(frozen=True, slots=True)

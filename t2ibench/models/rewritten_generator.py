@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from t2ibench.identity import ImageKey
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, Rewriter
 from t2ibench.models.protocols import (
@@ -50,13 +51,13 @@ class RewriterInfo(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FoundRewritings:
-    """The rewritings of a few images, by prompt and index."""
+    """The rewritings of a few images."""
 
-    rows: Mapping[tuple[str, int], StoredRewriting]
+    rows: Mapping[ImageKey, StoredRewriting]
 
-    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+    def find(self, image: ImageKey) -> StoredRewriting | None:
         """Return the rewriting from which an image is generated; None if there is none."""
-        return self.rows.get((prompt, index))
+        return self.rows.get(image)
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
@@ -121,7 +122,7 @@ class Rewritten:
         results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
-            rewriting = self.rewriting(request.prompt, request.index)
+            rewriting = self.rewriting(request.key)
             if rewriting is not None and rewriting.rewritten is not None:
                 asked.append((number, replace(request, prompt=rewriting.rewritten)))
             elif rewriting is not None and rewriting.status == "refused":
@@ -138,9 +139,9 @@ class Rewritten:
                 )
         return results, asked
 
-    def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
+    def rewriting(self, image: ImageKey) -> StoredRewriting | None:
         """Return the rewriting from which an image is generated; None if there is none."""
-        return None if self.rewritings is None else self.rewritings.find(prompt, index)
+        return None if self.rewritings is None else self.rewritings.find(image)
 
 
 NOT_REWRITTEN = "the prompt could not be rewritten"

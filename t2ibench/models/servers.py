@@ -329,7 +329,7 @@ class Server:
             body = _body_of(error, response, self._code_of(error))
             headers = getattr(response, "headers", None)
             return self._taken(Reply(status, body, self.key), headers)
-        if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in chain):
+        if _is_about_certificates(chain):
             raise ServerAwayError(
                 f"The certificate of the server {self.where} cannot be verified.",
                 "Name your own authority's certificates in SSL_CERT_FILE.",
@@ -637,6 +637,11 @@ def _chain_of(error: BaseException) -> list[BaseException]:
             break
         chain.append(cause)
     return chain
+
+
+def _is_about_certificates(chain: Sequence[BaseException]) -> bool:
+    """Return whether a request failed because a server's certificate could not be verified."""
+    return any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in chain)
 
 
 def _result_of(future: Future[T]) -> T | T2IBenchError:

@@ -14,12 +14,18 @@ from t2ibench.models.resolution import checked
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 
+# What a caller may give: a name, an object, or several of these.
+GivenModel = str | Path | Generator | None
+GivenEncoders = str | Encoder | Sequence[str | Encoder]
+GivenJudges = str | Judge | Sequence[str | Judge]
+GivenRewriter = str | Rewriter | None
+
 
 def given_by(
-    model: str | Path | Generator | None,
-    encoder: str | Encoder | Sequence[str | Encoder],
-    judge: str | Judge | Sequence[str | Judge],
-    rewriter: str | Rewriter | None,
+    model: GivenModel,
+    encoder: GivenEncoders,
+    judge: GivenJudges,
+    rewriter: GivenRewriter,
     settings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], PythonAdapters]:
     """Return the explicitly given settings by name, and adapters given as Python objects."""

@@ -35,7 +35,7 @@ def record_call(
     keep(plan.tasks, folder.path)
     if context.images is not None:
         # Prompts whose rows were damaged are stored again.
-        context.images.name(plan.prompts)
+        context.images.name(plan.image_of_each_prompt())
     generator = _generator_record(context, models.generator)
     pools = {
         task.id: task.spec.drawn_from

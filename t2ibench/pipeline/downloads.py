@@ -20,7 +20,7 @@ from t2ibench.settings import RunSettings
 
 _OWN = "t2ibench"
 _INSTEAD = {
-    "judge": "Without a judge's download: --judge answers:FILE (people's answers).",
+    "judge": "Without a judge's download: --judge answers:FILE (human labels).",
     "encoder": (
         "Without an encoder's download: weights in a file, --encoder "
         "open_clip:ARCH/FILE.safetensors, or tasks that ask a judge, such as one that "
@@ -138,10 +138,7 @@ def _pending_states(
     to_generate = (
         images is not None
         and not context.stored_images_only
-        and any(
-            not images.is_done(request.prompt, request.index)
-            for request in context.plan.requests
-        )
+        and any(not images.is_done(request.key) for request in context.plan.requests)
     )
     for model in needed_models(context, models, generate_only=not observing):
         if model.role == "model" and not to_generate:

@@ -12,16 +12,12 @@ from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_pr
 from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
+from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.builder import ImageFindings, ScoredTask
-from t2ibench.results.rates import (
-    Diversity,
-    RepeatedPrompt,
-    TextImageAlignment,
-    prompt_outcomes,
-    repeats_line,
-    revised_line,
-    rounded,
-)
+from t2ibench.results.diversity import Diversity
+from t2ibench.results.json_record import rounded
+from t2ibench.results.prompt_outcomes import prompt_outcomes, revised_line
+from t2ibench.results.repeated_prompts import RepeatedPrompt, repeats_line
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import AnswerStore

@@ -21,7 +21,6 @@ from t2ibench.pipeline.missing_work import (
     MissingWork,
     ObservationStores,
     Stage,
-    place_of,
 )
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.run_context import Models, RunContext
@@ -97,8 +96,8 @@ class Job:
     def _store_images(self, result: GeneratedBatch) -> int:
         assert self.images is not None
         folder = self.context.folder
-        places = [place_of(file.request) for file in result.files]
-        earlier = [self.images.get(*place) for place in places]
+        keys = [file.request.key for file in result.files]
+        earlier = [self.images.get(key) for key in keys]
         record_generator(
             folder,
             result.settings,
@@ -109,7 +108,7 @@ class Job:
         record_unread(folder, result.unread)
         batch = store_images(result.files, self.images)
         self.settle()
-        self.missing.tried.update(places)
+        self.missing.tried.update(keys)
         for before, now in zip(earlier, batch, strict=True):
             if before is not None and _differ(before, now):
                 self.changed += 1
@@ -183,7 +182,7 @@ class Job:
         """Return whether an image of the plan lacks an outcome or its file."""
         images = self.images
         return images is not None and not all(
-            images.is_done(*place_of(request)) for request in self.context.plan.requests
+            images.is_done(request.key) for request in self.context.plan.requests
         )
 
     def has_images(self) -> bool:
@@ -191,7 +190,7 @@ class Job:
         requests = self.context.plan.requests
         if self.images is None or not requests:
             return True
-        attempts = (self.images.get(*place_of(request)) for request in requests)
+        attempts = (self.images.get(request.key) for request in requests)
         return any(
             attempt is not None and attempt.status == "ok" for attempt in attempts
         )
@@ -213,20 +212,12 @@ def store_images(files: Sequence[GeneratedFile], store: ImageStore) -> list[Atte
         request = file.request
         if file.data is None:
             attempt = Attempt(
-                request.prompt,
-                request.index,
-                request.seed,
-                file.status,
-                reason=file.reason,
+                request.key, request.seed, file.status, reason=file.reason
             )
         else:
             try:
                 attempt = store.add_image(
-                    request.prompt,
-                    request.index,
-                    request.seed,
-                    file.data,
-                    file.suffix,
+                    request.key, request.seed, file.data, file.suffix
                 )
             # An error of the disk; the others of the batch are recorded.
             except T2IBenchError as error:

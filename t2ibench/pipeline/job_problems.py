@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from t2ibench.models.protocols import LooksUp
 from t2ibench.pipeline.job import Job
+from t2ibench.pipeline.plan import first_images
 from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import is_file_of_answers
 from t2ibench.store.images import Attempt
@@ -89,7 +90,7 @@ def _unread_prompts_line(job: Job) -> str | None:
         return None
 
     def first(prompt: str, count: int) -> list[Attempt | None]:
-        return [images.get(prompt, index) for index in range(count)]
+        return [images.get(key) for key in first_images(prompt, count)]
 
     prompts = job.context.plan.prompts
     unread = unread_prompts(prompts, first, generator.unread_prompts)

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from t2ibench.identity import ImageKey
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
 from t2ibench.pipeline.judging import unanswered
-from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.plan import Plan, is_counted
 from t2ibench.pipeline.work_items import (
     ImagesToEmbed,
     ImagesToGenerate,
@@ -38,7 +39,7 @@ class ObservationStores:
 
     Attributes:
         encoders: The embeddings of each encoder.
-        controls: Those of untrained controls, by the encoder that they are held against; a control
+        controls: Those of untrained controls, by the encoder that they are compared with; a control
             embeds what that encoder is scored on.
         judges: The answers of each judge.
     """
@@ -92,7 +93,7 @@ class MissingWork:
     images: ImageStore | None
     stores: ObservationStores
     stopped: dict[str, str] = field(default_factory=dict)
-    tried: set[tuple[str, int]] = field(default_factory=set)
+    tried: set[ImageKey] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     streaks: dict[str, int] = field(default_factory=dict)
 
@@ -130,10 +131,7 @@ class MissingWork:
     def questions(self, shard: int) -> Iterator[tuple[StoredImage, list[Question]]]:
         """Return the questions for judges about the images of a shard."""
         for image in self._stored_images(shard):
-            counts = self.plan.questions.get(image.prompt, {})
-            wanted = [
-                question for question, count in counts.items() if image.index < count
-            ]
+            wanted = self.plan.questions_about(image.key)
             if wanted:
                 yield image, wanted
 
@@ -190,9 +188,9 @@ class MissingWork:
         for_all: list[StoredImage] = []
         for_encoders: list[StoredImage] = []
         for image in self._stored_images(shard):
-            if image.index >= self.plan.embedded.get(image.prompt, 0):
+            if not is_counted(image.key, self.plan.embedded):
                 continue
-            if image.index < self.plan.controlled.get(image.prompt, 0):
+            if is_counted(image.key, self.plan.controlled):
                 for_all.append(image)
             else:
                 for_encoders.append(image)
@@ -216,7 +214,7 @@ class MissingWork:
         """
         assert self.images is not None
         for request in self.plan.shard(shard):
-            attempt = self.images.get(request.prompt, request.index)
+            attempt = self.images.get(request.key)
             if attempt is None or not attempt.sha256:
                 continue
             if attempt.sha256 not in self.removed:
@@ -226,7 +224,7 @@ class MissingWork:
         requests = [
             request
             for request in self._not_generated(shard)
-            if place_of(request) not in self.tried
+            if request.key not in self.tried
         ]
         return ImagesToGenerate(tuple(requests)) if requests else None
 
@@ -240,26 +238,21 @@ class MissingWork:
         requests = [
             request
             for request in self.plan.shard(shard)
-            if not self.images.is_done(*place_of(request))
+            if not self.images.is_done(request.key)
         ]
-        without_file: set[tuple[str, int]] = set()
+        without_file: set[ImageKey] = set()
         for request in requests:
-            attempt = self.images.get(*place_of(request))
+            attempt = self.images.get(request.key)
             if attempt is not None and attempt.status == "ok":
-                without_file.add(place_of(request))
+                without_file.add(request.key)
         if not without_file or not (self.stores.encoders or self.stores.judges):
             return requests
-        needed = {place_of(image) for image, _ in self._not_embedded(shard)}
+        needed = {image.key for image, _ in self._not_embedded(shard)}
         for judge in self.stores.judges:
             missing = unanswered(self.questions(shard), judge)
-            needed |= {place_of(image) for image, _ in missing}
+            needed |= {image.key for image, _ in missing}
         unneeded = without_file - needed
-        return [request for request in requests if place_of(request) not in unneeded]
-
-
-def place_of(image: ImageRequest | StoredImage) -> tuple[str, int]:
-    """Return prompt and index, which identify an image within a run."""
-    return image.prompt, image.index
+        return [request for request in requests if request.key not in unneeded]
 
 
 def _size(item: WorkItem | None) -> int:

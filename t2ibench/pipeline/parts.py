@@ -240,5 +240,5 @@ def _images_missing(
 
 
 def _has_outcome(store: ImageStore, request: ImageRequest) -> bool:
-    attempt = store.get(request.prompt, request.index)
+    attempt = store.get(request.key)
     return attempt is not None and attempt.status != "failed"

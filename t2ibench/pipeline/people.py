@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.results.json_record import rounded
 from t2ibench.results.people import (
     AgreementScore,
     AskedQuestion,
@@ -16,7 +17,6 @@ from t2ibench.results.people import (
     PairAgreement,
     PeopleAgreement,
 )
-from t2ibench.results.rates import rounded
 from t2ibench.stats.raters import Interval, alpha_interval, exact_share, kappa_interval
 from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.distinct import DistinctImages
@@ -90,13 +90,24 @@ def asked_questions(
         for attempt in images.first(need.prompt, need.images):
             if attempt is None or attempt.status != "ok" or not attempt.sha256:
                 continue
-            key = (attempt.sha256, need.question, need.classes)
+            asked_of_image = (attempt.sha256, need.question, need.classes)
             if sampled and labels is not None:
-                people = list(labels.votes(*key))
+                people = list(labels.votes(*asked_of_image))
             else:
-                people = [name for name in files if files[name].get(*key) is not None]
+                people = _who_answered(files, *asked_of_image)
             _count(question, people)
     return list(asked.values())
+
+
+def _who_answered(
+    files: Mapping[str, AnswerStore], image: str, question: str, classes: Sequence[str]
+) -> list[str]:
+    """Return the people whose file of answers answers a question about an image."""
+    return [
+        name
+        for name, answers in files.items()
+        if answers.get(image, question, classes) is not None
+    ]
 
 
 def _count(question: AskedQuestion, people: Sequence[str]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from t2ibench.identity import ImageKey
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
@@ -70,10 +71,24 @@ class Plan:
         """Return the texts that an encoder embeds."""
         return (*self.texts, *self.prompt_texts) if embeds_images else self.texts
 
+    def questions_about(self, image: ImageKey) -> list[Question]:
+        """Return the questions that judges are asked about an image."""
+        counts = self.questions.get(image.prompt, {})
+        return [question for question, count in counts.items() if image.index < count]
+
+    def image_of_each_prompt(self) -> Iterator[ImageKey]:
+        """Return an image of each prompt, such as for storing the prompts."""
+        return (key for prompt in self.prompts for key in first_images(prompt, 1))
+
     @property
     def needs_encoder(self) -> bool:
         """Return whether the plan needs any embedding."""
         return bool(self.texts or self.embedded)
+
+    @property
+    def is_judged(self) -> bool:
+        """Return whether answers decide the score of any task, not only what enters it."""
+        return any(required.questions for required in self.needs.values())
 
     @property
     def n_questions(self) -> int:
@@ -98,6 +113,16 @@ class Plan:
     def shard(self, number: int) -> Sequence[ImageRequest]:
         """Return the image requests of one shard."""
         return self.requests[number * self.shard_size : (number + 1) * self.shard_size]
+
+
+def first_images(prompt: str, count: int) -> Iterator[ImageKey]:
+    """Return the first images of a prompt, whether or not a plan needs them."""
+    return (ImageKey.of(prompt, index) for index in range(count))
+
+
+def is_counted(image: ImageKey, counts: Mapping[str, int]) -> bool:
+    """Return whether an image is among the first of its prompt, whose numbers are given."""
+    return image.index < counts.get(image.prompt, 0)
 
 
 def part_of(plan: Plan, number: int, count: int) -> Plan:

@@ -17,9 +17,9 @@ from t2ibench.models.generators import (
     create_generator,
     default_encoder,
     default_images,
-    default_judge,
+    own_judge,
 )
-from t2ibench.models.judges import check_judges, recorded_name
+from t2ibench.models.judges import DEFAULT_JUDGE, check_judges, recorded_name
 from t2ibench.models.protocols import Charges, Generator
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
@@ -95,6 +95,7 @@ def prepare(
     feasibility = feasible(plan, generator, settings.allow_missing)
     _check_feasible(settings, plan, generator, feasibility, defects)
     feasibility = replace(feasibility, skipped={**defects, **feasibility.skipped})
+    settings = with_judge_for(settings, plan)
     if plan.questions:
         named = [name for name in settings.judge if name not in models.adapters.judges]
         check_judges(named, judge_arguments(settings, named))
@@ -276,9 +277,16 @@ def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator |
 
 
 def with_default_observers(settings: RunSettings) -> RunSettings:
-    """Return settings with encoders and judges named; a part of a run has none."""
+    """Return settings with encoders named, and with the judges that were given or that come along.
+
+    A part of a run has no scores.
+    """
     encoders = settings.encoder or (default_encoder(settings.model),)
-    judges = map(recorded_name, settings.judge or (default_judge(settings.model),))
+    named_judges = settings.judge
+    if not named_judges:
+        judge = own_judge(settings.model)
+        named_judges = () if judge is None else (judge,)
+    judges = map(recorded_name, named_judges)
     return settings.model_copy(
         update={
             "encoder": tuple(dict.fromkeys(encoders)),
@@ -286,6 +294,16 @@ def with_default_observers(settings: RunSettings) -> RunSettings:
             "no_score": settings.no_score or settings.shard is not None,
         }
     )
+
+
+def with_judge_for(settings: RunSettings, plan: Plan) -> RunSettings:
+    """Return settings with the default judge where a task is scored by answers and none is named.
+
+    Checks of guided images alone load no judge: it is gigabytes, and the task has a score without.
+    """
+    if settings.judge or not plan.is_judged:
+        return settings
+    return settings.model_copy(update={"judge": (recorded_name(DEFAULT_JUDGE),)})
 
 
 def _measurement(settings: RunSettings) -> Settings:

@@ -90,12 +90,15 @@ def score_stored(
         reporter.warn(damage)
     scored = score_plan(plan, images, stores, reporter, cache=cache)
     _record_people(folder, scored.values())
+    new = {name: task.result for name, task in scored.items()}
+    inputs = {name: task.inputs for name, task in scored.items()}
+    incomplete = {name for name, task in scored.items() if task.incomplete}
     results, staying = write_results(
         folder=folder,
         settings=folder.record.repeatable(),
-        new={name: task.result for name, task in scored.items()},
-        inputs={name: task.inputs for name, task in scored.items()},
-        incomplete={name for name, task in scored.items() if task.incomplete},
+        new=new,
+        inputs=inputs,
+        incomplete=incomplete,
         tasks_of_this_command=tasks_of_this_command,
     )
     if staying is not None:

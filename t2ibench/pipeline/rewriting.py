@@ -95,11 +95,7 @@ def to_rewrite(
         return []
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
-    pending = [
-        request
-        for request in plan.requests
-        if not images.is_done(request.prompt, request.index)
-    ]
+    pending = [request for request in plan.requests if not images.is_done(request.key)]
     needed = requests_of(pending, generator.info.per, plan.settings.seed)
     return [
         request

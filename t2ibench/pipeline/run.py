@@ -185,11 +185,7 @@ def _how_to_score(context: RunContext) -> str:
     """Return the number of existing images, and the command that scores them."""
     images, plan = context.images, context.plan
     assert images is not None
-    done = [
-        request
-        for request in plan.requests
-        if images.is_done(request.prompt, request.index)
-    ]
+    done = [request for request in plan.requests if images.is_done(request.key)]
     n_without = len(plan.prompts) - len({request.prompt for request in done})
     command = f"t2ibench score {shlex.quote(str(context.folder.path))}"
     count = f"{len(done)} of {len(plan.requests)} images are there"
@@ -220,7 +216,7 @@ def _outcome_before_scores(job: Job) -> Outcome:
         attempts=job.attempts,
         observed=job.embedded + answered,
         damaged=[
-            f"{file}; the same command again makes it anew" for file in job.damaged
+            f"{file}; the same command again regenerates it" for file in job.damaged
         ],
         problems=problems_of(job),
         lost=job.lost,

@@ -2,7 +2,7 @@
 
 A score is a pure function of the task, the settings, the evidence and the code. With a run, each
 task's scores are stored with a digest over all of these; they are taken from there only where the
-digest of what is at hand now is the same.
+digest of the present inputs is the same.
 """
 
 from __future__ import annotations

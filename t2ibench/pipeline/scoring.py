@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.identity import ImageKey
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import MethodResult
@@ -28,10 +29,10 @@ from t2ibench.pipeline.task_evidence import (
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import ScoredTask, task_record
 from t2ibench.results.paired import paired_task
-from t2ibench.results.rates import (
+from t2ibench.results.prompt_outcomes import is_revised
+from t2ibench.results.repeated_prompts import (
     RepeatedPrompt,
     by_share,
-    is_revised,
     repeated_prompts,
     repeats_line,
     too_few,
@@ -266,7 +267,8 @@ def _sample_rows(
     """Return sample rows with each image's file, and its rewritten prompt if there is one."""
     completed = []
     for row in rows:
-        attempt = images.get(row["prompt"], row["index"]) if images else None
+        image = ImageKey.of(row["prompt"], row["index"])
+        attempt = images.get(image) if images else None
         file = f"images/{attempt.file}" if attempt and attempt.file else None
         sha256 = attempt.sha256 if attempt else None
         new = {**row, "file": file, "sha256": sha256}

@@ -36,13 +36,28 @@ class StoredEvidence:
         labels: LabelStore | None = None,
         check: JudgeCheck | None = None,
         votes: Votes | None = None,
+        *,
+        awaits_answers: bool = True,
     ) -> None:
+        """Read evidence from the stores of a run.
+
+        Args:
+            images: Its images.
+            store: Embeddings by one encoder; None where nothing is embedded.
+            judged: Answers of one judge, or of people; None without.
+            labels: Human labels beside the judge's answers.
+            check: The judge's validation by people.
+            votes: The answers of each person.
+            awaits_answers: Whether a missing answer makes the evidence incomplete, because a judge
+                will be asked for it.
+        """
         self._images = images
         self._store = store
         self._judged = judged
         self._labels = labels
         self._check = check
         self._votes = votes
+        self._awaits_answers = awaits_answers
         self.incomplete = False
         self.lacks_embeddings = False
         self.lacks_answers = False
@@ -113,7 +128,7 @@ class StoredEvidence:
             elif answer is None and self._judged is not None and self._judged.by_labels:
                 excluded["not labelled"] += 1
             elif answer is None:
-                if not self._leaves_out(question, classes):
+                if self._awaits_answers and not self._leaves_out(question, classes):
                     self.incomplete = self.lacks_answers = True
                 excluded["missing"] += 1
             else:
@@ -160,7 +175,7 @@ class StoredEvidence:
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
-        """Return people's answers about the first n images of a prompt (see `unreachable`)."""
+        """Return human labels about the first n images of a prompt (see `unreachable`)."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}

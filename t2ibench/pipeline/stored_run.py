@@ -13,8 +13,8 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.judges import check_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.feasibility import feasible, feasible_plan
-from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.preparation import with_default_observers
+from t2ibench.pipeline.plan import Plan, is_counted
+from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.results.record import GeneratorRecord, RunRecord
@@ -43,7 +43,7 @@ class StoredImages:
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Return failures, because missing images are not generated."""
-        reason = "images of a stored run are not made anew"
+        reason = "images of a stored run are not regenerated"
         return [GeneratedImage("failed", reason=reason) for _ in requests]
 
     def available(self, prompt: str) -> int | None:
@@ -65,8 +65,7 @@ def lacks_observations(folder: RunFolder) -> bool:
     attempts = [
         attempt
         for request in plan.requests
-        if (attempt := images.get(request.prompt, request.index))
-        and attempt.status == "ok"
+        if (attempt := images.get(request.key)) and attempt.status == "ok"
     ]
     there = [attempt for attempt in attempts if images.has_file(attempt)]
     return _not_embedded(folder, plan, there) or _not_answered(folder, plan, there)
@@ -80,7 +79,7 @@ def _not_embedded(folder: RunFolder, plan: Plan, there: Iterable[Attempt]) -> bo
     hashes = {
         attempt.sha256
         for attempt in there
-        if attempt.sha256 and attempt.index < plan.embedded.get(attempt.prompt, 0)
+        if attempt.sha256 and is_counted(attempt.key, plan.embedded)
     }
     stores = [
         EvidenceStore(folder.database, name, encoder.fingerprint)
@@ -96,11 +95,11 @@ def _not_answered(folder: RunFolder, plan: Plan, there: Sequence[Attempt]) -> bo
         for name, fingerprint in folder.record.judges.items()
     ]
     return any(
-        attempt.index < count and store.get(str(attempt.sha256), *question) is None
+        store.get(str(attempt.sha256), *question) is None
         for store in stores
         if not store.by_labels
         for attempt in there
-        for question, count in plan.questions.get(attempt.prompt, {}).items()
+        for question in plan.questions_about(attempt.key)
     )
 
 
@@ -142,6 +141,7 @@ def prepare_stored(
     if not feasibility.tasks:
         raise _nothing_to_score(folder, feasibility.short_of_images)
     plan = feasible_plan(plan, feasibility)
+    settings = with_judge_for(settings, plan)
     if plan.questions:
         check_judges(settings.judge, settings.judge_args)
     context = RunContext(

@@ -11,7 +11,7 @@ from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.results.schema import TaskSettings
 from t2ibench.settings import Measurement
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.people import PeopleStore, people_among
@@ -80,7 +80,12 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
         judge = first_judge(needs, stores)
         judges = {} if judge is None else {judge.name: judge}
         evidence = {
-            name: StoredEvidence(stores.images, store, judge)
+            name: StoredEvidence(
+                stores.images,
+                store,
+                judge,
+                awaits_answers=_awaits_answers(judge, stores),
+            )
             for name, store in encoders.items()
         }
     return TaskEvidence(
@@ -96,7 +101,12 @@ def untrained_evidence(
     """Return the evidence of the untrained controls of these encoders."""
     judge = first_judge(needs, stores)
     return {
-        name: StoredEvidence(stores.images, stores.controls[name], judge)
+        name: StoredEvidence(
+            stores.images,
+            stores.controls[name],
+            judge,
+            awaits_answers=_awaits_answers(judge, stores),
+        )
         for name in encoders
         if name in stores.controls
     }
@@ -110,6 +120,16 @@ def first_judge(needs: Needs, stores: Stores) -> Judge | None:
         if _classified(needs.checks, stores.images, [judge]):
             return judge
     return None
+
+
+def _awaits_answers(judge: Judge | None, stores: Stores) -> bool:
+    """Return whether an answer that is missing will be asked for.
+
+    A run may have no judge, or only files of answers to other questions.
+    """
+    if judge is not None:
+        return True
+    return any(not is_file_of_answers(name) for name in stores.readers)
 
 
 def _people_are_the_judge(needs: Needs, stores: Stores) -> bool:

@@ -50,7 +50,7 @@ from t2ibench.results.run import versions
 from t2ibench.settings import RunSettings
 
 _Model = TypeVar("_Model")
-_JUDGES = "Without a download: --judge answers:FILE (people's answers)."
+_JUDGES = "Without a download: --judge answers:FILE (human labels)."
 _ENCODERS = (
     "Without a download: weights in a file, --encoder open_clip:ARCH/FILE.safetensors#TAG, or "
     "tasks that ask a judge, such as one that `t2ibench propose` writes."

@@ -213,24 +213,33 @@ def remarks(
     with_column = {column.name for column in columns}
     labelled = [name for name in asked if name in with_column]
     missing = [name for name in asked if name not in with_column]
-    lines = []
-    for column in columns:
-        if column.name in asked and column.unknown:
-            counts = column.unknown.items()
-            values = ", ".join(f"{shown(value)} {count}" for value, count in counts)
-            lines.append(
-                f"{sheet.name}: {shown(column.name)} counts as unknown: {values}."
-            )
+    lines = [
+        _unknown_values(column, sheet)
+        for column in columns
+        if column.name in asked and column.unknown
+    ]
     if missing and labelled:
         lines.append(
             f"{sheet.name} has no column for: {', '.join(map(shown, missing))}."
         )
-    further = [
-        column.name for column in columns if column.name not in asked and column.repeats
-    ]
+    further = _not_asked_about(columns, asked)
     if further:
         lines.append(_further_columns(further, labelled, sheet, command))
     return lines
+
+
+def _not_asked_about(columns: Sequence[Column], asked: Sequence[str]) -> list[str]:
+    """Return the names of columns that repeat their values and that no question is about."""
+    return [
+        column.name for column in columns if column.name not in asked and column.repeats
+    ]
+
+
+def _unknown_values(column: Column, sheet: Path) -> str:
+    """A message about the values of a column that count as unknown, with their numbers."""
+    counts = column.unknown.items()
+    values = ", ".join(f"{shown(value)} {count}" for value, count in counts)
+    return f"{sheet.name}: {shown(column.name)} counts as unknown: {values}."
 
 
 def _further_columns(

@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, IntervalMark
-from t2ibench.results.rates import PromptOutcomes, Rate
+from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import State
 from t2ibench.stats.permutation import holm

@@ -10,7 +10,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, in_order
 from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError
 
@@ -50,9 +50,7 @@ def _write(
     rows = []
     damaged = []
     attempts = (attempt for attempt in images.all_attempts() if attempt.status == "ok")
-    for attempt in sorted(
-        attempts, key=lambda attempt: (attempt.prompt, attempt.index)
-    ):
+    for attempt in in_order(attempts):
         advance(1)
         assert attempt.file is not None
         try:
@@ -70,7 +68,7 @@ def _write(
                 "index": attempt.index,
                 "seed": attempt.seed,
                 "model": model,
-                "key": attempt.key,
+                "key": attempt.file_key,
                 "sha256": attempt.sha256,
             }
         )

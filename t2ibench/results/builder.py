@@ -15,16 +15,13 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
+from t2ibench.results.alignment_records import TextImageAlignment, adjust_agreements
 from t2ibench.results.display import text_only
+from t2ibench.results.diversity import Diversity
+from t2ibench.results.json_record import rounded
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
-from t2ibench.results.rates import (
-    Diversity,
-    PromptOutcomes,
-    RepeatedPrompt,
-    TextImageAlignment,
-    adjust_agreements,
-    rounded,
-)
+from t2ibench.results.prompt_outcomes import PromptOutcomes
+from t2ibench.results.repeated_prompts import RepeatedPrompt
 from t2ibench.results.schema import (
     EncoderScores,
     Headline,
@@ -335,18 +332,23 @@ def task_record(
         name: EncoderScores(**_method_fields(result, level))
         for name, result in by_encoder.items()
     }
+    task_fields = _task_fields(task)
+    method_fields = _method_fields(combined, level, direction)
+    image_fields = images or {}
+    agreement = _encoders_agree(by_encoder) if several else None
+    all_warnings = [*combined.warnings, *defects, *warnings]
     return TaskResult(
-        **_task_fields(task),
-        **_method_fields(combined, level, direction),
-        **(images or {}),
+        **task_fields,
+        **method_fields,
+        **image_fields,
         by_encoder=encoder_scores if several else {},
-        encoder_agreement=_encoders_agree(by_encoder) if several else None,
+        encoder_agreement=agreement,
         n_images=combined.n_images,
         n_prompts=combined.n_prompts,
         excluded=_excluded(combined),
         settings=settings,
         conventions=_plain(combined.conventions),
-        warnings=[*combined.warnings, *defects, *warnings],
+        warnings=all_warnings,
         details=_plain(combined.details),
     )
 

@@ -23,8 +23,8 @@ from t2ibench.results.contrast import (
     verdict_of,
 )
 from t2ibench.results.display import displayed
+from t2ibench.results.json_record import rounded
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.rates import rounded
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from t2ibench.results.square_contrast import compare_items, mean_square_of
 from t2ibench.stats import holm

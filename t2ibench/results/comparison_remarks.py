@@ -62,7 +62,7 @@ def _undecidable(first: TaskResult, second: TaskResult) -> list[str]:
         notes.append("other prompts have no image")
     for which, task in (("first", first), ("second", second)):
         if task.inconclusive:
-            notes.append(f"the {which} run cannot tell: {task.inconclusive}")
+            notes.append(f"the {which} run is inconclusive: {task.inconclusive}")
     if _unread_words(first) != _unread_words(second):
         notes.append(_unread_note(first, second))
     return notes

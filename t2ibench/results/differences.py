@@ -95,25 +95,29 @@ def _only_on_one_side(
 
 def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
     """Return encoders, judges and captions that share a name but differ in content."""
-    alike: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+    clauses: list[str] = []
+    for kind, before, after in (
         ("encoder", first.encoders, second.encoders),
         ("untrained control of", first.controls, second.controls),
         ("judge", first.judges, second.judges),
-        ("captions of", first.pools, second.pools),
-    ]
-    clauses: list[str] = []
-    for kind, before, after in alike:
-        for name in sorted(before.keys() | after.keys()):
-            if before.get(name) == after.get(name):
-                continue
-            label = shown(name, _WIDTH)
-            if kind == "captions of":
-                clauses.append(f"the captions of {label} are others")
-            else:
-                clauses.append(f"the {kind} '{label}' has other weights or settings")
+    ):
+        for label in _with_other_content(before, after):
+            clauses.append(f"the {kind} '{label}' has other weights or settings")
+    for label in _with_other_content(first.pools, second.pools):
+        clauses.append(f"the captions of {label} are others")
     if first.tasks != second.tasks:
         clauses.append("tasks: in another order")
     return clauses
+
+
+def _with_other_content(
+    before: Mapping[str, object], after: Mapping[str, object]
+) -> list[str]:
+    """Return the names, for messages, whose contents differ between two runs."""
+    names = sorted(before.keys() | after.keys())
+    return [
+        shown(name, _WIDTH) for name in names if before.get(name) != after.get(name)
+    ]
 
 
 def _clause(name: str, before: Any, after: Any, sides: tuple[str, str]) -> list[str]:

@@ -316,20 +316,13 @@ def score_rows(results: Results) -> Iterator[list[object]]:
     """Return every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
-            yield [
-                name,
-                task.method,
-                row and row.name,
-                row and row.group,
-                key,
-                state_of(task) if key == "headline" else _state_if_tested(score),
-                *(getattr(score, number) for number in _NUMBERS),
-                *_headline_cells(score),
-                score.as_published,
-                n_images,
-                task.inconclusive if isinstance(score, Headline) else None,
-                score.reason,
-            ]
+            is_headline = isinstance(score, Headline)
+            state = state_of(task) if key == "headline" else _state_if_tested(score)
+            what = [name, task.method, row and row.name, row and row.group, key, state]
+            numbers = [getattr(score, number) for number in _NUMBERS]
+            inconclusive = task.inconclusive if is_headline else None
+            about = [score.as_published, n_images, inconclusive, score.reason]
+            yield [*what, *numbers, *_headline_cells(score), *about]
 
 
 def _state_if_tested(score: Score) -> State | None:

@@ -111,18 +111,22 @@ def assemble(
         for encoder_name, encoder in sorted(encoders.items())
         if encoder.network
     }
+    command = [] if settings is None else _command(settings, tasks)
+    is_limited = any(task.settings.limit is not None for task in tasks.values())
+    missing_parts = [] if merged is None else merged.missing_names()
+    library_warnings = [] if record is None else record.library_warnings
     return Results(
         t2ibench=__version__,
         model=generator,
         name=name,
-        command=[] if settings is None else _command(settings, tasks),
+        command=command,
         environment=environment(),
-        limited=any(task.settings.limit is not None for task in tasks.values()),
-        missing_parts=[] if merged is None else merged.missing_names(),
+        limited=is_limited,
+        missing_parts=missing_parts,
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
         networks=networks,
-        library_warnings=[] if record is None else record.library_warnings,
+        library_warnings=library_warnings,
     )
 
 
@@ -245,5 +249,5 @@ def _staying_line(names: Sequence[str]) -> str | None:
         subject, verb, pronoun = "results", "are", "their"
     return (
         f"The earlier {subject} of {listed} {verb} kept: some of {pronoun} evidence is "
-        "missing now. Run the original command again to make it anew."
+        "missing now. Run the original command again to regenerate it."
     )

@@ -39,7 +39,17 @@ def judges_said(task: TaskResult) -> str:
             return f"{named}; by=NAME says who answered, if people did."
         return f"{named}; nobody else checked the answers."
     labellers = f" {people_agree(task.people)}" if task.people else ""
+    if only_checks(task):
+        return (
+            f"{listed(judges)} checked which guided images show what was asked for, "
+            f"{people_checked(task)}.{labellers}"
+        )
     return f"Answered by {listed(judges)}, {people_checked(task)}.{labellers}"
+
+
+def only_checks(task: TaskResult) -> bool:
+    """Return whether judges decide which guided images count, and an encoder gives the score."""
+    return any(name.split(":")[0] == "obedience" for name in task.controls)
 
 
 def asked_said(task: TaskResult) -> str:
@@ -131,7 +141,12 @@ def people_checked(task: TaskResult) -> str:
     checks = task.details.get(CHECKED, [])
     if not checks:
         whose = "their" if len(task.settings.judges) > 1 else "its"
-        return f"unchecked by people: {whose} mistakes are in every count"
+        effect = (
+            "decide which images are left out"
+            if only_checks(task)
+            else "are in every count"
+        )
+        return f"unchecked by people: {whose} mistakes {effect}"
     verdicts = dict.fromkeys(_verdict(check) for check in checks)
     images = max(check["images"] for check in checks)
     checked = {check["bias"] for check in checks}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from t2ibench.results.rates import Record
+from t2ibench.results.json_record import Record
 
 
 class AgreementScore(Record):

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field
 
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.results.rates import Record
+from t2ibench.results.json_record import Record
 from t2ibench.results.schema import GeneratorInfo, LibraryWarning
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY
@@ -196,7 +196,7 @@ class RunRecord(Record):
             declines are left out or renamed.
         rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
-        library_warnings: What model libraries warned of while models were loaded, in all calls.
+        library_warnings: What model libraries warned of while models were loaded, over all calls.
         from_objects: Whether Python objects took part, which no command can name.
         merged: The parts that `t2ibench merge` put together; None where it put none.
         history: One entry a call, the latest last.

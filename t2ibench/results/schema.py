@@ -16,14 +16,12 @@ from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
+from t2ibench.results.alignment_records import TextImageAlignment
+from t2ibench.results.diversity import Diversity
+from t2ibench.results.json_record import Record
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
-from t2ibench.results.rates import (
-    Diversity,
-    PromptOutcomes,
-    Record,
-    RepeatedPrompt,
-    TextImageAlignment,
-)
+from t2ibench.results.prompt_outcomes import PromptOutcomes
+from t2ibench.results.repeated_prompts import RepeatedPrompt
 from t2ibench.results.unread import PromptReading, UnreadPrompt
 from t2ibench.settings import Measurement
 from t2ibench.store.checksums import sealed
@@ -286,7 +284,7 @@ class Results(Record):
         name: What the user calls the run; null for the model's name.
         command: A command that gives these results again; empty if a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
-        limited: True if any task ran under --limit; such results are for a try only.
+        limited: True if any task ran under --limit; such results are for a trial only.
         missing_parts: Parts of a merged run that were not there, such as '3 of 4'.
         tasks: Task id to result, sorted. p-values are adjusted over these.
         earlier: The same of tasks that only earlier commands in this folder measured, as those

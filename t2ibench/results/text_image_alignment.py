@@ -14,9 +14,10 @@ from t2ibench.methods.core.text_image_alignment import (
     mean_cosine,
     paired_difference,
 )
+from t2ibench.results.alignment_records import PromptDifference, TextImageAlignment
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.json_record import rounded
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.rates import PromptDifference, TextImageAlignment, rounded
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.stats import holm
 

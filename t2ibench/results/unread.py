@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
-from t2ibench.results.rates import Record
+from t2ibench.results.json_record import Record
 from t2ibench.store.images import Attempt
 
 _NAMED = 3  # prompts in a sentence

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from t2ibench.identity import content_id
 from t2ibench.store.database import Database
-from t2ibench.store.schema import content_id, of_text, to_text
+from t2ibench.store.schema import of_text, to_text
 
 # A judge whose name begins so says who answered. What was answered is in its fingerprint.
 ANSWERS_BY, LABELS_BY = "answers by ", "labels by "

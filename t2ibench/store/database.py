@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.identity import content_id
 from t2ibench.store.connections import (
     connect,
     create_database,
@@ -32,7 +33,6 @@ from t2ibench.store.schema import (
     APPLICATION,
     VERSION,
     columns,
-    content_id,
     is_typed,
     key_columns,
     of_text,

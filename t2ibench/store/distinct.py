@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from t2ibench.arrays import Float32Array
+from t2ibench.identity import ImageKey
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.pixels import brightness, looks_like_one
 
@@ -33,20 +34,21 @@ class DistinctImages:
 
     def __init__(self, images: ImageStore) -> None:
         self._images = images
-        self._prompts: dict[str, _Prompt] = {}
+        self._prompts: dict[int, _Prompt] = {}
 
-    def get(self, prompt: str, index: int) -> Attempt | None:
+    def get(self, key: ImageKey) -> Attempt | None:
         """Return the record of an image, or None."""
-        return self._known(prompt, index + 1)[index]
+        return self._known(key, key.index + 1)[key.index]
 
     def first(self, prompt: str, n: int) -> list[Attempt | None]:
         """Return the records of the first n images of a prompt."""
-        return self._known(prompt, n)[:n]
+        return self._known(ImageKey.of(prompt, 0), n)[:n]
 
-    def _known(self, prompt: str, n: int) -> list[Attempt | None]:
-        observed = self._prompts.setdefault(prompt, _Prompt())
+    def _known(self, key: ImageKey, n: int) -> list[Attempt | None]:
+        """Return the records of at least n images that are made from what a key's is made from."""
+        observed = self._prompts.setdefault(key.content, _Prompt())
         while len(observed.attempts) < n:
-            attempt = self._images.get(prompt, len(observed.attempts))
+            attempt = self._images.get(replace(key, index=len(observed.attempts)))
             if (
                 attempt is not None
                 and attempt.status == "ok"

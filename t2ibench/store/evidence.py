@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import content_id
 from t2ibench.store.checksums import row_checksums
 from t2ibench.store.database import BrokenDatabaseError, Database
-from t2ibench.store.schema import blob_checksum, content_id
+from t2ibench.store.schema import blob_checksum
 
 Kind = Literal["images", "texts"]
 KINDS: tuple[Kind, ...] = ("images", "texts")

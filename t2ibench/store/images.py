@@ -14,37 +14,59 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from t2ibench.arrays import Float32Array
+from t2ibench.identity import ImageKey, content_id
 from t2ibench.store.database import Database, uncollected
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.file_names import is_hidden, is_image_file
 from t2ibench.store.files import write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
-from t2ibench.store.schema import content_id, of_text, to_text
+from t2ibench.store.schema import of_text, to_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff"}
 RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
+_SHA256 = re.compile("[0-9a-f]{64}")
 _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 
 @dataclass(slots=True)  # not frozen: a million are read in seconds
 class Attempt:
-    """An attempt to generate one image, with its outcome."""
+    """An attempt to generate one image, with its outcome.
 
-    prompt: str
-    index: int
+    Attributes:
+        key: Which image.
+        seed: The seed that it was generated from.
+        status: 'ok', 'refused', 'filtered' or 'failed'.
+        file: Its file below images/, for status 'ok'.
+        sha256: Of the file.
+        reason: Why there is no image.
+        tries: Attempts before this one.
+        revised_prompt: The prompt that the model says it used instead.
+    """
+
+    key: ImageKey
     seed: int
-    status: str  # 'ok', 'refused', 'filtered' or 'failed'
-    file: str | None = None  # below images/, for status 'ok'
+    status: str
+    file: str | None = None
     sha256: str | None = None
     reason: str | None = None
-    tries: int = 0  # attempts before this one
-    revised_prompt: str | None = None  # that the model says it used instead
+    tries: int = 0
+    revised_prompt: str | None = None
 
     @property
-    def key(self) -> str:
+    def prompt(self) -> str:
+        """Return the prompt of the image."""
+        return self.key.prompt
+
+    @property
+    def index(self) -> int:
+        """Return which image of its prompt it is, from 0."""
+        return self.key.index
+
+    @property
+    def file_key(self) -> str:
         """Return the attempt's identifier within its generator, which is part of its file name."""
         return self.file[3:67] if self.file else f"{self.index} {self.prompt}"
 
@@ -56,11 +78,24 @@ class Attempt:
 _values = attrgetter(*(attribute.name for attribute in fields(Attempt)))
 
 
-def image_key(fingerprint: str, prompt: str, index: int) -> str:
-    """Return the SHA-256 of an image's inputs: generator fingerprint, prompt and index."""
-    text = f"{fingerprint}\0{index}\0{prompt}"
+def file_key(fingerprint: str, key: ImageKey) -> str:
+    """Return the SHA-256 of an image's inputs: generator fingerprint, index and prompt."""
+    text = f"{fingerprint}\0{key.index}\0{_text_of(key)}"
     # A row that somebody else wrote may hold half a surrogate pair.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _text_of(key: ImageKey) -> str:
+    """Return the text whose content id is in the key: the prompt, with the source after a NUL."""
+    return key.prompt if key.source is None else f"{key.prompt}\0{key.source}"
+
+
+def _prompt_and_source(text: str) -> tuple[str, str | None]:
+    """Return what `_text_of` has joined."""
+    prompt, separator, source = text.rpartition("\0")
+    if separator and _SHA256.fullmatch(source):
+        return prompt, source
+    return text, None
 
 
 def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
@@ -90,16 +125,29 @@ def absent_files(root: Path, files: Iterable[str]) -> set[str]:
     return absent
 
 
-@dataclass(frozen=True, slots=True)
-class StoredImage:
-    """An image file with its recorded properties."""
+def in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Return attempts ordered by prompt and, within a prompt, by index."""
+    return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
-    # made a path when it is used: a million images are described in seconds
+
+def stored_order(attempt: Attempt) -> tuple[int, int]:
+    """Return the place of an attempt in the order in which run.db holds images, for sorting."""
+    return attempt.key.content, attempt.key.index
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """An image file with the hash that it had when it was stored.
+
+    Attributes:
+        place: Its path; made a `Path` when it is used, so that a million images are described in
+            seconds.
+        sha256: Of the file as it was when it was stored.
+        content: The bytes of a file on another machine.
+    """
+
     place: Path | str
-    sha256: str  # of the file as it was when it was stored
-    prompt: str
-    index: int
-    # of a file on another machine
+    sha256: str
     content: bytes | None = field(default=None, kw_only=True)
 
     @property
@@ -124,6 +172,27 @@ class StoredImage:
         return read_image(self.data())
 
 
+@dataclass(frozen=True, slots=True)
+class StoredImage(ImageFile):
+    """The file of one image of a run.
+
+    Attributes:
+        key: Which image.
+    """
+
+    key: ImageKey
+
+    @property
+    def prompt(self) -> str:
+        """Return the prompt of the image."""
+        return self.key.prompt
+
+    @property
+    def index(self) -> int:
+        """Return which image of its prompt it is, from 0."""
+        return self.key.index
+
+
 def image_files(folder: Path) -> list[Path]:
     """Return the image files of a folder of any layout."""
     return sorted(
@@ -144,6 +213,8 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
+# The prompt and source of an image whose prompt's row is damaged.
+_UNKNOWN_INPUTS = ("", None)
 # The name and fingerprint of the "encoder" whose embeddings are the perceptual hashes.
 PERCEPTUAL_HASH = ("look", "1")
 
@@ -173,20 +244,25 @@ class ImageStore:
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         prompts = self.database.texts(texts, self._generator)
         self._named |= prompts.keys()
-        self._rows: dict[tuple[int, int], Attempt] = {}
+        inputs = {text: _prompt_and_source(name) for text, name in prompts.items()}
+        self._rows: dict[ImageKey, Attempt] = {}
+        previous: tuple[int, int] | None = None
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
-            before = self._rows.get((text, index))
+            key = ImageKey(text, index, *inputs.get(text, _UNKNOWN_INPUTS))
+            # Most images were attempted once, and looking up takes time.
+            is_further_try = (text, index) == previous
+            previous = (text, index)
+            before = self._rows.get(key) if is_further_try else None
             if not is_sound(status, sha256, file) or (
                 before and RANK[status] < RANK[before.status]
             ):
                 continue
             reason = None if reason is None else of_text(reason)
             revised = None if revised is None else of_text(revised)
-            prompt = prompts.get(text, "")
-            self._rows[text, index] = Attempt(
-                prompt, index, seed, status, file, sha256, reason, tries, revised
+            self._rows[key] = Attempt(
+                key, seed, status, file, sha256, reason, tries, revised
             )
 
     @property
@@ -204,17 +280,17 @@ class ImageStore:
         """Return the number of attempted images."""
         return len(self._rows)
 
-    def get(self, prompt: str, index: int) -> Attempt | None:
+    def get(self, key: ImageKey) -> Attempt | None:
         """Return the record of an image, whether or not its file exists.
 
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
         """
-        attempt = self._rows.get((content_id(prompt), index))
-        # The row of its prompt may be damaged.
-        return attempt and (
-            attempt if attempt.prompt == prompt else replace(attempt, prompt=prompt)
-        )
+        attempt = self._rows.get(key)
+        if attempt is None or attempt.prompt == key.prompt:
+            return attempt
+        # The row of its prompt is damaged.
+        return replace(attempt, key=key)
 
     def has_file(self, attempt: Attempt) -> bool:
         """Return whether an image's file exists; always True for an attempt without an image."""
@@ -229,18 +305,19 @@ class ImageStore:
         """Return the records of images whose files exist, ordered by prompt and index."""
         self._absent = None  # look again
         attempts = filter(self.has_file, self.all_attempts())
-        return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
+        return in_order(attempts)
 
     def all_attempts(self) -> Iterator[Attempt]:
         """Iterate over the records of all images of known prompts, with or without files."""
-        rows = list(self._rows.items())
         return (
-            attempt for (text, _), attempt in rows if content_id(attempt.prompt) == text
+            attempt
+            for key, attempt in list(self._rows.items())
+            if content_id(_text_of(key)) == key.content
         )
 
-    def is_done(self, prompt: str, index: int) -> bool:
+    def is_done(self, key: ImageKey) -> bool:
         """Return whether an image needs no generation; a failed one does."""
-        attempt = self._rows.get((content_id(prompt), index))
+        attempt = self._rows.get(key)
         return (
             attempt is not None
             and attempt.status != "failed"
@@ -254,27 +331,20 @@ class ImageStore:
     def image(self, attempt: Attempt) -> StoredImage:
         """Return the image of an attempt as a file."""
         assert attempt.sha256 is not None
-        return StoredImage(
-            f"{self._base}/{attempt.file}",
-            attempt.sha256,
-            attempt.prompt,
-            attempt.index,
-        )
+        return StoredImage(f"{self._base}/{attempt.file}", attempt.sha256, attempt.key)
 
-    def add_image(
-        self, prompt: str, index: int, seed: int, data: bytes, suffix: str
-    ) -> Attempt:
+    def add_image(self, key: ImageKey, seed: int, data: bytes, suffix: str) -> Attempt:
         """Write the file of an image; `record` must be called to register it."""
-        key = image_key(self.fingerprint, prompt, index)
-        file = f"{key[:2]}/{key}{suffix}"
+        name = file_key(self.fingerprint, key)
+        file = f"{name[:2]}/{name}{suffix}"
         # Not durable: after a loss of power the hash in its row tells that the file is damaged.
         write_bytes(self.root / file, data, durable=False)
         digest = hashlib.sha256(data).hexdigest()
-        return Attempt(prompt, index, seed, "ok", file=file, sha256=digest)
+        return Attempt(key, seed, "ok", file=file, sha256=digest)
 
-    def name(self, prompts: Iterable[str]) -> None:
-        """Store prompts, so that rows with their identifiers can be read."""
-        ids = {content_id(prompt): prompt for prompt in prompts}
+    def name(self, keys: Iterable[ImageKey]) -> None:
+        """Store the prompts of images, so that rows with their identifiers can be read."""
+        ids = {key.content: _text_of(key) for key in keys}
         new = ids.keys() - self._named
         if new:
             self.database.add_texts(ids[number] for number in sorted(new))
@@ -286,18 +356,19 @@ class ImageStore:
         perceptual_hashes: Mapping[str, Float32Array] | None = None,
     ) -> None:
         """Store attempts; an earlier attempt at the same image is kept as well."""
-        new: dict[tuple[int, int], Attempt] = {}
+        new: dict[ImageKey, Attempt] = {}
         rows = []
         for attempt in attempts:
-            place = content_id(attempt.prompt), attempt.index
-            before = new.get(place) or self.get(attempt.prompt, attempt.index)
+            key = attempt.key
+            before = new.get(key) or self.get(key)
             made = replace(attempt, tries=before.tries + 1) if before else attempt
             if before is None or RANK[made.status] >= RANK[before.status]:
-                new[place] = made
+                new[key] = made
             rows.append(
                 (
                     self._generator,
-                    *place,
+                    key.content,
+                    key.index,
                     made.tries,
                     made.seed,
                     made.status,
@@ -309,7 +380,7 @@ class ImageStore:
             )
         with self.database.writing():
             self.database.add_model(*self._model)
-            self.name([attempt.prompt for attempt in new.values()])
+            self.name(new)
             self.database.write("attempts", rows)
             unseen = (
                 self.perceptual_hashes.missing("images", perceptual_hashes)

@@ -1,4 +1,4 @@
-"""Storage of people's answers about images."""
+"""Storage of human labels about images."""
 
 from __future__ import annotations
 

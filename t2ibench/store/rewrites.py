@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from t2ibench.identity import ImageKey, content_id
 from t2ibench.store.database import Database
-from t2ibench.store.schema import content_id, of_text, to_text
+from t2ibench.store.schema import of_text, to_text
 
 _STATUSES = ("ok", "refused", "failed")
 _ALL = -1  # the number of a rewriting for all images of a prompt
@@ -56,11 +57,11 @@ class RewriteStore:
         ]
         return (self._rows[place] for place in places)
 
-    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+    def find(self, image: ImageKey) -> StoredRewriting | None:
         """Return the rewriting that an image is made from, or None."""
-        text = content_id(prompt)
-        rewriting = self._rows.get((text, index)) or self._rows.get((text, _ALL))
-        return rewriting and replace(rewriting, prompt=prompt)
+        text = content_id(image.prompt)
+        rewriting = self._rows.get((text, image.index)) or self._rows.get((text, _ALL))
+        return rewriting and replace(rewriting, prompt=image.prompt)
 
     def is_done(self, prompt: str, index: int | None) -> bool:
         """Return whether a prompt needs no further rewriting; a failed one does."""

@@ -6,13 +6,12 @@ nothing but itself. Every row has a checksum: SQLite's own checks look at struct
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 import zlib
 from collections.abc import Iterable
 from contextlib import closing
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 APPLICATION = 0x54324942
@@ -92,19 +91,6 @@ def is_typed(table: str) -> str:
         for name, kind, nullable, _ in declared(table)
         if name != "crc"
     )
-
-
-@lru_cache(maxsize=2**18)
-def content_id(*parts: str) -> int:
-    """Return an identifier of content: the first 63 bits of its SHA-256.
-
-    Examples:
-        >>> content_id("A photo of a nurse")
-        8038286228448891276
-    """
-    # A text that somebody else wrote may hold half a surrogate pair.
-    data = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") >> 1
 
 
 def row_checksum(values: Iterable[Any]) -> int:

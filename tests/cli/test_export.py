@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from t2ibench.identity import ImageKey
 from t2ibench.reports.exports import export
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -73,7 +74,7 @@ def test_prompts_are_never_names(tmp_path: Path) -> None:
         buffer = io.BytesIO()
         Image.new("RGB", (4, 4), (9, 9, 9)).save(buffer, format=suffix[1:])
         store.record(
-            store.add_image(prompt, 0, 1, buffer.getvalue(), suffix)
+            store.add_image(ImageKey.of(prompt, 0), 1, buffer.getvalue(), suffix)
             for prompt in prompts
         )
     assert export(ImageStore(Database(tmp_path), "f"), "m", tmp_path / "out") == (9, [])

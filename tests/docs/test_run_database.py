@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from t2ibench.identity import ImageKey
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore
@@ -39,9 +40,16 @@ def run(shared_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert generator is not None
     images = ImageStore(Database(run), generator.fingerprint)
     first = next(one for one in images.attempts() if one.status == "ok")
-    refused = Attempt(first.prompt, 98, 1, "refused", reason="it is a person")
+    refused = Attempt(
+        ImageKey.of(first.prompt, 98), 1, "refused", reason="it is a person"
+    )
     images.record(
-        [refused, images.add_image("a", 0, 1, images.image(first).data(), ".png")]
+        [
+            refused,
+            images.add_image(
+                ImageKey.of("a", 0), 1, images.image(first).data(), ".png"
+            ),
+        ]
     )
     images.record([replace(first, revised_prompt="other words")])
     answer = hand.stored(run, "answers")[0]

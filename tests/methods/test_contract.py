@@ -177,7 +177,7 @@ BROKEN = {
         "outside its interval",
     ),
     "a scale that nobody registered": (
-        spoilt(headline=Headline(0.5, scale="other.points")),
+        spoilt(headline=HeadlineEstimate(0.5, scale="other.points")),
         "The scale of its headline, 'other.points', is not registered",
     ),
     "odd combination": (

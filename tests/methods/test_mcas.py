@@ -75,6 +75,52 @@ def test_hand_case() -> None:
     assert (result.n_images, result.n_prompts) == (6, 3)
 
 
+def test_attribute_images_that_a_judge_does_not_see_theirs_in_are_left_out() -> None:
+    """A man's prompt that gives a woman's image every second time moves the axis."""
+    question = "Who is it?"
+    men, women = ("a man", "a boy", "an old man"), ("a woman", "a girl", "an old woman")
+    sides = {"male": ((1.0, 0.0), men), "female": ((0.0, 1.0), women)}
+    targets = [
+        {"name": name, "prompt": name, "stereotype": side}
+        for name, side in (("ceo", "A"), ("boss", "A"), ("nurse", "B"), ("maid", "B"))
+    ]
+    attributes = {
+        side: {"name": name, "prompts": list(prompts), "words": [name]}
+        for side, (name, (_, prompts)) in zip("AB", sides.items(), strict=True)
+    }
+    rng = np.random.default_rng(0)
+
+    def images_at(point: tuple[float, float], n: int = 8) -> list[tuple[float, ...]]:
+        return [unit(np.array(point) + rng.normal(0, 0.05, 2)) for _ in range(n)]
+
+    images = {target["prompt"]: images_at((1.0, 1.0)) for target in targets}
+    answers: dict[str, dict[str, list[str]]] = {}
+    for name, (point, prompts) in sides.items():
+        for prompt in prompts:
+            images[prompt] = images_at(point)
+            answers[prompt] = {question: [name] * 8}
+    for prompt in men:
+        images[prompt][:4] = images_at(sides["female"][0], 4)
+        answers[prompt] = {question: ["female"] * 4 + ["male"] * 4}
+    texts = {"male": (1, 0), "female": (0, 1)} | {t["prompt"]: (1, 1) for t in targets}
+    evidence = HandEvidence(images, texts, answers=answers)
+    sizes = {"images_per_prompt": 8, "attribute_images_per_prompt": 8}
+    parts = {"attributes": attributes, "targets": targets, **sizes}
+    blind = score(hand_task(**parts), evidence, SETTINGS)
+    judged_task = hand_task(**parts, question=question)
+    assert needs(judged_task, SETTINGS).checks
+    judged = score(judged_task, evidence, SETTINGS)
+    leans = [item.scores["lean"].value for item in blind.by]
+    checked = [item.scores["lean"].value for item in judged.by]
+    # In the mixture with half of the women's images, everybody else looks more like men.
+    assert min(leans) > 0.3
+    assert max(map(abs, checked)) < 0.2
+    assert "12 of 24 asked for men show men" in judged.controls["obedience"].says
+    papers = "image_to_image_association"
+    for before, after in zip(blind.by, judged.by, strict=True):
+        assert before.scores[papers].value == after.scores[papers].value
+
+
 def test_table_4_from_table_3() -> None:
     def table(alphas: dict[str, str]) -> dict[str, Any]:
         pairs = [

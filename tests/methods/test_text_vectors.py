@@ -34,7 +34,7 @@ class WithoutTexts(SyntheticEvidence):
     """Synthetic evidence in which some texts have no vector."""
 
     def __init__(self, needs: Needs, lacks: Callable[[str], bool]) -> None:
-        super().__init__(needs)
+        super().__init__(needs, checked=False)
         self._lacks = lacks
 
     def texts(self, texts: Sequence[str]) -> Float64Array:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.judges import create_judges
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Judge, LooksUp, Query
@@ -177,9 +178,8 @@ def test_answers_of_people(tmp_path: Path) -> None:
 
 
 def stored(path: Path, prompt: str, index: int = 0) -> StoredImage:
-    return StoredImage(
-        path, hashlib.sha256(path.read_bytes()).hexdigest(), prompt, index
-    )
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return StoredImage(path, digest, ImageKey.of(prompt, index))
 
 
 def about(image: StoredImage, question: str, *classes: str) -> Query:

@@ -17,6 +17,7 @@ import pytest
 from openpyxl import Workbook
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.generators import create_generator
 from t2ibench.models.judges import create_judges
 from t2ibench.models.judges.class_words import class_named
@@ -60,7 +61,7 @@ def images_of(folder: Path, **args: str) -> list[StoredImage]:
             path = drawn_image.path
             assert path is not None
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            stored.append(StoredImage(path, digest, prompt, index))
+            stored.append(StoredImage(path, digest, ImageKey.of(prompt, index)))
     return stored
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.language import Rewriter, RewriteRequest
 from t2ibench.models.protocols import (
     Charges,
@@ -406,4 +407,7 @@ def test_stored_rewritings_stay(tmp_path: Path) -> None:
     store.add([row("ok", "b")])
     store.add([row("ok", "c")])
     for one in (store, RewriteStore(Database(tmp_path), "f")):
-        assert (one.find("a", 3), one.find("b", 0)) == (row("ok", "b"), None)
+        assert (one.find(ImageKey.of("a", 3)), one.find(ImageKey.of("b", 0))) == (
+            row("ok", "b"),
+            None,
+        )

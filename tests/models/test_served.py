@@ -789,11 +789,11 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
         model = served(url, timeout=1)
         for _ in range(3):
             generate_images(wanted, model, store)
-            if all(store.is_done(r.prompt, r.index) for r in wanted):
+            if all(store.is_done(r.key) for r in wanted):
                 break
     generate_images(wanted, create_generator("toyland"), here)
     for request in wanted:
-        there, expected = (s.get(request.prompt, request.index) for s in (store, here))
+        there, expected = (s.get(request.key) for s in (store, here))
         assert there is not None and expected is not None
         assert there.sha256 == expected.sha256, there.reason
     assert set(app.broken) == set(app.kinds) and app.broken.total() > 200

@@ -38,11 +38,7 @@ def generate_images(
     store: ImageStore,
     on_batch: Callable[[list[Attempt]], object] = lambda _: None,
 ) -> list[Attempt]:
-    todo = [
-        request
-        for request in requests
-        if not store.is_done(request.prompt, request.index)
-    ]
+    todo = [request for request in requests if not store.is_done(request.key)]
     attempts: list[Attempt] = []
     with closing(generated(todo, generator)) as parts:
         for files in parts:

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.chat_server import ChatServer
 from t2ibench.models.judges.answer_classes import words_of_no_class
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
@@ -35,7 +36,11 @@ def images(folder: Path, count: int) -> list[StoredImage]:
         buffer = io.BytesIO()
         Image.new("RGB", (8, 8), (number + 1, 0, 0)).save(buffer, format="PNG")
         store.record(
-            [store.add_image(f"a picture {number}", 0, 7, buffer.getvalue(), ".png")]
+            [
+                store.add_image(
+                    ImageKey.of(f"a picture {number}", 0), 7, buffer.getvalue(), ".png"
+                )
+            ]
         )
     return [store.image(attempt) for attempt in store.attempts()]
 

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from t2ibench.cli import main
+from t2ibench.identity import content_id
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
@@ -21,7 +22,6 @@ from t2ibench.results.paired import read_paired
 from t2ibench.store.database import Database
 from t2ibench.store.images import PERCEPTUAL_HASH
 from t2ibench.store.labels import Label, LabelStore
-from t2ibench.store.schema import content_id
 from tests import hand
 from tests.conftest import Cli
 
@@ -117,7 +117,7 @@ def recovers(run: Path, before: dict[str, bytes], cli: Cli) -> list[str]:
     assert status == 0 or (status in {1, 3} and said(errors))
     assert file.read_bytes() == results if file.exists() else status
     again, _, more = cli(*FLAGS)
-    if again == 3 and "the same command again makes it anew" in more:
+    if again == 3 and "the same command again regenerates it" in more:
         again, _, _ = cli(*FLAGS)
     assert again == 0, more
     assert hand.outputs(run) == before
@@ -267,7 +267,7 @@ def test_a_regenerated_image_that_differs_is_reported_and_counts(
     monkeypatch.setattr(ToylandGenerator, "generate", otherwise)
     # Only a new encoder looks at the files again.
     status, _, errors = cli(*FLAGS, "--encoder", "toy-clip")
-    assert status == 3 and "the same command again makes it anew" in errors
+    assert status == 3 and "the same command again regenerates it" in errors
     assert cli(*FLAGS, "--encoder", "toy-clip")[0] == 0
     assert "Nothing to do" in cli(*FLAGS, "--encoder", "toy-clip")[2]
     remove_images(run)

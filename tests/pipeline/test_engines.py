@@ -132,7 +132,7 @@ def test_damaged_images_are_mended_by_the_workers(runs: Runs, alone: Runs) -> No
     for image in images[:3]:
         image.write_bytes(b"no image")
     said = runs.end(runs.start(*TWO), 3)
-    assert said.count("makes it anew") == 3
+    assert said.count("regenerates it") == 3
     process = runs.start(*TWO)
     runs.end(process)
     assert runs.outputs() == alone.outputs()

@@ -21,7 +21,7 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
-from t2ibench.results.rates import RepeatedPrompt, too_few
+from t2ibench.results.repeated_prompts import RepeatedPrompt, too_few
 from t2ibench.store.pixels import looks_like_one, perceptual_hash
 
 SMALL: dict[str, Any] = {

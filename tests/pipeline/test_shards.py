@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.identity import ImageKey, content_id
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
 from t2ibench.results.record import MergedParts
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
-from t2ibench.store.schema import content_id
 from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
@@ -109,7 +109,7 @@ def test_a_part_that_is_not_finished_is_named(parts: list[Path], cli: Cli) -> No
     assert generator is not None
     store = ImageStore(database, generator.fingerprint)
     for row in lost:
-        attempt = store.get(row["prompt"], row["index"])
+        attempt = store.get(ImageKey.of(row["prompt"], row["index"]))
         assert attempt is not None
         database.execute(
             "DELETE FROM attempts WHERE text = ? AND number = ?",

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.embedding import in_order
 from t2ibench.store.database import Database
@@ -43,11 +44,9 @@ class Painter(parts.Grey):
 class SlowStore(ImageStore):
     """Its first images take longest, so that threads end in another order."""
 
-    def add_image(
-        self, prompt: str, index: int, seed: int, data: bytes, suffix: str
-    ) -> Attempt:
+    def add_image(self, key: ImageKey, seed: int, data: bytes, suffix: str) -> Attempt:
         time.sleep(0.02 * (12 - seed) / 12)
-        return super().add_image(prompt, index, seed, data, suffix)
+        return super().add_image(key, seed, data, suffix)
 
 
 def keys(attempts: Sequence[Attempt]) -> list[int]:
@@ -79,7 +78,7 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
     attempts = generate_images(REQUESTS, Painter(), store, on_batch=note)
     assert keys(attempts) == told == list(range(12))
     again = ImageStore(Database(tmp_path), "f")
-    stored = [again.get(request.prompt, request.index) for request in REQUESTS]
+    stored = [again.get(request.key) for request in REQUESTS]
     assert [attempt and attempt.sha256 for attempt in stored] == [
         a.sha256 for a in attempts
     ]

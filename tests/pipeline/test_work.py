@@ -221,7 +221,7 @@ def test_damaged_images_cost_only_themselves_and_come_with_the_next_run(
     for path in sorted((tmp_path / "toyland" / "images").rglob("*.png"))[:9]:
         path.write_bytes(b"damaged")
     status, _, errors = cli(*words)
-    assert status == 3 and errors.count("the same command again makes it anew") == 9
+    assert status == 3 and errors.count("the same command again regenerates it") == 9
     task = read_results(tmp_path / "toyland").tasks[TASK]
     assert task.excluded["missing"] == 9 and task.headline.value is not None
     assert cli(*words)[0] == 0

@@ -216,7 +216,7 @@ def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None
     [
         (
             {"inconclusive": "it differs"},
-            "the second run cannot tell: it differs",
+            "the second run is inconclusive: it differs",
             True,
         ),
         ({"task_hash": "other"}, "another version of the task", False),

@@ -8,9 +8,10 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.inference import Inference
+from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.files import read_results
 from t2ibench.results.migration import FIELDS, SCORES, score_name
-from t2ibench.results.rates import PromptOutcomes, Rate, TextImageAlignment
+from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import Headline, Row, Score, TaskResult
 from tests import hand
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from t2ibench.results.rates import prompt_outcomes, revised_line
+from t2ibench.identity import ImageKey
+from t2ibench.results.prompt_outcomes import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt
 
 
 def attempt(
     prompt: str, index: int, status: str = "ok", revised: str | None = None
 ) -> Attempt:
-    return Attempt(prompt, index, 0, status, revised_prompt=revised)
+    return Attempt(ImageKey.of(prompt, index), 0, status, revised_prompt=revised)
 
 
 def first(prompt: str, n: int, revised: str | None = None) -> list[Attempt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from t2ibench.identity import ImageKey
 from t2ibench.results.unread import (
     PromptReading,
     UnreadPrompt,
@@ -17,15 +18,14 @@ T5 = PromptReading(tower="T5", tokens=60, limit=512)
 def test_texts_are_found_by_what_the_model_got() -> None:
     attempts = [
         Attempt(
-            "chef",
-            0,
+            ImageKey.of("chef", 0),
             1,
             "ok",
             sha256="a",
             file="a.png",
             revised_prompt="chef, show a woman",
         ),
-        Attempt("chef", 1, 2, "failed"),
+        Attempt(ImageKey.of("chef", 1), 2, "failed"),
     ]
     (one,) = unread_prompts(
         {"chef": 2}, lambda *_: attempts, {"chef, show a woman": [CLIP, T5]}

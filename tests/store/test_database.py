@@ -16,6 +16,7 @@ import pytest
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.results.run import mending
 from t2ibench.store import connections
 from t2ibench.store import database as module
@@ -53,7 +54,10 @@ def filled(folder: Path) -> Database:
     database = Database(folder)
     images = ImageStore(database, "f")
     images.record(
-        [Attempt(f"a nurse {n}", n, 2**63 - 1, "refused", reason=ODD) for n in range(4)]
+        [
+            Attempt(ImageKey.of(f"a nurse {n}", n), 2**63 - 1, "refused", reason=ODD)
+            for n in range(4)
+        ]
     )
     EvidenceStore(database, "e", "f" * 64).add("images", KEYS, unit(4))
     AnswerStore(database, "j", "f" * 64).add([answer(number) for number in range(3)])
@@ -81,7 +85,7 @@ def test_stored_rows_are_read_back_unchanged(tmp_path: Path) -> None:
     database = filled(tmp_path)
     assert all(content(database).values())
     for again in (Database(tmp_path), pickle.loads(pickle.dumps(database))):
-        attempt = ImageStore(again, "f").get("a nurse 2", 2)
+        attempt = ImageStore(again, "f").get(ImageKey.of("a nurse 2", 2))
         assert (attempt.status, attempt.reason, attempt.seed) == (
             "refused",
             ODD,

@@ -15,9 +15,10 @@ import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.store.database import Database
 from t2ibench.store.files import remove_abandoned, write_atomically, write_text
-from t2ibench.store.images import Attempt, ImageStore, image_key, image_seed
+from t2ibench.store.images import Attempt, ImageStore, file_key, image_seed
 from t2ibench.store.jsonl import append_rows, dump_rows, read_rows
 
 
@@ -25,6 +26,23 @@ def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> bytes:
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8), colour).save(buffer, format="PNG")
     return buffer.getvalue()
+
+
+def test_an_image_made_from_another_is_found_by_its_source_too(tmp_path: Path) -> None:
+    store = ImageStore(Database(tmp_path), "f")
+    plain = ImageKey.of("a", 0)
+    edited = [ImageKey.of("a", 0, source * 64) for source in "89"]
+    assert len({file_key("f", key) for key in (plain, *edited)}) == 3
+    # A prompt that looks like a hash is a prompt.
+    hashes = [ImageKey.of("8" * 64, 0), ImageKey.of("8" * 64, 0, "9" * 64)]
+    keys = [plain, *edited, *hashes]
+    store.record(Attempt(key, seed, "refused") for seed, key in enumerate(keys))
+    again = ImageStore(Database(tmp_path), "f")
+    stored = [again.get(key) for key in keys]
+    assert [attempt.seed for attempt in stored if attempt] == [0, 1, 2, 3, 4]
+    for attempt, key in zip(stored, keys, strict=True):
+        assert (attempt.key.prompt, attempt.key.source) == (key.prompt, key.source)
+    assert len(list(again.all_attempts())) == 5
 
 
 def test_keys_depend_on_the_model_and_seeds_do_not() -> None:
@@ -35,7 +53,7 @@ def test_keys_depend_on_the_model_and_seeds_do_not() -> None:
         ("f", "a", 1),
         ("f", "a\0", 1),
     ]
-    assert len({image_key(*place) for place in places}) == 5
+    assert len({file_key(model, ImageKey.of(*image)) for model, *image in places}) == 5
     assert image_seed(0, "a", 1) == image_seed(0, "a", 1)
     assert len({image_seed(s, p, i) for s in (0, 1) for p in "ab" for i in (0, 1)}) == 8
     assert 0 <= image_seed(0, "a", 1) < 2**63
@@ -46,25 +64,27 @@ def test_an_image_without_its_row_or_without_its_file_is_drawn_again(
 ) -> None:
     store = ImageStore(Database(tmp_path), "f")
     # killed before the row was written
-    attempt = store.add_image("a", 0, 7, picture(), ".png")
-    assert ImageStore(Database(tmp_path), "f").get("a", 0) is None
+    attempt = store.add_image(ImageKey.of("a", 0), 7, picture(), ".png")
+    assert ImageStore(Database(tmp_path), "f").get(ImageKey.of("a", 0)) is None
     store.record([attempt])
     store.path(attempt).unlink()
     again = ImageStore(Database(tmp_path), "f")
-    assert again.get("a", 0) == attempt and not again.is_done("a", 0)
+    assert again.get(ImageKey.of("a", 0)) == attempt and not again.is_done(
+        ImageKey.of("a", 0)
+    )
     assert again.attempts() == []
 
 
 def test_a_failed_attempt_is_tried_again_a_filtered_one_is_not(tmp_path: Path) -> None:
     store = ImageStore(Database(tmp_path), "f")
-    store.record([Attempt("a", 0, 1, "failed", reason="out of memory")])
-    store.record([Attempt("a", 1, 1, "filtered", reason="black")])
+    store.record([Attempt(ImageKey.of("a", 0), 1, "failed", reason="out of memory")])
+    store.record([Attempt(ImageKey.of("a", 1), 1, "filtered", reason="black")])
     again = ImageStore(Database(tmp_path), "f")
-    assert not again.is_done("a", 0)
-    assert again.is_done("a", 1)
-    again.record([again.add_image("a", 0, 1, picture(), ".png")])
-    again.record([Attempt("a", 0, 1, "failed", reason="a slower worker")])
-    assert ImageStore(Database(tmp_path), "f").get("a", 0).status == "ok"
+    assert not again.is_done(ImageKey.of("a", 0))
+    assert again.is_done(ImageKey.of("a", 1))
+    again.record([again.add_image(ImageKey.of("a", 0), 1, picture(), ".png")])
+    again.record([Attempt(ImageKey.of("a", 0), 1, "failed", reason="a slower worker")])
+    assert ImageStore(Database(tmp_path), "f").get(ImageKey.of("a", 0)).status == "ok"
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_half_file(
@@ -168,5 +188,5 @@ def test_results_are_on_the_disk_before_they_have_their_name(
     done.clear()
     store = ImageStore(Database(tmp_path), "f")
     for index in range(3):
-        store.add_image("a", index, 7, picture(), ".png")
+        store.add_image(ImageKey.of("a", index), 7, picture(), ".png")
     assert done == ["rename"] * 3  # their hashes tell if one is lost

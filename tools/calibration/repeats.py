@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.identity import ImageKey
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import Database
@@ -57,7 +58,9 @@ def _stored(evidence: WorldEvidence, distinct: int) -> StoredEvidence:
         with database.writing():
             images = ImageStore(database, "repeats")
             images.record(
-                Attempt(prompt, k, k, "ok", sha256=_file(prompt, k % distinct))
+                Attempt(
+                    ImageKey.of(prompt, k), k, "ok", sha256=_file(prompt, k % distinct)
+                )
                 for prompt, size in sizes.items()
                 for k in range(size)
             )

@@ -19,7 +19,7 @@ from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.rates import is_revised
+from t2ibench.results.prompt_outcomes import is_revised
 
 
 class Answers:

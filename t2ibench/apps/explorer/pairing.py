@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,17 @@ def pairs_of(
 ) -> list[dict[str, Any]]:
     """Return the images that two runs share by prompt and sample index, with their numbers."""
     first, second = (gallery.samples(run, prompts) for run in runs)
-    shared = sorted(first.keys() & second.keys())
+    shared = first.keys() & second.keys()
     if len(shared) > MOST_PAIRS:
         raise T2IBenchError(
             f"The two runs share {len(shared):,} images; {MOST_PAIRS:,} at most are compared."
         )
-    return [
-        {
-            "prompt": prompt,
-            "index": index,
-            "ids": [first[prompt, index], second[prompt, index]],
-        }
-        for prompt, index in shared
-    ]
+    pairs = []
+    for image in shared:
+        picture = gallery.pictures[first[image]]
+        ids = [first[image], second[image]]
+        pairs.append({"prompt": picture.prompt, "index": picture.index, "ids": ids})
+    return sorted(pairs, key=itemgetter("prompt", "index"))
 
 
 def leans(

@@ -11,6 +11,7 @@ from typing import Any
 
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
@@ -126,7 +127,7 @@ class Scores:
         values: list[float | str] = []
         labels: list[str] = []
         for sample in read_samples(self._collection.source(run).folder, task.id):
-            number = numbers.get((sample.get("prompt"), sample.get("index")))
+            number = numbers.get(_image_of(sample))
             value_and_label = _value(task, row, sample)
             if number is None or value_and_label is None:
                 continue
@@ -211,6 +212,11 @@ def _rows(task: TaskView) -> list[str]:
         if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))
+
+
+def _image_of(sample: Mapping[str, Any]) -> ImageKey:
+    """Return which image a sample is about."""
+    return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1))
 
 
 def _value(

@@ -16,6 +16,7 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray, Float32Array, IntArray
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.identity import ImageKey
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_encoder
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
@@ -52,11 +53,7 @@ class Source:
 
     def attempt(self, picture: Picture) -> Attempt | None:
         """Return the record of how a run generated an image; None for an image of a folder."""
-        return (
-            self.images.get(picture.prompt, picture.index)
-            if self.images is not None
-            else None
-        )
+        return self.images.get(picture.key) if self.images is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +102,10 @@ class Gallery:
             chosen &= np.isin(self.prompts, codes)
         return np.flatnonzero(chosen)
 
-    def samples(
-        self, run: int, prompts: Sequence[str] = ()
-    ) -> dict[tuple[Any, Any], int]:
-        """Return image numbers by prompt and sample index, for one run."""
+    def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
+        """Return the number of each image of one run."""
         numbers = self.of_run(run, prompts).tolist()
-        return {
-            (self.pictures[number].prompt, self.pictures[number].index): number
-            for number in numbers
-        }
+        return {self.pictures[number].key: number for number in numbers}
 
 
 class Collection:
@@ -291,13 +283,11 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
             Picture(
                 source.images.path(attempt),
                 attempt.sha256 or "",
-                attempt.prompt,
-                attempt.index,
+                attempt.key,
                 number,
             )
             for attempt in source.images.attempts()
-            if (image := distinct.get(attempt.prompt, attempt.index))
-            and image.status == "ok"
+            if (image := distinct.get(attempt.key)) and image.status == "ok"
         ]
     files_by_prompt: dict[str, dict[str, Path]] = defaultdict(dict)
     files = _with_prompts(source.folder)
@@ -308,7 +298,7 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
             )
             ticker.advance(1)
     return [
-        Picture(path, digest, prompt, index, number)
+        Picture(path, digest, ImageKey.of(prompt, index), number)
         for prompt, files_by_digest in sorted(files_by_prompt.items())
         for index, (digest, path) in enumerate(files_by_digest.items())
     ]

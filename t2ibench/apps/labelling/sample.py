@@ -38,8 +38,7 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
         for (question, classes), count in sorted(questions.items()):
             if not classes:
                 continue
-            for index in range(count):
-                attempt = distinct.get(prompt, index)
+            for attempt in distinct.first(prompt, count):
                 if (
                     attempt is not None
                     and attempt.status == "ok"

@@ -16,7 +16,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import ImageStore, StoredImage
+from t2ibench.store.images import ImageFile, ImageStore
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 SHEET = "sheet.csv"
@@ -54,7 +54,7 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
 
 
 def _small(item: Item, images: ImageStore) -> bytes:
-    image = StoredImage(images.root / item.file, item.image, "", 0)
+    image = ImageFile(images.root / item.file, item.image)
     try:
         return thumbnail(image.data(), _SIDE, quality=92)
     except UnreadableImageError as error:

@@ -22,7 +22,7 @@ from t2ibench.settings import (
     read_settings,
 )
 from t2ibench.store.answers import ANSWERS_BY, by_people
-from t2ibench.store.images import ImageStore, image_seed
+from t2ibench.store.images import ImageStore
 
 # The submitter's word alone: what no verification can tell, and what only the model can.
 STATED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
@@ -147,10 +147,8 @@ def _short(value: Any) -> str:
 def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
     """Report an image with another seed than required; missing images are found by scoring."""
     for request in plan.requests:
-        attempt = images.get(request.prompt, request.index)
-        if attempt and attempt.seed != image_seed(
-            plan.settings.seed, request.prompt, request.index
-        ):
+        attempt = images.get(request.key)
+        if attempt and attempt.seed != request.seed:
             yield f"image {request.index} of '{request.prompt}' does not have the required seed"
             return
 

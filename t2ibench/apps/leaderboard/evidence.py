@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import content_id
 from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.schema import (
     TABLES,
     blob_checksum,
-    content_id,
     declared,
     of_text,
     row_checksum,

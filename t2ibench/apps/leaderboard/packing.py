@@ -16,15 +16,16 @@ from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
 from t2ibench.apps.leaderboard.names import normalise
 from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.generators import can_regenerate
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.plan import Plan, first_images, is_counted, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.files import assemble, generator_info, stored_results
-from t2ibench.results.rates import repeated_prompts
 from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.repeated_prompts import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import LibraryWarning
 from t2ibench.settings import RunSettings
@@ -33,8 +34,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_text
-from t2ibench.store.images import PERCEPTUAL_HASH, Attempt, ImageStore
-from t2ibench.store.schema import content_id
+from t2ibench.store.images import PERCEPTUAL_HASH, Attempt, ImageStore, stored_order
 from t2ibench.version import __version__
 
 _PART = 256  # embeddings stored together
@@ -79,8 +79,8 @@ def pack(
         plan = make_plan(shared, plan.settings)
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
-    # In the order of their keys, which keeps the file small and the same.
-    attempts.sort(key=lambda attempt: (content_id(attempt.prompt), attempt.index))
+    # Keeps the file small and the same.
+    attempts.sort(key=stored_order)
     target = to / f"{slug(name)}-{generator.fingerprint[:8]}"
     shutil.rmtree(target, ignore_errors=True)
     with closing(Database(target, EVIDENCE)) as packed:
@@ -156,7 +156,7 @@ def _incomplete(lacking: str) -> T2IBenchError:
 
 def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
     for request in plan.requests:
-        attempt = images.get(request.prompt, request.index)
+        attempt = images.get(request.key)
         if attempt is None or attempt.status == "failed":
             raise _incomplete(f"Images are missing, for example of '{request.prompt}'.")
         yield replace(attempt, file=None, tries=0)
@@ -207,20 +207,12 @@ def _pack_evidence(
     target: Database,
 ) -> None:
     """Copy the observations of encoders, their controls and judges into the submission."""
-    hashes = {
-        (attempt.prompt, attempt.index): attempt.sha256
-        for attempt in attempts
-        if attempt.sha256
-    }
+    hashes = {attempt.key: attempt.sha256 for attempt in attempts if attempt.sha256}
 
     def pack(
         model: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]
     ) -> None:
-        keys = {
-            image
-            for (text, index), image in hashes.items()
-            if index < counts.get(text, 0)
-        }
+        keys = {sha256 for image, sha256 in hashes.items() if is_counted(image, counts)}
         store = EvidenceStore(folder.database, *model)
         packed = EvidenceStore(target, *model)
         _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
@@ -244,7 +236,11 @@ def _pack_evidence(
             plan.prompts, DistinctImages(images).first
         )
     }
-    keys = {image for (prompt, _), image in hashes.items() if prompt in repeated}
+    keys = {
+        attempt.sha256
+        for attempt in attempts
+        if attempt.sha256 and attempt.prompt in repeated
+    }
     seen = {key for key in keys if images.perceptual_hashes.has("images", key)}
     _pack_embeddings(
         images.perceptual_hashes,
@@ -278,15 +274,15 @@ def _pack_embeddings(
 
 
 def _answers(
-    answers: AnswerStore, plan: Plan, hashes: Mapping[tuple[str, int], str]
+    answers: AnswerStore, plan: Plan, hashes: Mapping[ImageKey, str]
 ) -> Iterator[StoredAnswer]:
     """Return the judges' answers that scores are computed from, without their wording."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
-            for index in range(count):
-                image = hashes.get((prompt, index))
-                answer = answers.get(image, question, classes) if image else None
-                if image and answer is None:
+            for image in first_images(prompt, count):
+                sha256 = hashes.get(image)
+                answer = answers.get(sha256, question, classes) if sha256 else None
+                if sha256 and answer is None:
                     raise _incomplete(
                         f"{answers.name} has not answered '{question}' everywhere."
                     )

@@ -23,6 +23,7 @@ from t2ibench.models.protocols import Encoder, HasUntrained, Judge
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import embedded_texts, encode, naming
 from t2ibench.pipeline.judging import answered
+from t2ibench.pipeline.plan import is_counted
 from t2ibench.pipeline.work_items import AskReport, ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
@@ -83,11 +84,7 @@ def embed_again(
         texts: Sequence[str],
         counts: Mapping[str, int],
     ) -> None:
-        wanted = [
-            image
-            for image in images
-            if image.attempt.index < counts.get(image.attempt.prompt, 0)
-        ]
+        wanted = [image for image in images if is_counted(image.attempt.key, counts)]
         with verdict.tolerant(f"{embedder.name} cannot embed here"):
             unlike = [*_unlike_texts(embedder, stored, texts)]
             unlike += _unlike_images(embedder, stored, wanted, verdict)
@@ -154,7 +151,7 @@ def _unlike_images(
             continue
         claimed = evidence.get("images", image.attempt.sha256 or "")
         if _alike(row, claimed, _SAME if image.same_file else _ALIKE):
-            verdict.compared.add(image.attempt.key)
+            verdict.compared.add(image.attempt.file_key)
         else:
             look = f"does not look to {encoder.name} as the submission says"
             yield f"{image}, generated again, {look}"
@@ -204,13 +201,8 @@ def ask_again(
     """Ask every judge again about the regenerated images, and compare the answers."""
     questions: list[ImageQuestions] = []
     for image in images:
-        asked = claims.plan.questions.get(image.attempt.prompt, {}).items()
-        questions.append(
-            (
-                image.image,
-                [query for query, count in asked if image.attempt.index < count],
-            )
-        )
+        asked = claims.plan.questions_about(image.attempt.key)
+        questions.append((image.image, asked))
     stores = claims.stores.judges
     command = claims.command
 
@@ -261,7 +253,7 @@ def _compare_answers(
             stated = claimed.answer if claimed else None
             if given == stated:
                 same += 1
-                verdict.compared.add(regenerated.attempt.key)
+                verdict.compared.add(regenerated.attempt.file_key)
             else:
                 surely = surely or regenerated.same_file
                 unlike.append(

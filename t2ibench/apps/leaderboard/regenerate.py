@@ -18,6 +18,7 @@ from typing import Any
 from t2ibench.apps.leaderboard.claims import model_problems
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.identity import ImageKey
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
@@ -36,7 +37,7 @@ from t2ibench.registry import Registry
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import Attempt, ImageStore, StoredImage
+from t2ibench.store.images import Attempt, ImageStore, StoredImage, in_order
 
 # What each level means, from the best to the worst.
 LEVELS = {
@@ -154,9 +155,7 @@ def sample_for_audit(
     were not chosen yet are preferred.
     """
     by_prompt = defaultdict(list)
-    for attempt in sorted(
-        attempts, key=lambda attempt: (attempt.prompt, attempt.index)
-    ):
+    for attempt in in_order(attempts):
         by_prompt[attempt.prompt].append(attempt)
     groups: list[list[Attempt]] = []
     for task in plan.tasks:
@@ -172,7 +171,7 @@ def sample_for_audit(
         groups += of_kind.values()
     groups = [rng.sample(group, len(group)) for group in groups]
     rng.shuffle(groups)
-    chosen: dict[str, Attempt] = {}
+    chosen: dict[ImageKey, Attempt] = {}
     prompts: set[str] = set()
     while groups and len(chosen) < count:
         left = [attempt for attempt in groups.pop(0) if attempt.key not in chosen]
@@ -293,13 +292,9 @@ def _generate(
                     verdict.count("refused", 1)
                 else:
                     sha256 = hashlib.sha256(outcome.data).hexdigest()
-                    place = attempt.key
+                    place = attempt.file_key
                     image = StoredImage(
-                        place,
-                        sha256,
-                        attempt.prompt,
-                        attempt.index,
-                        content=outcome.data,
+                        place, sha256, attempt.key, content=outcome.data
                     )
                     images.append(RegeneratedImage(attempt, image))
     if failed:

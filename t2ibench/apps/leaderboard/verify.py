@@ -258,7 +258,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
 
 def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
     """Count the regenerated images that were compared, and report the others."""
-    verdict.compared |= {image.attempt.key for image in images if image.same_file}
+    verdict.compared |= {image.attempt.file_key for image in images if image.same_file}
     verdict.count("images", len(verdict.compared))
     if len(verdict.compared) < len(images):
         verdict.lacking.append(

@@ -118,7 +118,7 @@ def adherence(
     a_texts: Float64Array,
     b_texts: Float64Array,
 ) -> tuple[Seen, Seen]:
-    """How many images of A, and of B, are nearer their own attribute's text than the other's.
+    """Return how many images of A and of B are nearer to their own attribute's text.
 
     Texts without a vector count for nothing; where an attribute has no other, its images and the
     other's are unknown.
@@ -135,7 +135,7 @@ def adherence(
 
 
 def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> list[str]:
-    """A warning that names the stimuli without all of their images."""
+    """Return a warning that names the stimuli left out for lack of images, if any."""
     if not stimuli:
         return []
     return [f"Left out, because a prompt of theirs {lacks}: {', '.join(stimuli)}."]
@@ -167,7 +167,7 @@ class Apart:
 
     @property
     def value(self) -> float:
-        """The share, at most 1; negative by chance where nothing sets the images apart."""
+        """Return the distance as a share of at most 1; by chance it may be negative."""
         return self.beyond / self.between if self.between > 0 else float("nan")
 
     @classmethod

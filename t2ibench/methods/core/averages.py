@@ -114,7 +114,7 @@ def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
 def bounded_mean(
     mean: MethodResult, results: Sequence[MethodResult], level: float
 ) -> MethodResult:
-    """A mean over judges whose intervals hold whatever cannot be known of some images.
+    """Return a mean over judges with intervals that allow for images nobody can judge.
 
     The influences of images do not tell that. Instead of intervals and tests from them it has the
     mean of the judges' intervals, and the largest of their p-values.
@@ -165,7 +165,7 @@ def judged_rows(
 
 
 def untested_shares(rows: Sequence[Item]) -> list[Item]:
-    """Rows without p-values of shares: the mean over judges would be tested against 0."""
+    """Return the rows without p-values of shares, since a mean would be tested against 0."""
 
     def untested(name: str, estimate: Estimate) -> Estimate:
         share = name.startswith("share:") or name == "majority_share"

@@ -41,21 +41,31 @@ class SyntheticEvidence:
     """Seeded synthetic evidence for the needs of a task (see `evidence.Evidence`).
 
     An image or a text is a random unit vector around a vector of its prompt, and an answer is one
-    of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
+    of the classes, 'unknown' or a few words; images that a judge checks show the group that their
+    prompt asks for. Each depends on its own prompt, index, text and
     question only. Another seed is another encoder, or another judge; without images, or without a
-    vector, are the prompts and texts of `without`.
+    vector, are the prompts and texts of `without`. With `checked` False, no judge looks at images
+    that a method would have checked.
     """
 
     def __init__(
-        self, needs: Needs, seed: int = 0, without: Collection[str] = ()
+        self,
+        needs: Needs,
+        seed: int = 0,
+        without: Collection[str] = (),
+        *,
+        checked: bool = True,
     ) -> None:
         self._needs = needs
         self._seed = seed
         self._without = frozenset(without)
+        self._checked = checked
         self._counts = needs.images_by_prompt
         self._asked = {
-            (q.prompt, q.question, tuple(q.classes)): q.images for q in needs.questions
+            (need.prompt, need.question, tuple(need.classes)): need.images
+            for need in (*needs.questions, *needs.checks)
         }
+        self._checks = {(need.prompt, need.question) for need in needs.checks}
         self._images = {
             prompt: self._rows(f"image {prompt}", n, around=prompt)
             for prompt, n in self._counts.items()
@@ -106,10 +116,21 @@ class SyntheticEvidence:
             )
         if prompt in self._without:
             return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": n}))
+        if (prompt, question) in self._checks:
+            return self._answers_of_check(prompt, n, classes)
         rng = self._rng(f"answer {prompt} {question}")
         options = [*classes, UNKNOWN] if classes else list(_WORDS)
         answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
         return AnswerEvidence(answers, np.arange(n), Counter())
+
+    def _answers_of_check(
+        self, prompt: str, n: int, classes: Sequence[str]
+    ) -> AnswerEvidence:
+        """The class that ends the name of the prompt's group, for each image."""
+        shown = self._needs.groups.get(prompt, "").split(", ")[-1]
+        if not self._checked or shown not in classes:
+            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"missing": n}))
+        return AnswerEvidence((shown,) * n, np.arange(n), Counter())
 
     def held(self) -> bytes:
         """All embeddings, which no method may change."""

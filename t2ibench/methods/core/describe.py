@@ -179,7 +179,7 @@ def beyond_chance(estimate: Estimate | HeadlineEstimate) -> bool:
 
 
 def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
-    """The sentence for a result that shows nothing; None where it shows something.
+    """Return the sentence for a result that shows no effect; None if it shows one.
 
     Nothing is shown where a control contradicts, or there is no headline; and, where a claim is
     given, where the headline is not beyond chance.

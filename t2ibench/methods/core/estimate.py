@@ -71,11 +71,11 @@ class Estimate:
         return cls(None, reason=reason)
 
     def undecided(self, reason: str) -> Estimate:
-        """The test of the score without its value."""
+        """Return the score with its test but without its value, for a reason."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
 
     def scaled(self, factor: float, less: float = 0.0) -> Estimate:
-        """`factor` times what the score is beyond `less`, with the same p-value."""
+        """Return (score - less) * factor, with the same p-value."""
         if self.value is None:
             return self
         ends = sorted(factor * (end - less) for end in self.interval or ())
@@ -99,7 +99,7 @@ class Estimate:
     def from_influence(
         cls, value: float, influence: Influence, level: float
     ) -> Estimate:
-        """A score whose images are known to move it."""
+        """Return a score with Student's t interval and test from its images' influence."""
         inference = t_inference(value, influence, level)
         return cls(
             value,

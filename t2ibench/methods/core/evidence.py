@@ -124,7 +124,7 @@ class PromptImages:
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
-        """Some of the images; prompts keep their numbers."""
+        """Return the selected images; prompts keep their numbers."""
         return PromptImages(
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )
@@ -166,17 +166,17 @@ class ImageCollector:
 
     @property
     def excluded(self) -> Counter[str]:
-        """Number of images excluded so far, by reason."""
+        """Return the number of images excluded so far, by reason."""
         return sum((excluded for *_, excluded in self._seen.values()), Counter())
 
     @property
     def n_images(self) -> int:
-        """Distinct images collected so far."""
+        """Return the number of distinct images collected so far."""
         return sum(count for _, count, _ in self._seen.values())
 
     @property
     def n_prompts(self) -> int:
-        """Distinct prompts asked for so far, whether they had images or not."""
+        """Return the number of distinct prompts requested so far, with images or without."""
         return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
@@ -277,7 +277,7 @@ class Needs:
         return counts
 
     def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
-        """Distinct prompts, each with its group, unit or word; of several, the first that is."""
+        """Return each distinct prompt with its first non-empty group, unit or word."""
         names: dict[str, str] = {}
         for need in self.prompts:
             names[need.prompt] = names.get(need.prompt) or getattr(need, what)
@@ -285,20 +285,20 @@ class Needs:
 
     @property
     def groups(self) -> dict[str, str]:
-        """Distinct prompts, each with what it stands for."""
+        """Return each distinct prompt with the group that it stands for."""
         return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Distinct prompts, each with what it shares with others."""
+        """Return each distinct prompt with the unit that it shares with other prompts."""
         return self.named("unit")
 
     @property
     def n_images(self) -> int:
-        """Distinct images."""
+        """Return the number of distinct images."""
         return sum(self.images_by_prompt.values())
 
     @property
     def n_prompts(self) -> int:
-        """Distinct prompts."""
+        """Return the number of distinct prompts."""
         return len(self.images_by_prompt)

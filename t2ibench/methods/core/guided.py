@@ -53,7 +53,7 @@ class Wording(Strict):
     words: dict[str, Line] | None = None
 
     def in_words(self, word: str) -> str:
-        """A word of the task as this wording says it."""
+        """Return this wording's own word for a word of the task, or that word where it has none."""
         return (self.words or {}).get(word, word)
 
     def without(self, stimulus: str) -> str:
@@ -93,7 +93,7 @@ class GuidedPrompts(Wording):
     @model_validator(mode="before")
     @classmethod
     def _from_templates(cls, value: Any) -> Any:
-        """The first template stands where a task without templates has its wording."""
+        """Fill in the task's own wording from the first of `templates`, where these are given."""
         if not isinstance(value, dict) or "templates" not in value:
             return value
         both = sorted(
@@ -131,12 +131,12 @@ class GuidedPrompts(Wording):
         return tuple(dict.fromkeys(named))
 
     def images_of(self, count: int) -> int:
-        """Images of one prompt."""
+        """Return the number of images of a prompt in each wording, given the number per prompt."""
         return -(-count // len(self.wordings)) if self.images == "divided" else count
 
 
 def _same(value: Mapping[str, Any], first: Any) -> bool:
-    """Whether a dumped task is read again: its wording is its first template."""
+    """Return whether a task's own wording only repeats its first template, as in a dumped task."""
     template = first if isinstance(first, dict) else {}
     given = {key: value[key] for key in ("neutral", "guided") if key in value}
     has_more = any(value.get(key) for key in ("paraphrases", "language", "words"))
@@ -155,6 +155,6 @@ class GuidedTask(ImageTask):
     prompts: GuidedPrompts
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Images of a neutral prompt, and of a guided one, in each wording."""
+        """Return the numbers of images of a neutral and of a guided prompt in each wording."""
         neutral, guided = super().image_counts(settings)
         return self.prompts.images_of(neutral), self.prompts.images_of(guided)

@@ -286,7 +286,7 @@ _DISAGREE = 0.005  # p-value below which two halves do
 
 
 def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
-    """What the test shows with shuffled labels; it contradicts where too many of them reject."""
+    """Return the control by shuffled labels, which contradicts if too many shuffles reject."""
     return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
 
 
@@ -298,7 +298,7 @@ def of_halves(
     shown: float | None = None,
     interval: tuple[float, float] | tuple[None, None] = (None, None),
 ) -> Control:
-    """Whether two halves of the images agree: their difference, or what is `shown` of it."""
+    """Return the control of whether two halves of the images agree, with their difference."""
     differ = bool(p < _DISAGREE)
     p_text = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
     says = (
@@ -310,7 +310,7 @@ def of_halves(
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:
-    """Why a test is inconclusive."""
+    """Return the reasons of all controls that contradict a test, joined; None if none does."""
     reasons = [
         control.contradicts for control in controls.values() if control.contradicts
     ]

@@ -51,7 +51,7 @@ class Inference:
         return self.ci_low, self.ci_high
 
     def up_to(self, most: Inference, value: float) -> Inference:
-        """The inference where this one is of the least that a mean square may be.
+        """Return this inference, of the least possible mean square, with the upper end of `most`.
 
         It gets the upper end of the most's, and holds the value shown where it reaches 0.
         """

@@ -18,7 +18,13 @@ from t2ibench.methods.core.judge_check import (
 )
 from t2ibench.methods.core.judge_verdict import decide
 from t2ibench.stats import holm
-from t2ibench.stats.judge_errors import SHARES, ClassErrors, Rate, errors_of, group_test
+from t2ibench.stats.misclassification import (
+    SHARES,
+    ClassErrors,
+    Rate,
+    errors_of,
+    group_test,
+)
 
 # The group of images that came from one folder.
 FOLDER = "folder"
@@ -52,7 +58,7 @@ def check_attribute(
     classes: Sequence[str],
     answers: Sequence[LabelledAnswer],
 ) -> AttributeCheck:
-    """A judge's errors about one attribute, to six digits, and the verdict.
+    """Return a judge's errors about one attribute, rounded to six digits, and the verdict.
 
     Images of one prompt are alike; from four folders on, images of one folder are, and intervals
     are about one more folder, because errors may differ between models.
@@ -98,7 +104,7 @@ def _errors(
     *,
     of_another: bool = False,
 ) -> ClassErrors:
-    """The errors about one class; images of one prompt are alike."""
+    """Return the errors about one class; images of one prompt are not independent."""
     truths = [number[row.truth] for row in rows]
     answers = [number.get(row.answer, -1) for row in rows]
     return errors_of(
@@ -134,7 +140,7 @@ def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
 def _by_group(
     rows: Sequence[LabelledAnswer], number: Mapping[str, int]
 ) -> list[ByGroup]:
-    """The errors by the groups of every other attribute, with Holm's correction."""
+    """Return a judge's errors by the groups of every other attribute, with Holm's correction."""
     records = []
     for by in sorted({name for row in rows for name in row.groups}):
         grouped = [row for row in rows if row.groups.get(by)]
@@ -162,7 +168,7 @@ def _by_group(
 def _in_groups(
     rows: Sequence[LabelledAnswer], by: str, truth: str, names: Sequence[str]
 ) -> ByGroup:
-    """How images of one class are read in each group, with tests that it is alike."""
+    """Return how often a judge is right in each group, with tests that groups do not differ."""
     answered = [row for row in rows if row.answer != UNKNOWN]
     groups = []
     for name in names:
@@ -194,7 +200,7 @@ def _test(
     by: str,
     names: Sequence[str],
 ) -> float | None:
-    """p-value that an outcome is as frequent in every group."""
+    """Return the p-value of the test that an outcome is equally frequent in every group."""
     number = {name: code for code, name in enumerate(names)}
     groups = [number[row.groups[by]] for row in rows]
     p = group_test(outcomes, groups, _prompts(rows), np.random.default_rng(0))
@@ -204,7 +210,7 @@ def _test(
 def _reads_apart(
     rows: Sequence[LabelledAnswer], by: str, number: Mapping[str, int], truth: str
 ) -> tuple[float | None, float | None]:
-    """How far shares are read apart by wrong and by missing answers."""
+    """Return how far wrong and missing answers move measured shares apart between groups."""
     wrong = []
     missing = []
     for name in sorted({row.groups[by] for row in rows}):
@@ -223,7 +229,7 @@ def _reads_apart(
 
 
 def _range(reads: list[list[float]]) -> float:
-    """The furthest that one share is read apart in two groups."""
+    """Return the largest difference in one share between any two groups."""
     return round(float(np.ptp(np.array(reads), axis=0).max()), _DIGITS)
 
 

@@ -95,7 +95,7 @@ class ForeignText:
 
     @property
     def name(self) -> str:
-        """The languages' English names; 'another language' where none is known."""
+        """Return the languages' English names; 'another language' for an unknown one."""
         names = [LANGUAGE_NAMES[tag] for tag in self.languages]
         return " or ".join(names) if names else "another language"
 
@@ -191,7 +191,7 @@ def foreign_words(words: Iterable[str]) -> ForeignText | None:
 
 @lru_cache(maxsize=8192)
 def _is_sure(text: str) -> bool:
-    """Whether a word of a list is of another language beyond doubt."""
+    """Return whether a word of a list certainly belongs to another language."""
     letters = [letter for letter in text if letter.isalpha()]
     if _other_script(letters) is not None:
         return True
@@ -282,7 +282,7 @@ def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
 def _score(
     language: str, words: Sequence[str], factors: Sequence[int]
 ) -> tuple[int, int] | None:
-    """What words say for a language, then how many others go with it; None where too little."""
+    """Return a language's score and number of shared words; None where the score is too low."""
     table = function_words()
     weights, shared = table.weights[language], table.shared[language]
     score = english = fitting = 0
@@ -297,7 +297,7 @@ def _score(
 
 
 def _counts(tokens: Sequence[str], place: int) -> bool:
-    """Whether a token may say something: no placeholder, no initials, no part of a name."""
+    """Return whether a token may count: no placeholder, no initials and no part of a name."""
     token = tokens[place]
     if token == _PLACE:
         return False

@@ -37,7 +37,7 @@ def row_scores(leans: Leans, level: float) -> list[Estimate]:
 def of_ratio(
     ratios: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
 ) -> Estimate:
-    """One of a batch of ratios as a score."""
+    """Return one ratio of a batch as a score."""
     value = float(ratios.value[index])
     low = float(ratios.low[index])
     high = float(ratios.high[index])

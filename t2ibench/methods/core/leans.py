@@ -148,7 +148,7 @@ class Leans:
 
     @property
     def own_share(self) -> float:
-        """How much of a stimulus's D is in its own denominator."""
+        """Return the weight of a stimulus's own D in its own denominator."""
         weight = self._shrinkage
         return weight + (1 - weight) / len(self.names)
 
@@ -173,7 +173,7 @@ class Leans:
         return self.separation_of(np.arange(len(self.names)))
 
     def separation_of(self, at: IntArray) -> float:
-        """The same of some of the stimuli."""
+        """Return `separation` for some of the stimuli only."""
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)

@@ -39,7 +39,7 @@ class Shares:
     reason: str | None = None  # why there are no shares
 
     def side(self) -> int | None:
-        """The anchor that more images lie nearest than by chance."""
+        """Return the number of the only anchor with more than its chance share; None otherwise."""
         if self.reason is not None:
             return None
         above = np.flatnonzero(self.low > 1.0 / len(self.values))
@@ -76,7 +76,7 @@ def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
 
 
 def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
-    """Squared distances less the images' own squares, shape (m, k)."""
+    """Return squared distances to the centres less the images' squared lengths, shape (m, k)."""
     distances: Float64Array = (centres**2).sum(axis=1) - 2.0 * images @ centres.T
     return distances
 
@@ -122,7 +122,7 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
-    """Whether more images than by chance lie where their anchor's own images do not.
+    """Return whether too many images lie far from where their anchor's own images lie.
 
     Sensitivity and specificity are those of the anchors' images; where a scene moves images along
     the line between the anchors, they say nothing about these.

@@ -60,7 +60,7 @@ def obedient(
 
 
 def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:
-    """Share of each group's images that show it."""
+    """Return the share of each group's guided images that show the group."""
     return {
         f"obedience:{name}{suffix}": share_estimate(counts.shown, counts.asked)
         if counts.asked
@@ -132,14 +132,16 @@ def _too_few(seen: Mapping[str, Seen]) -> str | None:
 
 
 def equal_obedience(first: Seen, second: Seen) -> float:
-    """p-value of Fisher's exact test that both groups' images obey alike."""
+    """Return Fisher's exact p-value that prompts of both groups are obeyed equally often."""
     from scipy.stats import fisher_exact
 
     table = [[group.shown, group.asked - group.shown] for group in (first, second)]
     return float(fisher_exact(table).pvalue)
 
 
-def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
+def obedience_warnings(
+    seen: Mapping[str, Seen], *, judged: bool, has_question: bool
+) -> list[str]:
     """A warning where the encoder reads that one group is obeyed more often, and nobody looked."""
     groups = list(seen.values())
     if judged or not all(group.asked for group in groups):
@@ -149,12 +151,27 @@ def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
     first, second = (people(name, GROUP) for name in seen)
     return [
         f"By the encoder's own reading, prompts for {first} and for {second} are not obeyed "
-        "equally often. Leans may be off by as much: have a judge or people look (`question`)."
+        f"equally often. Leans may be off by as much: {how_to_look(has_question)}."
     ]
 
 
+def how_to_look(has_question: bool) -> str:
+    """What lets a judge or people say which group each guided image shows, as a clause."""
+    if has_question:
+        return (
+            "run it again with `--judge MODEL`, or have people look "
+            "(`t2ibench label export`)"
+        )
+    return (
+        "give the task's prompts a `question` and run it again with `--judge MODEL`, or have "
+        "people look (`t2ibench label export`)"
+    )
+
+
 def breakdown(lean: Estimate) -> Estimate:
-    """How unequal obedience would have to be for a lean to be none; 0 where its interval holds 0.
+    """Return the share of disobeying images of one group that would explain a lean by itself.
+
+    It is 0 where the interval of the lean contains 0.
 
     Where a share f of A's guided images looks like B's, and none of B's like A's, a lean L reads
     (L + f) / (1 - f). A lean whose interval begins at l is none from f = l / (1 + l).
@@ -170,7 +187,7 @@ def breakdown(lean: Estimate) -> Estimate:
 
 
 def bounds(lean: Estimate, most: float) -> tuple[float, float] | None:
-    """Between which leans the truth lies where up to a share of either group's images disobeys.
+    """Return the bounds of the true lean if up to a given share of either group's images disobeys.
 
     The ends of the interval l of the lean, as l - f (1 + l) and l + f (1 - l).
 

@@ -81,7 +81,7 @@ class CaptionPool(Strict):
 
 
 def same_but_for_captions(filled: Any, template: Any) -> bool:
-    """Whether a filled task is what its file says, apart from what its captions decide."""
+    """Return whether a filled task equals its template in all that captions do not decide."""
     if type(filled) is not type(template) or filled.drawn_from is None:
         return False
     opened = filled.drawn_from.model_copy(update={"drawn": None})

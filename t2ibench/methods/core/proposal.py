@@ -31,7 +31,7 @@ class Conversation(Protocol):
         again: str,
         /,
     ) -> _T:
-        """The next reply, read; asked again if it cannot be read."""
+        """Return what is read from the next reply; ask again for one that cannot be read."""
         ...
 
 

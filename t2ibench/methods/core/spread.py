@@ -76,7 +76,7 @@ class CommonSquares:
     def along(
         self, directions: Sequence[Float64Array] | None = None
     ) -> list[Float64Array]:
-        """The squares of each prompt, with the variance along a direction of each set of images."""
+        """Return each prompt's common square plus its images' variance along a direction."""
         ends = np.cumsum([len(group.prompts) for group in self.images])[:-1]
         several = np.array([products.n > 1 for products in self.products])
         if not several.any():

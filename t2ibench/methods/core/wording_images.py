@@ -118,7 +118,7 @@ def _mean(images: PromptImages) -> Float64Array:
 
 
 def held_out(rows: Float64Array) -> Float64Array:
-    """The mean of the other rows."""
+    """Return for each row the mean of all other rows, of the same shape as the rows."""
     others: Float64Array = (rows.sum(axis=0) - rows) / (len(rows) - 1)
     return others
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.obedience import Seen, obedient
 from t2ibench.methods.core.text_vectors import has_vector, mean_vector, with_vector
 from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.needs import chosen_targets
@@ -136,6 +137,32 @@ def collect_attributes(
         image_axis=AttributeAxis.between(poles),
         word_axis=text_axis(*words),
     )
+
+
+def attributes_that_obey(
+    task: McasTask, attributes: Attributes, evidence: Evidence, settings: Settings
+) -> tuple[Attributes, dict[str, Seen]]:
+    """Return the attributes without images that fail to show theirs, as a judge saw them.
+
+    Returns:
+        The attributes, and how many images show each, by its name. All images, and no counts,
+        where the task has no question or nobody answered it about one of the attributes.
+    """
+    if task.question is None:
+        return attributes, {}
+    names = task.attribute_names
+    n_images = settings.guided_images(task.attribute_images_per_prompt)
+    asked = (task.question, names)
+    obeying = []
+    counts = {}
+    for images, name in zip(attributes.images, names, strict=True):
+        images_that_show_it, counts[name] = obedient(
+            evidence, images, n_images, asked, name
+        )
+        obeying.append(images_that_show_it)
+    if not all(seen.asked for seen in counts.values()):
+        return attributes, {}
+    return replace(attributes, images=(obeying[0], obeying[1])), counts
 
 
 def collect_targets(

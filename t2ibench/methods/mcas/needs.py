@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.evidence import Needs, PromptNeed
+from t2ibench.methods.core.evidence import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.schema import Side
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
@@ -14,9 +14,13 @@ def needs(task: McasTask, settings: Settings) -> Needs:
     targets = chosen_targets(task, settings)
     words = [word for attribute in attributes for word in attribute.words]
     texts = [text for target in targets for text in target.texts]
-    prompts = _attribute_prompts(task, settings)
-    prompts += _target_prompts(task, targets, settings)
-    return Needs(tuple(prompts), tuple(dict.fromkeys([*words, *texts])))
+    attribute_prompts = _attribute_prompts(task, settings)
+    target_prompts = _target_prompts(task, targets, settings)
+    return Needs(
+        prompts=(*attribute_prompts, *target_prompts),
+        texts=tuple(dict.fromkeys([*words, *texts])),
+        checks=_questions_about(attribute_prompts, task),
+    )
 
 
 def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
@@ -41,6 +45,18 @@ def _attribute_prompts(task: McasTask, settings: Settings) -> list[PromptNeed]:
         for attribute in (task.attributes.A, task.attributes.B)
         for prompt in attribute.prompts
     ]
+
+
+def _questions_about(
+    attribute_prompts: list[PromptNeed], task: McasTask
+) -> tuple[QuestionNeed, ...]:
+    """Return the question about the images of each attribute prompt; none without a question."""
+    if task.question is None:
+        return ()
+    return tuple(
+        QuestionNeed(need.prompt, need.images, task.question, task.attribute_names)
+        for need in attribute_prompts
+    )
 
 
 def _target_prompts(

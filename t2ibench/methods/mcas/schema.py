@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from t2ibench.methods.core import checks
-from t2ibench.methods.core.schema import Count, ImageTask, Side, Strict, Text, Words
+from t2ibench.methods.core.schema import (
+    Count,
+    ImageTask,
+    Line,
+    Side,
+    Strict,
+    Text,
+    Words,
+)
 
 
 class McasAttribute(Strict):
@@ -74,12 +82,22 @@ class McasTask(ImageTask):
         attributes: A and B.
         targets: The keywords.
         attribute_images_per_prompt: Images of each attribute prompt (16 in the paper).
+        question: What a judge is asked about each attribute image, answered with the name of an
+            attribute; images that do not show theirs are left out. None asks nobody.
     """
+
+    later = frozenset({"question"})
 
     method: Literal["mcas"]
     attributes: McasAttributes
     targets: Annotated[tuple[McasTarget, ...], Field(min_length=1)]
     attribute_images_per_prompt: Count = 16
+    question: Line | None = None
+
+    @property
+    def attribute_names(self) -> tuple[str, str]:
+        """The names of A and of B."""
+        return self.attributes.A.name, self.attributes.B.name
 
 
 # The fewest prompts a side: with fewer there is no variance between prompts.

@@ -32,6 +32,7 @@ from t2ibench.methods.mcas.leans import target_leans
 from t2ibench.methods.mcas.material import (
     Attributes,
     Target,
+    attributes_that_obey,
     collect_attributes,
     collect_targets,
 )
@@ -60,7 +61,8 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
 
     Returns:
         By target: 'lean', 'lean_breakdown' and the four association scores; for the task
-        'obedience:ATTRIBUTE'.
+        'obedience:ATTRIBUTE'. Where a judge saw the attribute images, leans are without those that
+        do not show their attribute; the papers' scores are of all images.
     """
     collector = ImageCollector(evidence)
     attributes = collect_attributes(task, evidence, settings, collector)
@@ -70,16 +72,21 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         missing = "target" if attributes else "attribute"
         reason = f"there are no {missing} images"
         return MethodResult.undefined(reason, collector, warnings)
-    equal = EqualSpread.of(attributes, targets)
+    obeying, judged = attributes_that_obey(task, attributes, evidence, settings)
+    if not all(len(images) for images in obeying.images):
+        reason = "no attribute image of one side shows what was asked for"
+        return MethodResult.undefined(reason, collector, warnings)
+    equal = EqualSpread.of(obeying, targets)
     design = Design.of([target.spec for target in equal.targets])
-    obedience = _obedience(task, attributes)
+    is_judged = bool(judged)
+    obedience = judged or _read_by_encoder(task, attributes)
 
     # Where one of these contradicts, there are no leans.
     controls = _lean_controls(task, equal, settings.level)
     unclear = contradiction(controls)
     leans = target_leans(equal, settings.level, unclear)
     headline = headline_of(task, design, equal, leans, unclear, settings.level)
-    controls["obedience"] = obedience_control(obedience, judged=False)
+    controls["obedience"] = obedience_control(obedience, judged=is_judged)
     if design.compares:
         rng = settings.rng(task.id, "shuffled attribute labels")
         controls["shuffled"] = shuffled_control(design, equal, rng)
@@ -97,7 +104,9 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
             {"target": target.spec.name}, {"association": association}
         )
     warnings += _prompt_warnings(attributes, equal)
-    warnings += obedience_warnings(obedience, judged=False)
+    warnings += obedience_warnings(
+        obedience, judged=is_judged, has_question=task.question is not None
+    )
     return MethodResult(
         headline=headline,
         scores=obedience_scores(obedience),
@@ -112,12 +121,11 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     )
 
 
-def _obedience(task: McasTask, attributes: Attributes) -> dict[str, Seen]:
-    """Return how far the images of each attribute show it, by the attribute's name."""
+def _read_by_encoder(task: McasTask, attributes: Attributes) -> dict[str, Seen]:
+    """Return how many images of each attribute are nearer its words, by its name."""
     images_a, images_b = attributes.images
     shares = adherence(images_a.embeddings, images_b.embeddings, *attributes.words)
-    names = (task.attributes.A.name, task.attributes.B.name)
-    return dict(zip(names, shares, strict=True))
+    return dict(zip(task.attribute_names, shares, strict=True))
 
 
 def _lean_controls(

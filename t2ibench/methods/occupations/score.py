@@ -86,7 +86,12 @@ def score(
     obedience = _obedience(task, stimuli, evidence)
     controls = leans.controls | obedience.controls
     if not stimuli.judged:
-        controls |= unequal_obedience(leans.pairs, leans.headline, settings.level)
+        controls |= unequal_obedience(
+            leans.pairs,
+            leans.headline,
+            settings.level,
+            has_question=task.prompts.question is not None,
+        )
     crossing = crossing_scores(task, collector, settings)
     set_scores, set_details = compare_sets(task, leans.pairs, settings.level)
     forms = form_scores(task, stimuli.obedient, collector, evidence, settings)
@@ -240,7 +245,10 @@ def _obedience(
         control = obedience_control(seen, judged=is_judged)
         obedience.controls[f"obedience{pair.suffix}"] = control
         obedience.scores.update(obedience_scores(seen, pair.suffix))
-        obedience.warnings.extend(obedience_warnings(seen, judged=is_judged))
+        warnings = obedience_warnings(
+            seen, judged=is_judged, has_question=task.prompts.question is not None
+        )
+        obedience.warnings.extend(warnings)
     return obedience
 
 

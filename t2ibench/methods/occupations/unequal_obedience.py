@@ -9,7 +9,7 @@ import numpy as np
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import BOTTOM, TOP
-from t2ibench.methods.core.obedience import bounds
+from t2ibench.methods.core.obedience import bounds, how_to_look
 from t2ibench.methods.occupations.headline import degrees_of_f_test
 from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.stats.squares import mean_square
@@ -24,7 +24,11 @@ _EXPLAINED = 0.01
 
 
 def unequal_obedience(
-    pairs: Sequence[PairLeans], headline: HeadlineEstimate, level: float
+    pairs: Sequence[PairLeans],
+    headline: HeadlineEstimate,
+    level: float,
+    *,
+    has_question: bool,
 ) -> dict[str, Control]:
     """How unequal obedience would have to be for the leans to be none, where nobody looked.
 
@@ -49,7 +53,7 @@ def unequal_obedience(
         if share is not None and number == 0 and 0 < share < _MOST_UNSEEN:
             reason = (
                 f"{_percent(share)} of one group's guided images showing the other would explain "
-                "it, and nobody looked"
+                f"it, and nobody looked: {how_to_look(has_question)}"
             )
         low = None
         high = None

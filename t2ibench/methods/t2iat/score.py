@@ -81,6 +81,9 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     is_judged = bool(stimuli.judged)
     seen = stimuli.judged or _read_attributes(task, stimuli.complete, evidence)
     controls = leans.controls | {"obedience": obedience_control(seen, judged=is_judged)}
+    warnings = obedience_warnings(
+        seen, judged=is_judged, has_question=task.prompts.question is not None
+    )
     scores = leans.scores | published_scores(task, concepts, settings)
     scores |= obedience_scores(seen)
     rows, samples = _rows_and_samples(concepts, leans)
@@ -98,7 +101,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         n_prompts=collector.n_prompts,
         excluded=collector.excluded,
         conventions=conventions,
-        warnings=stimuli.warnings + obedience_warnings(seen, judged=is_judged),
+        warnings=stimuli.warnings + warnings,
         details=leans.details,
         samples=samples,
         controls=controls,

@@ -145,9 +145,15 @@ def default_encoder(spec: object) -> str:
 
 
 def default_judge(spec: object) -> str:
-    """Return the name of the default judge for runs of a generator."""
+    """Return the judge of a generator's runs where none is named."""
+    return own_judge(spec) or DEFAULT_JUDGE
+
+
+def own_judge(spec: object) -> str | None:
+    """Return the judge that comes with a generator and loads at once; None for most."""
     adapter, alias = _declared(spec)
-    return getattr(alias or adapter, "default_judge", None) or DEFAULT_JUDGE
+    judge: str | None = getattr(alias or adapter, "default_judge", None)
+    return judge
 
 
 def default_images(spec: object) -> tuple[int | None, int | None]:

@@ -165,10 +165,7 @@ class VlmJudge:
                 if len(groups) > 1:
                     left = groups + left
                 continue
-            scored_by_number: dict[int, Scored] = {}
-            for group, part in zip(groups, scores, strict=True):
-                for place, scored in zip(group, part, strict=True):
-                    scored_by_number[numbers[place]] = scored
+            scored_by_number = _by_number(numbers, groups, scores)
             if self._agrees(scored_by_number, queries, len(groups)):
                 yield self._all_chosen(scored_by_number, queries)
 
@@ -377,3 +374,16 @@ ADAPTER = Adapter(
     check=lambda request: find_weights(request.source, "vlm:"),
     downloads=lambda request: model_downloads(request.source),
 )
+
+
+def _by_number(
+    numbers: Sequence[int],
+    groups: Sequence[Sequence[int]],
+    scores: Sequence[Sequence[Scored]],
+) -> dict[int, Scored]:
+    """Return the scores of the questions of some groups by the numbers of their queries."""
+    scored_by_number: dict[int, Scored] = {}
+    for group, part in zip(groups, scores, strict=True):
+        for place, scored in zip(group, part, strict=True):
+            scored_by_number[numbers[place]] = scored
+    return scored_by_number

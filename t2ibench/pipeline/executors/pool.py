@@ -72,16 +72,19 @@ class WorkerModels:
     @classmethod
     def of(cls, worker: Worker) -> WorkerModels:
         """Return the properties of a worker's models."""
-        observers = worker.observers
-        controls = observers.controls
+        loaded = worker.observers
+        controls = {
+            name: ModelInfo.of(control) for name, control in loaded.controls.items()
+        }
+        observers = Observers(
+            encoders=[ModelInfo.of(encoder) for encoder in loaded.encoders],
+            controls=controls,
+            judges=[ModelInfo.of(judge) for judge in loaded.judges],
+        )
         return cls(
             where=f"process {os.getpid()} on {socket.gethostname()}",
             generator=worker.generator.fingerprint if worker.generator else None,
-            observers=Observers(
-                encoders=[ModelInfo.of(encoder) for encoder in observers.encoders],
-                controls={name: ModelInfo.of(controls[name]) for name in controls},
-                judges=[ModelInfo.of(judge) for judge in observers.judges],
-            ),
+            observers=observers,
         )
 
 
@@ -219,10 +222,9 @@ class WorkerPool:
         if isinstance(item, ImagesToGenerate) and isinstance(generator, Rewritten):
             rewritings = {}
             for request in item.requests:
-                place = (request.prompt, request.index)
-                rewriting = generator.rewriting(*place)
+                rewriting = generator.rewriting(request.key)
                 if rewriting:
-                    rewritings[place] = rewriting
+                    rewritings[request.key] = rewriting
             return replace(item, rewritings=FoundRewritings(rewritings))
         if self._workers.elsewhere and isinstance(item, ImagesToEmbed):
             return replace(

@@ -26,7 +26,7 @@ from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import TaskView
-from t2ibench.store.images import StoredImage
+from t2ibench.store.images import ImageFile
 from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 5  # images in a strip
@@ -88,7 +88,7 @@ class Thumbnails:
             named, self.made[sha256] = PurePosixPath(file), None
             if not named.is_absolute() and ".." not in named.parts:
                 with contextlib.suppress(UnreadableImageError):
-                    small = StoredImage(self.folder / named, sha256, "", 0).read()
+                    small = ImageFile(self.folder / named, sha256).read()
                     small.thumbnail((_SIDE, _SIDE))
                     buffer = io.BytesIO()
                     small.save(buffer, format="WEBP", quality=_QUALITY, method=6)

@@ -12,9 +12,10 @@ from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import RunView, TaskView
+from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.display import ALPHA
+from t2ibench.results.diversity import Diversity
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.rates import Diversity, TextImageAlignment
 from t2ibench.results.text_image_alignment import every_prompt
 
 _REPEATED = 10  # prompts that repeat their images, shown at most

@@ -102,6 +102,11 @@ def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
     if len(values) == 1 and lists and all(isinstance(item, dict) for item in lists[0]):
         yield from enumerate(lists[0], start=1)
         return
+    yield from _rows_of_columns(whole, path)
+
+
+def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
+    """Return the records of an object of columns, each a list or an object of rows."""
     columns = {
         name: part if isinstance(part, dict) else dict(enumerate(part))
         for name, part in whole.items()

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.identity import content_id
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import PERCEPTUAL_HASH
-from t2ibench.store.schema import blob_checksum, content_id, row_checksum
+from t2ibench.store.schema import blob_checksum, row_checksum
 from tests.hand import edit_record
 
 Rows = list[dict[str, Any]]

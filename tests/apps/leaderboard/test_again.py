@@ -292,10 +292,7 @@ def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
     """Guided images are of whom they name, whatever the model; a biased model betrays itself in
     the few others, even where a submitter asks for as many of each prompt."""
     plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=3))
-    attempts = [
-        Attempt(request.prompt, request.index, request.seed, "ok")
-        for request in plan.requests
-    ]
+    attempts = [Attempt(request.key, request.seed, "ok") for request in plan.requests]
     chosen = sample_for_audit(attempts, plan, 20, random.Random(0))
     guided = [one for one in chosen if {"male", "female"} & set(one.prompt.split())]
     assert len(chosen) == 20 and len(guided) == 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.stats.judge_errors import (
+from t2ibench.stats.misclassification import (
     ClassErrors,
     Rate,
     clustered_rate,
