@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--format F",
-        "print md, latex, csv or a plug-in's format (default: md)",
+        "print md, latex, csv, json or a plug-in's format (default: md)",
         default="md",
     )
     verb.set_defaults(handler=run)

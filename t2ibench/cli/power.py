@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.usage import add_flag, share
+from t2ibench.cli.usage import add_flag, positive, share
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
+    from t2ibench.power.clear_tests import ClearRule
     from t2ibench.power.designs import Plan
     from t2ibench.power.pilots import Pilot
 
@@ -56,9 +57,15 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--power P",
-        "plan for a power of P (default: 0.8)",
+        "plan for a run that calls the effect clear with probability P (default: 0.8)",
         type=share,
         default=0.8,
+    )
+    add_flag(
+        verb,
+        "--corrected-for N",
+        "plan for a run of N tests, by Holm's correction (default: those of the run)",
+        type=positive,
     )
     about = (
         "plan for a result about these prompts or prompts like these "
@@ -76,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = [
         name.strip() for name in (arguments.tasks or "").split(",") if name.strip()
     ]
-    pilots = run_pilots(Path(arguments.run), names)
+    pilots = run_pilots(Path(arguments.run), names, arguments.corrected_for)
     goal = Goal(arguments.effect, arguments.width, arguments.power)
     shown = 0
     for pilot in pilots:
@@ -105,21 +112,46 @@ def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
             row.images,
             row.prompts,
             f"± {row.half:.2f}",
+            f"{row.clear:.2f}",
             f"{row.power:.2f}",
             row.total,
             duration(row.total / pilot.speed) if pilot.speed else "",
         ]
         for row in planned.rows
     ]
-    seen = f"power at {effect:g}"
-    heads = ["", "images a prompt", planned.unit, "interval", seen, "images", "time"]
+    heads = [
+        "",
+        "images a prompt",
+        planned.unit,
+        "interval",
+        f"clear at {effect:g}",
+        "p < .05",
+        "images",
+        "time",
+    ]
     if not pilot.speed:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))
-    for line in planned.lines:
+    for line in [*_rule_lines(pilot.rule), *planned.lines]:
         print(line)
     if not pilot.speed:
         print(
             "The time is unknown: no run of 50 images or more has measured the speed."
         )
     print()
+
+
+def _rule_lines(rule: ClearRule) -> list[str]:
+    """Return what "clear" takes, in sentences."""
+    tests = f"{rule.n_tests} tests" if rule.n_tests > 1 else "one test"
+    lines = [
+        f"'Clear' is after Holm's correction over {tests}; 'p < .05' is this test alone, "
+        "uncorrected."
+    ]
+    if rule.unseen:
+        lines.append(
+            "Nobody looks at the guided images: a lean that 15 % of one group's images showing "
+            "the other would explain is not clear, which concerns "
+            f"{100 * rule.common:.0f} % of the mean square here. A judge removes this condition."
+        )
+    return lines

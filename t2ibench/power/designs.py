@@ -27,7 +27,7 @@ class Goal:
     Attributes:
         effect: A headline to detect, on the scale that tables show.
         width: The width that the interval must not exceed; None for any.
-        power: The probability with which the effect has to be detected.
+        power: The probability with which a run has to call the effect clear.
     """
 
     effect: float
@@ -44,7 +44,8 @@ class Row:
         images: Images of the prompts that have the most.
         prompts: Number of prompts, or of concepts.
         half: Expected half width of the interval, where the headline is the goal's effect.
-        power: Probability of detecting the goal's effect.
+        clear: Probability that the run calls the goal's effect clear.
+        power: Probability of p < 1 - level for it, before any correction.
         total: Total number of images.
     """
 
@@ -52,6 +53,7 @@ class Row:
     images: int
     prompts: int
     half: float
+    clear: float
     power: float
     total: int
 
@@ -76,6 +78,7 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     """Find the smallest designs that reach a goal, by images alone where that is possible."""
     forecaster = pilot.forecaster(question)
     size = pilot.size
+    rule = pilot.rule
     unit = "concepts" if size.concepts else "prompts"
 
     def row(what: str, images: int, prompts: int) -> Row:
@@ -88,15 +91,16 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
             images=images,
             prompts=prompts,
             half=width / 2,
+            clear=rule.probability(forecaster, goal.effect, times_images, times_units),
             power=forecaster.power(goal.effect, times_images, times_units),
             total=int(np.ceil(size.total * (times_images * times_prompts))),
         )
 
     # Whether these multiples of the pilot's images and of its prompts reach a part of the goal.
     wanted: dict[str, Callable[[float, float], bool]] = {
-        f"power of {goal.power:g} at {goal.effect:g}": (
+        f"clear in {goal.power:g} of runs at {goal.effect:g}": (
             lambda images, prompts: (
-                forecaster.power(goal.effect, images, prompts) >= goal.power
+                rule.probability(forecaster, goal.effect, images, prompts) >= goal.power
             )
         ),
     }
@@ -134,7 +138,8 @@ class Reach:
     """What a run of the pilot's size can detect.
 
     Attributes:
-        effect: The smallest headline that it detects with a power of 80 %; None if it detects none.
+        effect: The smallest headline whose p is below 1 - level in 80 % of runs, before any
+            correction; None if there is none.
         half: Half width of its interval.
         images: Images of a prompt with which the interval is half as wide; None if no number of
             images alone achieves that.

@@ -42,12 +42,19 @@ class Forecaster(Protocol):
     `images` and `prompts` are multiples of the pilot's images and prompts.
     """
 
+    @property
+    def level(self) -> float:
+        """Coverage of the interval."""
+        ...
+
     def width(self, effect: float, images: float, prompts: float) -> float:
         """Return the expected width of the interval if the headline is `effect`."""
         ...
 
-    def power(self, effect: float, images: float, prompts: float) -> float:
-        """Return the probability of p < 1 - level if the headline is `effect`."""
+    def power(
+        self, effect: float, images: float, prompts: float, alpha: float | None = None
+    ) -> float:
+        """Return the probability of p < alpha (1 - level by default) if the headline is `effect`."""
         ...
 
 
@@ -80,12 +87,14 @@ class Signed:
         error, df = self._scaled(images, prompts)
         return float(2 * t.ppf((1 + self.level) / 2, df) * error)
 
-    def power(self, effect: float, images: float, prompts: float) -> float:
+    def power(
+        self, effect: float, images: float, prompts: float, alpha: float | None = None
+    ) -> float:
         """Return the probability of detecting the effect (see `Forecaster.power`)."""
         error, df = self._scaled(images, prompts)
         if error == 0:
             return float(effect != 0)
-        critical = t.ppf((1 + self.level) / 2, df)
+        critical = t.isf(_alpha(alpha, self.level) / 2, df)
         away = abs(effect) / error
         if away > 30:
             return 1.0
@@ -122,7 +131,9 @@ class Squares:
         )
         return _root(estimate.high) - _root(estimate.low)
 
-    def power(self, effect: float, images: float, prompts: float) -> float:
+    def power(
+        self, effect: float, images: float, prompts: float, alpha: float | None = None
+    ) -> float:
         """Return the probability of detecting the effect (see `Forecaster.power`)."""
         variances, dfs = self._rows(images, prompts)
         total = variances.sum()
@@ -130,7 +141,7 @@ class Squares:
         noncentrality = len(variances) * effect**2 * df / total
         if noncentrality > 1e4:
             return 1.0
-        critical = f.ppf(self.level, df, df_error)
+        critical = f.isf(_alpha(alpha, self.level), df, df_error)
         return float(1 - ncfdtr(df, df_error, noncentrality, critical))
 
 
@@ -166,10 +177,12 @@ class Shares:
         half = float(norm.ppf((1 + self.level) / 2)) * error
         return _root(effect**2 + half) - _root(effect**2 - half)
 
-    def power(self, effect: float, images: float, prompts: float) -> float:
+    def power(
+        self, effect: float, images: float, prompts: float, alpha: float | None = None
+    ) -> float:
         """Return the probability of detecting the effect (see `Forecaster.power`)."""
         error, fair = self._errors(effect, images, prompts)
-        critical = float(norm.ppf(self.level)) * fair
+        critical = float(norm.isf(_alpha(alpha, self.level))) * fair
         if not error:
             return float(effect != 0)
         return float(norm.sf(critical, effect**2, error))
@@ -193,37 +206,45 @@ class Excess:
     by_image: float
     level: float
 
-    def _sets(self, prompts: float) -> tuple[Float64Array, float, float]:
+    def _sets(self, prompts: float, level: float) -> tuple[Float64Array, float, float]:
         """Return log mean squares of sets of words, and the two quantiles for the interval."""
         worth = max(self.concepts * prompts, 1.0)
-        places = np.array([(1 - self.level) / HIGH_END, self.level, *_PLACES])
+        places = np.array([(1 - level) / HIGH_END, level, *_PLACES])
         least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
-    def _errors(self, images: float) -> tuple[float, float, float]:
+    def _errors(self, images: float, level: float) -> tuple[float, float, float]:
         """Return the standard error due to images, and how far it moves the lower and upper end."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,
-            norm.ppf(self.level) * error,
-            norm.ppf((1 + self.level) / 2) * error,
+            norm.ppf(level) * error,
+            norm.ppf((1 + level) / 2) * error,
         )
 
     def width(self, effect: float, images: float, prompts: float) -> float:
         """Return the expected width of the interval (see `Forecaster.width`)."""
-        _, least, most = self._sets(prompts)
-        _, below, above = self._errors(images)
+        _, least, most = self._sets(prompts, self.level)
+        _, below, above = self._errors(images, self.level)
         ratio = 2 * np.arctanh(min(effect, _EDGE))
         low = ratio - max(most, below)
         high = ratio + max(-least, above)
         return float(np.tanh(high / 2) - np.tanh(low / 2))
 
-    def power(self, effect: float, images: float, prompts: float) -> float:
+    def power(
+        self, effect: float, images: float, prompts: float, alpha: float | None = None
+    ) -> float:
         """Return the probability of detecting the effect beyond the error due to images."""
-        sets, _, most = self._sets(prompts)
-        error, below, _ = self._errors(images)
+        level = 1 - _alpha(alpha, self.level)
+        sets, _, most = self._sets(prompts, level)
+        error, below, _ = self._errors(images, level)
         ratios = sets + 2 * np.arctanh(min(effect, _EDGE))
         return float(norm.sf((max(most, below) - ratios) / error).mean())
+
+
+def _alpha(alpha: float | None, level: float) -> float:
+    """The level of a test: that of the interval unless another one is given."""
+    return 1 - level if alpha is None else alpha
 
 
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:

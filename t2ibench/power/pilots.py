@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
@@ -17,11 +17,13 @@ from t2ibench.methods.core.inference import (
     Question,
 )
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.power.clear_tests import ClearRule, clear_rule
 from t2ibench.power.forecasters import Forecaster, forecaster
+from t2ibench.results.display import text_only
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
-from t2ibench.results.schema import TaskResult
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.run_tasks import with_kept
@@ -72,6 +74,7 @@ class Pilot:
         size: The size of the task in the run.
         source: The run that it is from, in words.
         speed: Images per second; None if not measured.
+        rule: When a run calls the test clear.
     """
 
     task: str
@@ -80,10 +83,19 @@ class Pilot:
     size: Size
     source: str
     speed: float | None = None
+    rule: ClearRule = field(default_factory=ClearRule)
 
 
-def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
+def run_pilots(
+    path: Path, tasks: Sequence[str], n_tests: int | None = None
+) -> list[Pilot]:
     """Return the pilots for a run's tasks.
+
+    Args:
+        path: The run folder.
+        tasks: Names of the tasks; empty for all of the run.
+        n_tests: Number of tests that a larger run would correct for; those that the pilot corrects
+            for by default.
 
     Raises:
         T2IBenchError: the run has results of none of the tasks.
@@ -101,7 +113,14 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
         if result is None:
             continue
         parts = paired[task.id].headline if task.id in paired else ()
-        pilot = pilot_of(task.spec, result, parts, str(path), folder.record.speed())
+        pilot = pilot_of(
+            task.spec,
+            result,
+            parts,
+            str(path),
+            folder.record.speed(),
+            n_tests or _tests_corrected_with(result, results),
+        )
         if pilot is not None:
             pilots.append(pilot)
     if not pilots:
@@ -118,8 +137,18 @@ def pilot_of(
     parts: tuple[Part, ...],
     where: str,
     speed: float | None = None,
+    n_tests: int = 1,
 ) -> Pilot | None:
-    """Return the pilot that a task's results provide; None if the task needs no images."""
+    """Return the pilot that a task's results provide; None if the task needs no images.
+
+    Args:
+        task: The task.
+        result: Its result in a run.
+        parts: The parts of its headline, with their influences.
+        where: The run that it is from, in words.
+        speed: Images per second; None if not measured.
+        n_tests: Number of tests that Holm's correction is over.
+    """
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None
@@ -133,6 +162,17 @@ def pilot_of(
         size=Size.of(needed),
         source=f"a pilot of {result.n_images} images in {where}",
         speed=speed,
+        rule=clear_rule(headline, list(result.controls), level, n_tests),
+    )
+
+
+def _tests_corrected_with(result: TaskResult, results: Results) -> int:
+    """The number of tests of a run over which Holm's correction of one of them is."""
+    return sum(
+        other.headline.p is not None
+        and text_only(other) == text_only(result)
+        and other.positive_control == result.positive_control
+        for other in results.tasks.values()
     )
 
 

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from t2ibench.methods.core.score_names import join_score_name
-from t2ibench.results.comparison import Difference, told_in_words
+from t2ibench.results.comparison_claims import OverallDifference
 from t2ibench.results.display import displayed
 from t2ibench.results.prompt_changes import AttributeChange, PromptChange
 from t2ibench.results.schema import Headline, Score
+from t2ibench.results.score_difference import Difference, told_in_words
 from t2ibench.results.text_image_alignment import AgreementChange
 
 # Numbers are those of the table, which shows a mean square as its root.
@@ -30,10 +31,13 @@ class ComparisonRecord:
         old: The first run's value; its interval follows.
         new: The second run's.
         change: How much more the second run leans.
-        p: The p-value that both lean alike.
+        p: The p-value of the change, uncorrected.
         p_holm: The same after Holm's correction.
-        p_items: The p-value that every item leans alike.
+        p_items: The p-value that every item of a mean square leans alike.
         p_items_holm: The same after Holm's correction.
+        p_differ: The p-value that both runs are alike: of a lean that its difference is 0, of a
+            mean square `p_items`; of all tests together where the score is 'all tests'.
+        p_differ_holm: The same after Holm's correction.
         detectable: The least difference that is found in 8 of 10 cases.
         paired: Whether images were compared pair by pair.
         comparable: Whether both runs measured the same in the same way.
@@ -59,6 +63,8 @@ class ComparisonRecord:
     p_holm: float | None = None
     p_items: float | None = None
     p_items_holm: float | None = None
+    p_differ: float | None = None
+    p_differ_holm: float | None = None
     detectable: float | None = None
     paired: bool | None = None
     comparable: bool | None = None
@@ -92,12 +98,28 @@ def difference_record(difference: Difference) -> Mapping[str, Any]:
         p_holm=difference.p_holm,
         p_items=difference.p_items,
         p_items_holm=difference.p_items_holm,
+        p_differ=difference.p_differ,
+        p_differ_holm=difference.p_differ_holm,
         detectable=difference.detectable,
         paired=difference.paired,
         comparable=difference.comparable,
         verdict=told_in_words(difference, "old", "new"),
         leans_less=_LEANS_LESS.get(verdict, verdict) if verdict else None,
         notes="; ".join(difference.notes),
+    )
+    return asdict(record)
+
+
+def overall_record(overall: OverallDifference) -> Mapping[str, Any]:
+    """Return the record of the test over all tests of both runs."""
+    record = ComparisonRecord(
+        task=None,
+        row="",
+        score="all tests",
+        p_differ_holm=overall.p,
+        comparable=True,
+        verdict="the runs differ" if overall.differ else "no difference beyond chance",
+        notes=f"{overall.n_differ} of {overall.n_tests} tests differ",
     )
     return asdict(record)
 

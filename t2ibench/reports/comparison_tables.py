@@ -9,27 +9,30 @@ from t2ibench.reports.cells import ends, format_p, headline, level_of, signed
 from t2ibench.reports.comparison_records import (
     agreement_record,
     difference_record,
+    overall_record,
     prompt_record,
     shown_ends,
 )
 from t2ibench.reports.writers import Table
-from t2ibench.results.comparison import Difference, tally, told_in_words
-from t2ibench.results.display import ALPHA
+from t2ibench.results.comparison_claims import OverallDifference, overall_difference
 from t2ibench.results.prompt_changes import (
     AttributeChange,
     PromptChange,
     request_of,
 )
 from t2ibench.results.schema import Headline, Results, Score
+from t2ibench.results.score_difference import Difference, tally, told_in_words
 from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
 
 NOTE = (
-    "'Items' is the p-value that every item of a root mean square leans alike in both runs. "
-    "'Change' says how much more the second run leans than the first: leans count without their "
-    "sign. Of a row that cannot lean it is the second minus the first. Images are paired by prompt "
-    "and index; 'unpaired' takes the runs as independent, for results without influences. p tests "
-    "whether both lean alike; Holm's correction is over the headlines, and over the rows of each "
-    "task. A verdict is one task at a time, without it."
+    "'Change' says how much more the second run leans than the first, with its interval: leans "
+    "count without their sign. Of a row that cannot lean it is the second minus the first. 'p' is "
+    "that of the change, for this test alone: it is below 0.05 where the 95 % interval leaves out "
+    "0. 'Differ' asks whether both runs are alike: of a lean whether its difference is 0, of a "
+    "root mean square whether every item leans alike. Holm's correction is over the headlines, and "
+    "over the rows of each task; a corrected p-value is at least that of all tests together. "
+    "Verdicts and counts follow from corrected p-values. Images are paired by prompt and index; "
+    "'unpaired' takes the runs as independent, for results without influences."
 )
 
 
@@ -58,14 +61,18 @@ def comparison_table(
         "Row",
         first,
         second,
-        "Items, p (Holm)",
+        "Differ, p (Holm)",
         "Change",
         interval_name,
+        "p, uncorrected",
         "p (Holm)",
         "Verdict",
         "Note",
     ]
+    overall = overall_difference(differences)
     records = [difference_record(difference) for difference in differences]
+    if overall is not None:
+        records.append(overall_record(overall))
     records += [agreement_record(change) for change in agreement]
     records += [
         prompt_record(attribute, prompt)
@@ -73,7 +80,7 @@ def comparison_table(
         for prompt in attribute.prompts
     ]
     notes = [
-        *_items_summary(differences),
+        *overall_sentence(overall),
         _verdict_summary(differences, names),
         *agreement_sentence(agreement, names),
         *remarks,
@@ -91,9 +98,10 @@ def _row(difference: Difference, names: Sequence[str]) -> list[str]:
         row,
         _cell(difference.first),
         _cell(difference.second),
-        format_p(difference.p_items_holm),
+        format_p(difference.p_differ_holm),
         signed(change.value) if change else "–",
         ends(change.low, change.high) if change else "–",
+        format_p(difference.p),
         format_p(difference.p_holm),
         told_in_words(difference, *names),
         "; ".join(difference.notes),
@@ -107,30 +115,31 @@ def _cell(score: Score) -> str:
     return f"{text} {ends(low, high)}"
 
 
+def overall_sentence(overall: OverallDifference | None) -> list[str]:
+    """Return a sentence on whether two runs differ at all; empty if no test can tell."""
+    if overall is None:
+        return []
+    p = format_p(overall.p)
+    if not overall.differ:
+        return [
+            f"All tests together: no difference between the runs beyond chance (p = {p}, "
+            f"{overall.n_tests} tests)."
+        ]
+    where = f"in {overall.n_differ} of {overall.n_tests} tests"
+    return [
+        f"All tests together: the runs differ (p = {p}), {where} beyond chance after Holm's "
+        "correction, whichever leans less."
+    ]
+
+
 def _verdict_summary(differences: Sequence[Difference], names: Sequence[str]) -> str:
     """Return a sentence on how many headlines lean less in each run."""
     counts = tally(differences)
     undecided = counts["opposite"] + counts["tie"]
     return (
-        f"Headlines: {names[0]} leans less in {counts['first']}, {names[1]} in "
-        f"{counts['second']}; {undecided} undecided, {counts[None]} not compared."
+        f"Headlines, after Holm's correction: {names[0]} leans less in {counts['first']}, "
+        f"{names[1]} in {counts['second']}; {undecided} undecided, {counts[None]} not compared."
     )
-
-
-def _items_summary(differences: Sequence[Difference]) -> list[str]:
-    """Return a sentence on how many headlines differ item by item; empty if none has items."""
-    p_values = [
-        difference.p_items_holm
-        for difference in differences
-        if difference.p_items_holm is not None
-    ]
-    if not p_values:
-        return []
-    count = sum(p < ALPHA for p in p_values)
-    return [
-        f"Item by item, the runs differ in {count} of {len(p_values)} headlines that are root "
-        "mean squares, after Holm's correction."
-    ]
 
 
 def prompts_table(

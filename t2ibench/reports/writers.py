@@ -51,6 +51,7 @@ WRITERS: Registry[Writer] = Registry(
         "md": "t2ibench.reports.markdown.writer:WRITER",
         "latex": "t2ibench.reports.latex:WRITER",
         "csv": "t2ibench.reports.csv:WRITER",
+        "json": "t2ibench.reports.json:WRITER",
         "card": "t2ibench.reports.card:WRITER",
     },
     members=("description", "suffix", "table", "results"),

@@ -12,74 +12,26 @@ import numpy as np
 
 from t2ibench.methods import method_named
 from t2ibench.methods.core.headline import Part
+from t2ibench.results.comparison_claims import with_claims
 from t2ibench.results.comparison_remarks import Remarks, remarks_on
 from t2ibench.results.contrast import (
     Contrast,
-    Verdict,
     change_of_leans,
     detectable_difference,
     difference_interval,
     linear,
-    verdict_of,
+    with_p_of_interval,
 )
 from t2ibench.results.display import displayed
 from t2ibench.results.json_record import rounded
 from t2ibench.results.paired import PairedTask
+from t2ibench.results.prompt_changes import compare_prompts, p_values_of_answers
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
+from t2ibench.results.score_difference import Difference, Verdict
 from t2ibench.results.square_contrast import compare_items, mean_square_of
-from t2ibench.stats import holm
 
 # The row score of which it is known that 0 is balanced.
 LEAN = "lean"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A difference of one score, first run minus second; mean squares are compared by roots.
-
-    Attributes:
-        task: The task's name.
-        row: The row's name; empty for the headline.
-        name: The score's name.
-        first: The score in the first run.
-        second: The score in the second run.
-        value: The difference; None where the scores are not comparable.
-        low: Lower end of its interval.
-        high: Upper end.
-        p: p-value that the difference is 0; None where the runs are not paired.
-        p_holm: The same after Holm's correction, over the headlines or over the rows of one score
-            of one task.
-        p_items: p-value that every item of a mean square leans alike.
-        p_items_holm: The same after Holm's correction.
-        detectable: The least true difference of headlines that is detected in 8 of 10 cases.
-        change: How much more the second run leans, in the unit that tables show: of leans without
-            their signs, of roots; of a score without a fair value, second minus first.
-        paired: Whether the difference was measured image by image.
-        comparable: Whether both runs measured one quantity in one way, so that a difference is one
-            of the models.
-        verdict: Which run leans less, 'opposite' where they differ and neither does, 'tie' where no
-            difference is beyond chance, None where nothing can be concluded.
-        notes: What a reader must know, in words.
-    """
-
-    task: str
-    row: str
-    name: str
-    first: Score
-    second: Score
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    p_holm: float | None = None
-    p_items: float | None = None
-    p_items_holm: float | None = None
-    detectable: float | None = None
-    change: Contrast | None = None
-    paired: bool = False
-    comparable: bool = False
-    verdict: Verdict | None = None
-    notes: tuple[str, ...] = ()
 
 
 def compare(
@@ -95,6 +47,7 @@ def compare(
     Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
     """
     differences = []
+    answers = p_values_of_answers(compare_prompts(first, second))
     for name, task in first.tasks.items():
         other = second.tasks.get(name)
         if other is None:
@@ -105,48 +58,14 @@ def compare(
         if influences is not None and other_influences is not None:
             paired = (influences, other_influences)
         pair = _TaskPair(name, task, other, remarks_on(task, other), paired)
-        differences.append(_compare_headlines(pair))
+        headlines = _compare_headlines(pair)
+        if headlines.p_differ is None and pair.remarks.testable:
+            # Counts of answers tell two models apart even where they give no lean.
+            headlines = replace(headlines, p_differ=answers.get(name))
+        differences.append(headlines)
         if rows:
             differences += _compare_rows(pair)
-    return _with_corrections(differences)
-
-
-def told_in_words(difference: Difference, first: str, second: str) -> str:
-    """Return in words which of two runs leans less."""
-    return {
-        "first": f"{first} leans less",
-        "second": f"{second} leans less",
-        "opposite": "they differ; neither leans less beyond chance",
-        "tie": "no difference beyond chance",
-        None: "not compared",
-    }[difference.verdict]
-
-
-def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
-    """Count the verdicts over the headlines."""
-    return Counter(
-        difference.verdict for difference in differences if not difference.row
-    )
-
-
-def _with_corrections(differences: Sequence[Difference]) -> list[Difference]:
-    """Return the differences corrected by Holm, over all headlines and over each row score."""
-    families: dict[tuple[str, str], list[int]] = {}
-    for index, difference in enumerate(differences):
-        family = (difference.task, difference.name) if difference.row else ("", "")
-        families.setdefault(family, []).append(index)
-    corrected = list(differences)
-    for indices in families.values():
-        members = [differences[index] for index in indices]
-        p_values = holm([member.p for member in members])
-        p_values_of_items = holm([member.p_items for member in members])
-        for position, index in enumerate(indices):
-            corrected[index] = replace(
-                members[position],
-                p_holm=p_values[position],
-                p_items_holm=p_values_of_items[position],
-            )
-    return corrected
+    return with_claims(differences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +129,17 @@ class _Measurement:
 
     Attributes:
         difference: The difference.
-        total: The sum of two leans; None where the scores are magnitudes.
+        change: By how much more the second run leans.
+        p_differ: p-value that both runs are alike.
         paired: Whether it was measured image by image.
-        p_items: p-value that every item of a mean square leans alike.
         detectable: The least true difference that is detected in 8 of 10 cases.
         notes: What is special about this measurement, in words.
     """
 
     difference: Contrast
-    total: Contrast | None = None
+    change: Contrast
+    p_differ: float | None
     paired: bool = True
-    p_items: float | None = None
     detectable: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -235,7 +154,7 @@ def _compare_headlines(pair: _TaskPair) -> Difference:
     if (first.scale, first.question) != (second.scale, second.question):
         return _not_compared(pair, scores, "another kind of headline")
     if pair.paired is None or not _are_current(pair.paired, (first, second)):
-        return _compared(pair, scores, _unpaired(scores))
+        return _compared(pair, scores, _unpaired(scores, pair.level))
     if first.scale == "mean_square":
         measured = _paired_squares(pair, pair.paired)
         if measured is None:
@@ -268,7 +187,7 @@ def _compare_row(pair: _TaskPair, scores: _ScorePair) -> Difference:
     second = scores.second
     if not pair.remarks.comparable or first.value is None or second.value is None:
         return _not_compared(pair, scores)
-    measured = _unpaired(scores)
+    measured = _unpaired(scores, pair.level)
     if pair.paired is not None and not (first.as_published or second.as_published):
         part = pair.paired[0].rows.get((scores.row, scores.name))
         other = pair.paired[1].rows.get((scores.row, scores.name))
@@ -289,6 +208,7 @@ def _not_compared(pair: _TaskPair, scores: _ScorePair, *notes: str) -> Differenc
         scores.name,
         scores.first,
         scores.second,
+        level=pair.level,
         notes=(*pair.remarks.notes, *notes),
     )
 
@@ -296,57 +216,36 @@ def _not_compared(pair: _TaskPair, scores: _ScorePair, *notes: str) -> Differenc
 def _compared(
     pair: _TaskPair, scores: _ScorePair, measured: _Measurement
 ) -> Difference:
-    """Return the difference of one score with its verdict, rounded as in results.json."""
+    """Return the difference of one score, rounded as in results.json, before any claim."""
     difference = measured.difference
-    if measured.total is None:
-        change = difference.turned
-    else:
-        change = change_of_leans(difference, measured.total)
     change = Contrast(
-        rounded(change.value) or 0.0, rounded(change.low), rounded(change.high)
+        rounded(measured.change.value) or 0.0,
+        rounded(measured.change.low),
+        rounded(measured.change.high),
+        rounded(measured.change.p),
     )
-    decidable = pair.remarks.decidable
-    has_p = decidable and measured.paired
-    p = rounded(difference.p) if has_p else None
-    verdict = None
-    if scores.ranked and decidable:
-        verdict = _verdict(measured, pair.level)
-    notes = (*pair.remarks.notes, *measured.notes)
-    detectable = measured.detectable
-    is_inconclusive = verdict in {"tie", "opposite"} and (p or 0) >= 1 - pair.level
-    if is_inconclusive and detectable:
-        notes = (*notes, _note_on_size(detectable, scores.first))
-    return replace(
-        _not_compared(pair, scores),
+    remarks = pair.remarks
+    verdict: Verdict | None = None
+    if scores.ranked and remarks.decidable and change.p is not None:
+        # Until corrected p-values are known, nothing is claimed.
+        verdict = "tie"
+    blank = _not_compared(pair, scores)
+    valued = replace(
+        blank,
         value=rounded(difference.value),
         low=rounded(difference.low),
         high=rounded(difference.high),
-        p=p,
-        p_items=rounded(measured.p_items) if has_p else None,
-        detectable=rounded(detectable),
-        change=change,
+        detectable=rounded(measured.detectable),
         paired=measured.paired,
-        comparable=decidable,
-        verdict=verdict,
-        notes=notes,
+        notes=(*remarks.notes, *measured.notes),
     )
-
-
-def _verdict(measured: _Measurement, level: float) -> Verdict | None:
-    verdict = verdict_of(measured.difference, measured.total)
-    items_differ = measured.p_items is not None and measured.p_items < 1 - level
-    return "opposite" if verdict == "tie" and items_differ else verdict
-
-
-def _note_on_size(detectable: float, score: Score) -> str:
-    """Return a note on the smallest detectable difference, if none was detected."""
-    is_square = isinstance(score, Headline) and score.scale == "mean_square"
-    largest = 1.0 if is_square else 2.0
-    if detectable > largest:
-        return "with so many images, no difference is told in 8 of 10 cases"
-    return (
-        f"with so many images, a difference below {detectable:.2f} is told in fewer than 8 of 10 "
-        "cases"
+    return replace(
+        valued,
+        change=change,
+        p=change.p if remarks.decidable else None,
+        p_differ=rounded(measured.p_differ) if remarks.testable else None,
+        comparable=remarks.decidable,
+        verdict=verdict,
     )
 
 
@@ -357,7 +256,7 @@ def _paired(
     difference = linear(
         scores.difference, first.influence, second.influence, pair.level
     )
-    total = None
+    change = difference.turned
     if scores.signed:
         total = linear(
             first.value + second.value,
@@ -366,23 +265,32 @@ def _paired(
             pair.level,
             sign=1.0,
         )
-    return _Measurement(difference, total)
+        change = change_of_leans(difference, total)
+    return _Measurement(difference, change, p_differ=difference.p)
 
 
-def _unpaired(scores: _ScorePair) -> _Measurement:
+def _unpaired(scores: _ScorePair, level: float) -> _Measurement:
     """Return the difference of two scores with an interval that treats the runs as independent."""
     first = scores.first
     second = scores.second
-    if scores.signed:
-        ends_of_total = difference_interval(first, second, 1.0)
-        total = Contrast(scores.total, *ends_of_total)
-    else:
-        total = None
+    if not scores.signed:
         first = _as_displayed(first)
         second = _as_displayed(second)
     value = (first.value or 0.0) - (second.value or 0.0)
-    difference = Contrast(value, *difference_interval(first, second))
-    return _Measurement(difference, total, paired=False, notes=("unpaired",))
+    ends = difference_interval(first, second)
+    difference = with_p_of_interval(Contrast(value, *ends), level)
+    change = difference.turned
+    if scores.signed:
+        ends_of_total = difference_interval(first, second, 1.0)
+        total = with_p_of_interval(Contrast(scores.total, *ends_of_total), level)
+        change = change_of_leans(difference, total)
+    return _Measurement(
+        difference,
+        change,
+        p_differ=difference.p,
+        paired=False,
+        notes=("unpaired",),
+    )
 
 
 def _as_displayed(score: Score) -> Score:
@@ -421,7 +329,8 @@ def _paired_squares(
     )
     return _Measurement(
         contrast.difference,
-        p_items=contrast.p_items,
+        contrast.difference.turned,
+        p_differ=contrast.p_items,
         detectable=contrast.detectable,
         notes=notes,
     )

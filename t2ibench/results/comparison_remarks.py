@@ -19,25 +19,37 @@ class Remarks:
     Attributes:
         notes: What differs, or limits both, in words.
         comparable: Whether both measure one quantity, so that a difference has a value.
-        decidable: Whether they measure it in one way, so that a difference is one of the models.
+        testable: Whether they measure it in one way, so that two equal models differ by chance
+            alone.
+        decidable: Whether, besides, neither test failed a check of its own, so that a difference
+            is one of how much the models lean.
     """
 
     notes: tuple[str, ...]
     comparable: bool = True
+    testable: bool = True
     decidable: bool = True
 
 
 def remarks_on(first: TaskResult, second: TaskResult) -> Remarks:
     """Return remarks on the differences between two results of one task other than the models."""
     if first.task_hash != second.task_hash:
-        return Remarks((_other_task(first, second),), comparable=False, decidable=False)
+        return _incomparable(_other_task(first, second))
     same_encoders = first.settings.encoders == second.settings.encoders
     if text_only(first) and text_only(second) and same_encoders:
-        note = "measures the text encoder, which both runs share"
-        return Remarks((note,), comparable=False, decidable=False)
-    undecidable = _undecidable(first, second)
+        return _incomparable("measures the text encoder, which both runs share")
+    untestable = _other_ways(first, second)
+    failed = _failed_checks(first, second)
     limits = _limits(first, second)
-    return Remarks((*undecidable, *limits), decidable=not undecidable)
+    return Remarks(
+        (*untestable, *failed, *limits),
+        testable=not untestable,
+        decidable=not (untestable or failed),
+    )
+
+
+def _incomparable(note: str) -> Remarks:
+    return Remarks((note,), comparable=False, testable=False, decidable=False)
 
 
 def _other_task(first: TaskResult, second: TaskResult) -> str:
@@ -49,8 +61,8 @@ def _other_task(first: TaskResult, second: TaskResult) -> str:
     return f"other captions: {descriptions[0]}, and {descriptions[1]}"
 
 
-def _undecidable(first: TaskResult, second: TaskResult) -> list[str]:
-    """Return differences because of which a verdict would not concern the models."""
+def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
+    """Return differences because of which equal models would not give equal results."""
     notes = []
     if first.settings.encoders != second.settings.encoders and not text_only(first):
         notes.append(_other_encoders(first, second))
@@ -60,12 +72,18 @@ def _undecidable(first: TaskResult, second: TaskResult) -> list[str]:
         notes.append("other stimuli (--limit)")
     if first.missing_prompts != second.missing_prompts:
         notes.append("other prompts have no image")
-    for which, task in (("first", first), ("second", second)):
-        if task.inconclusive:
-            notes.append(f"the {which} run is inconclusive: {task.inconclusive}")
     if _unread_words(first) != _unread_words(second):
         notes.append(_unread_note(first, second))
     return notes
+
+
+def _failed_checks(first: TaskResult, second: TaskResult) -> list[str]:
+    """Return why either test can tell nothing of a lean."""
+    return [
+        f"the {which} run is inconclusive: {task.inconclusive}"
+        for which, task in (("first", first), ("second", second))
+        if task.inconclusive
+    ]
 
 
 def _limits(first: TaskResult, second: TaskResult) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
-from scipy.special import stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from t2ibench.methods.core.influence import Influence, JointInfluence
 from t2ibench.results.schema import Score
@@ -14,12 +13,20 @@ from t2ibench.stats.student import t_interval, t_test
 
 # The power with which a test detects a difference that is called detectable.
 POWER = 0.8
-Verdict = Literal["first", "second", "opposite", "tie"]
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference, its interval and the p-value that it is 0; no interval without a variance."""
+    """A difference with its interval and p-value; neither without a variance.
+
+    The interval excludes 0 if and only if p is below 1 - level: both are of one test.
+
+    Attributes:
+        value: The difference.
+        low: Lower end of its interval.
+        high: Upper end.
+        p: p-value that the difference is 0.
+    """
 
     value: float
     low: float | None = None
@@ -96,15 +103,40 @@ def difference_interval(
     return low, high
 
 
+def with_p_of_interval(contrast: Contrast, level: float) -> Contrast:
+    """Return a contrast with the p-value at which its interval would end at 0.
+
+    For runs without influences, of which only intervals are known: the end toward 0 is taken for
+    that of a normal distribution.
+
+    Examples:
+        >>> contrast = with_p_of_interval(Contrast(0.5, 0.0, 0.9), 0.95)
+        >>> round(contrast.p, 9)
+        0.05
+    """
+    if contrast.low is None or contrast.high is None:
+        return contrast
+    end = contrast.low if contrast.value > 0 else contrast.high
+    margin = abs(contrast.value - end)
+    if not margin > 0:
+        p = 1.0 if contrast.value == 0 else 0.0
+    else:
+        quantile = ndtri((1 + level) / 2) * abs(contrast.value) / margin
+        p = min(1.0, 2 * float(ndtr(-quantile)))
+    return Contrast(contrast.value, contrast.low, contrast.high, p)
+
+
 def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
     """Return by how much more the second run leans, regardless of direction.
 
     |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
-    so that its ends are at the ends of their intervals. It leaves out 0 where both do.
+    so that its ends are at the ends of their intervals. It leaves out 0 where both do. The leans
+    are of one size where d or t is 0, so that p is the larger of theirs (an intersection-union
+    test, which keeps its level without any approximation).
 
     Examples:
-        >>> change_of_leans(Contrast(0.5, 0.25, 0.75), Contrast(-1.0, -1.5, -0.5))
-        Contrast(value=0.5, low=0.25, high=0.75, p=None)
+        >>> change_of_leans(Contrast(0.5, 0.25, 0.75, 0.01), Contrast(-1.0, -1.5, -0.5, 0.02))
+        Contrast(value=0.5, low=0.25, high=0.75, p=0.02)
     """
     value = _change(difference.value, total.value)
     if difference.low is None or difference.high is None:
@@ -116,33 +148,11 @@ def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
         for difference_end in (difference.low, difference.high)
         for total_end in (total.low, total.high)
     ]
-    return Contrast(value, min(ends), max(ends))
+    p = None
+    if difference.p is not None and total.p is not None:
+        p = max(difference.p, total.p)
+    return Contrast(value, min(ends), max(ends), p)
 
 
 def _change(difference: float, total: float) -> float:
     return (abs(total - difference) - abs(total + difference)) / 2
-
-
-def verdict_of(difference: Contrast, total: Contrast | None) -> Verdict | None:
-    """Return which run leans less.
-
-    l₁² − l₂² = (l₁ − l₂)(l₁ + l₂): magnitudes differ where both factors differ from 0. Testing
-    both (an intersection-union test) keeps its level without any approximation to the squares.
-
-    Args:
-        difference: The first run's lean or magnitude minus the second's.
-        total: The sum of the two leans; None where the scores are magnitudes.
-
-    Returns:
-        'tie' where no difference is beyond chance, 'opposite' where the leans differ and neither
-        is smaller beyond chance, and None without an interval.
-    """
-    if difference.low is None or (total is not None and total.low is None):
-        return None
-    if not difference.differs:
-        return "tie"
-    if total is None:
-        return "first" if difference.value < 0 else "second"
-    if not total.differs:
-        return "opposite"
-    return "first" if difference.value * total.value < 0 else "second"

@@ -129,6 +129,21 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
     return changes
 
 
+def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
+    """Return, by task, the p-value that its prompts are answered alike in both runs.
+
+    The least p-value of its prompts after Holm's correction, times its number of questions.
+    """
+    by_task: dict[str, list[float]] = {}
+    for change in changes:
+        least = min(prompt.p_holm for prompt in change.prompts)
+        by_task.setdefault(change.task, []).append(least)
+    return {
+        task: min(1.0, len(p_values) * min(p_values))
+        for task, p_values in by_task.items()
+    }
+
+
 def request_of(results: Results) -> str | None:
     """Return the text that was added to every prompt, in words; None if there was none."""
     request = results.model.settings.get("request")

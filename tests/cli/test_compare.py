@@ -79,10 +79,32 @@ def test_which_model_leans_less(runs: dict[str, Path], cli: Cli) -> None:
     status, out, _ = cli("compare", runs["strong"], runs["weak"])
     assert status == 0 and out.count("| weak leans less") == 2
     assert "| rms 0." in out and "weak in 2; 0 undecided" in out
-    assert out.index("Item by item, the runs differ in 1 of 1") < out.index(
-        "Headlines:"
-    )
+    together = out.index("All tests together: the runs differ (p")
+    assert together < out.index("Headlines, after Holm's correction:")
     # The verdict does not depend on the order.
     assert (
         cli("compare", runs["weak"], runs["strong"])[1].count("| weak leans less") == 2
     )
+
+
+def test_json_has_the_records_the_overall_test_and_the_notes(
+    runs: dict[str, Path], cli: Cli
+) -> None:
+    status, out, _ = cli("compare", runs["strong"], runs["weak"], "--format", "json")
+    content = json.loads(out)
+    assert status == 0
+    rows = {row["score"]: row for row in content["rows"]}
+    together = rows["all tests"]
+    assert together["verdict"] == "the runs differ"
+    tests = [row for row in content["rows"] if row["score"] == "headline"]
+    assert together["p_differ_holm"] == min(row["p_differ_holm"] for row in tests)
+    for row in tests:
+        assert row["p_holm"] >= row["p"] and row["p_differ_holm"] >= row["p_differ"]
+        assert (row["p"] < 0.05) == (not row["change_low"] <= 0 <= row["change_high"])
+    assert content["notes"][0].startswith("All tests together: the runs differ")
+
+
+def test_a_run_and_itself_do_not_differ(runs: dict[str, Path], cli: Cli) -> None:
+    out = cli("compare", runs["weak"], runs["weak"])[1]
+    assert "All tests together: no difference between the runs beyond chance" in out
+    assert "leans less in 0, " in out

@@ -122,7 +122,7 @@ def test_goals_that_more_images_cannot_reach_are_reported() -> None:
     assert by_width.total == by_width.images * 16
     like = plan(pilot, "prompt_population", goal)
     assert like.lines == (
-        "Images alone do not reach this: power of 0.8 at 0.3. It takes more prompts.",
+        "Images alone do not reach this: clear in 0.8 of runs at 0.3. It takes more prompts.",
         "Images alone do not reach this: interval narrower than 0.2. It takes more prompts.",
     )
     by_width = next(row for row in like.rows if row.what.startswith("interval"))

@@ -14,9 +14,10 @@ from scipy import stats
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence, JointInfluence
-from t2ibench.results.comparison import Difference, compare, tally
+from t2ibench.results.comparison import compare
 from t2ibench.results.contrast import Contrast, change_of_leans, difference_interval
 from t2ibench.results.schema import Score
+from t2ibench.results.score_difference import Difference, tally
 from t2ibench.results.square_contrast import compare_items
 from tests import hand
 
@@ -68,7 +69,14 @@ def test_the_difference_of_paired_images_by_hand() -> None:
     assert one.value == pytest.approx((0.5 + 0.8) / 2)
     half = stats.t.ppf(0.975, df) * math.sqrt(variance)
     assert (one.low, one.high) == pytest.approx((0.65 - half, 0.65 + half))
-    assert one.p == pytest.approx(2 * stats.t.sf(0.65 / math.sqrt(variance), df))
+    differ = 2 * stats.t.sf(0.65 / math.sqrt(variance), df)
+    assert one.p_differ == pytest.approx(differ)
+    # Which leans less is asked of the sum, too: of both, .35 - .3.
+    total = JointInfluence([run.headline.parts[0].influence for run in LEANS]).variance(
+        [1, 1]
+    )
+    less = 2 * stats.t.sf(0.05 / math.sqrt(total[0]), total[1])
+    assert one.p == pytest.approx(max(differ, less))
 
 
 def test_units_of_one_run_only_count_by_themselves() -> None:
@@ -187,7 +195,7 @@ def test_a_mean_square_of_one_part_needs_its_items() -> None:
         for items in ((), whole.parts)
     ]
     old, new = (difference(run, run) for run in runs)
-    assert not old.paired and old.notes == ("unpaired",) and old.p is None
+    assert not old.paired and old.notes == ("unpaired",) and old.p_items == 1.0
     assert (new.value, new.low, new.high, new.p, new.p_items) == (
         0.0,
         0.0,
@@ -284,7 +292,8 @@ def test_without_influences_runs_are_unpaired() -> None:
     records = [hand.results(t=hand.record(run)) for run in LEANS]
     found = compare(*records)[0]
     heads = [one.tasks["t"].headline for one in records]
-    assert not found.paired and found.p is None and found.notes == ("unpaired",)
+    assert not found.paired and found.notes == ("unpaired",)
+    assert (found.p_differ < 0.05) == (not found.low <= 0 <= found.high)
     assert (found.low, found.high) == pytest.approx(
         difference_interval(*heads), rel=1e-8
     )
@@ -302,9 +311,10 @@ def test_holm_is_over_the_headlines() -> None:
         for one in runs
     ]
     found = compare(*both, *map(hand.pairs, runs), rows=False)
-    assert [one.p_holm for one in found] == pytest.approx(
-        [2 * (one.p or 0) for one in found]
+    assert [one.p_differ_holm for one in found] == pytest.approx(
+        [2 * (one.p_differ or 0) for one in found]
     )
+    assert [one.p_holm for one in found] == [1.0, 1.0]
 
 
 def test_the_interval_of_a_difference_of_independent_runs() -> None:

@@ -114,3 +114,11 @@ def test_the_test_of_roots_has_its_nominal_size(
     assert 0.91 <= np.mean(covered) <= 0.99
     agree = [(one.p < 0.05) == (one.low > 0 or one.high < 0) for one in found]
     assert np.mean(agree) == 1.0
+
+
+def test_a_small_p_value_can_be_corrected_for_many_tests() -> None:
+    """Two thousand draws alone could not say less than .0005, which 100 tests make .05."""
+    noise = SquareNoise(0.01, (0.00125, 0.00125), 57)
+    rng = np.random.default_rng(0)
+    found = root_difference((0.6, 0.0), (noise, noise), (0.0, 0.0), rng)
+    assert 0 < found.p < 0.0002 and found.low > 0

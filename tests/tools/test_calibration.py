@@ -12,7 +12,7 @@ import pytest
 from t2ibench.methods import METHODS
 from tests.conftest import Cli
 from tests.tools import coins
-from tools.calibration import openbias
+from tools.calibration import openbias, pairs
 from tools.calibration.__main__ import main
 from tools.calibration.cells import Cell
 from tools.calibration.families import FAMILIES, choose
@@ -183,3 +183,21 @@ def test_two_runs_are_compared_by_their_roots() -> None:
     assert (table["decided"] == 1).all() and 0.2 < table["value"].mean() < 0.7
     assert table["fixed_prompts covers"].mean() > 0.7
     assert np.isin(table["rows power"], (0, 1)).all()
+
+
+def test_pairs_of_runs_are_compared_and_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        pairs.main(["--pairs", "2", "--workers", "1", "--world", "one test of eight"])
+        == 0
+    )
+    table = capsys.readouterr().out
+    assert "the runs differ" in table and table.count("one test of eight") == 2
+
+
+def test_models_that_differ_much_are_told_apart_in_the_right_direction() -> None:
+    world = pairs.PairWorld("far apart", 0.0, (0.95, 0.95), tests=4, images=40)
+    headlines = [test for test in pairs.differences_of(world, 0) if not test.row]
+    assert [test.verdict for test in headlines] == ["first", "first", "tie", "tie"]
+    assert pairs.claims(world, 0)[:2] == (True, True)

@@ -18,7 +18,7 @@ from t2ibench.errors import first_line
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.inference import QUESTIONS, Inference
-from t2ibench.results.comparison import Difference
+from t2ibench.results.score_difference import Difference
 from t2ibench.worker_pool import each_of
 from tools.calibration.cells import Cell, Sample, ToylandWorld
 from tools.calibration.compare import compared

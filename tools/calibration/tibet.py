@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from tools.calibration.cells import (
     ToylandWorld,
     simulated_task,
 )
+from tools.calibration.compare import CAUTIOUS
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Asked, WorldEvidence
 
@@ -281,7 +282,23 @@ def cells() -> list[Cell]:
         _cell("lean .8", _Size(8, 20, 20), 0.8, share=0.08),
         repeating(_cell(fair, _Size(11, 10, 10), share=0.04)),
         repeating(_cell(even, _Size(11, 40, 40), 0.4, share=0.04)),
+        *_two_runs(_Size(8, 10, 10)),
         *(_toyland(share) for share in SHARES),
+    ]
+
+
+def _two_runs(size: _Size) -> list[Cell]:
+    """Runs that lean alike, and runs that do not."""
+    return [
+        replace(
+            _cell(f"two runs, {name}", size, lean, conservative=CAUTIOUS),
+            other=MixtureWorld(_task(size), other),
+        )
+        for name, lean, other in (
+            ("fair", 0.0, 0.0),
+            ("lean .5", 0.5, 0.5),
+            ("lean .5 and 0", 0.5, 0.0),
+        )
     ]
 
 

@@ -15,7 +15,8 @@ from t2ibench.apps.leaderboard.pages import Pages
 from t2ibench.apps.leaderboard.table import Entry, strata
 from t2ibench.apps.leaderboard.views import models
 from t2ibench.reports.html.templating import style
-from t2ibench.results.comparison import Difference, compare
+from t2ibench.results.comparison import compare
+from t2ibench.results.score_difference import Difference
 from t2ibench.store.files import write_text
 
 _STATIC = Path(__file__).parent / "static"

@@ -105,7 +105,8 @@ function differenceCell(task, first, second, span) {
   if (found.value === null) return make("td", { className: "small muted", "data-of": label, text: found.notes || "–" });
   const ends = found.low === null ? [null, null] : turn === 1 ? [found.low, found.high] : [-found.high, -found.low];
   const value = turn * found.value;
-  const apart = ends[0] !== null && (ends[0] > 0 || ends[1] < 0);
+  // What is beyond chance for this test alone, and not after Holm's correction, is not drawn as clear.
+  const apart = ends[0] !== null && (ends[0] > 0 || ends[1] < 0) && found.verdict !== "tie";
   const less = { first: turn === 1 ? second : first, second: turn === 1 ? first : second }[found.verdict];
   const words = less ? `${less.name} leans less` : { opposite: "neither leans less beyond chance", tie: "no difference beyond chance" }[found.verdict] ?? "";
   const interval = ends[0] === null ? "" : `, interval ${sign(ends[0])} to ${sign(ends[1])}`;

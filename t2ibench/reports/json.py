@@ -1,0 +1,31 @@
+"""The writer `json`, which formats tables and runs for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from t2ibench.reports.writers import Table
+from t2ibench.results.schema import Results
+
+
+class JsonWriter:
+    """Writes JSON (see reports.writers.Writer)."""
+
+    description = "JSON for programs; of a run, its results.json"
+    suffix = "json"
+
+    def table(self, table: Table) -> str:
+        """Return an object with the rows of a table and its notes."""
+        rows: list[Any] = [dict(record) for record in table.records]
+        if not rows:
+            rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+        content = {"rows": rows, "notes": list(table.notes)}
+        return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
+
+    def results(self, results: Results) -> str:
+        """Return a run as its results.json has it."""
+        return results.to_json().rstrip("\n") + "\n"
+
+
+WRITER = JsonWriter()
