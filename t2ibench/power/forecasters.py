@@ -54,7 +54,7 @@ class Forecaster(Protocol):
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """Return the probability of p < alpha (1 - level by default) if the headline is `effect`."""
+        """Return the probability of p < alpha (default 1 - level) if the headline is `effect`."""
         ...
 
 

@@ -195,7 +195,7 @@ Lookup = Callable[[str, str | None, str], RowShare | None]
 def shown_attributes(
     details: Mapping[str, Any], tested: Lookup
 ) -> tuple[ShownAttribute, ...]:
-    """The rows of a result; none where its family counts no answers, or details are malformed."""
+    """Return a result's rows; none if its family counts no answers or details are malformed."""
     try:
         attributes = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
@@ -205,7 +205,7 @@ def shown_attributes(
 
 
 def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
-    """The rows of a result that is not written yet, with p-values corrected as they will be."""
+    """Return the rows of a result that is not written yet, with corrected p-values."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     families = {(item.tested_with, name) for item in result.by for name in item.scores}
     for family, name in families:

@@ -23,7 +23,7 @@ _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weigh
 def cycle_words(
     words: Sequence[str], stimulus_number: int, count: int | None
 ) -> list[str]:
-    """The attribute words of one stimulus: balanced, and the same on every machine.
+    """Return the attribute words of one stimulus: balanced, and the same on every machine.
 
     Examples:
         >>> [cycle_words(["joy", "love", "peace"], number, 2) for number in range(3)]

@@ -19,7 +19,7 @@ from t2ibench.stats import p_value
 
 
 def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """The mean of one score over encoders, draw by draw.
+    """Return the mean of one score over encoders, draw by draw.
 
     The draws of all encoders come from the same resamples, so the interval and the p-value of
     the mean account for what the encoders share.
@@ -52,7 +52,7 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
-    """The mean of several scores' draws, draw by draw; None where one has none or others."""
+    """Return the mean of several scores' draws, draw by draw; None where one has none or others."""
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None
@@ -63,7 +63,7 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
 def average_results(
     results: Sequence[MethodResult], level: float = 0.95
 ) -> MethodResult:
-    """The mean of every score over encoders.
+    """Return the mean of every score over encoders.
 
     An image counts as excluded where any of them excludes it: by reason, the largest number.
     """
@@ -95,7 +95,7 @@ def average_results(
 def by_key(
     tables: Sequence[Sequence[Item]],
 ) -> list[dict[tuple[str, str | None], Item]]:
-    """The rows of several results, each by its name and group."""
+    """Return the rows of several results, each by its name and group."""
     return [{(item.name, item.group): item for item in table} for table in tables]
 
 
@@ -196,7 +196,7 @@ def _least_sure(
 def mean_over_encoders(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The `combine` of most methods: every score's mean over encoders."""
+    """Return the mean of every score over encoders, the way most methods combine results."""
     return average_results(results, settings.level)
 
 

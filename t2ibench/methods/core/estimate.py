@@ -67,7 +67,7 @@ class Estimate:
 
     @classmethod
     def undefined(cls, reason: str) -> Estimate:
-        """A score that could not be computed."""
+        """Return a score that could not be computed."""
         return cls(None, reason=reason)
 
     def undecided(self, reason: str) -> Estimate:
@@ -88,7 +88,7 @@ class Estimate:
 
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
-        """A score with Student's t interval and test."""
+        """Return a score with Student's t interval and test."""
         p, interval = (
             t_test(value, variance, df),
             t_interval(value, variance, df, level),
@@ -116,7 +116,7 @@ class Estimate:
         boot: Float64Array | None,
         alternative: str = "two-sided",
     ) -> Estimate:
-        """The statistic of a permutation test, with its p-value; draws are of shape (draws,)."""
+        """Return a permutation test's statistic and p-value; draws have the shape (draws,)."""
         test: TestKind = "exact" if result.exact else "monte_carlo"
         return cls(result.observed, boot, result.null, result.p, test, alternative)
 
@@ -124,7 +124,7 @@ class Estimate:
     def from_null(
         cls, value: float, boot: Float64Array | None, null: Float64Array
     ) -> Estimate:
-        """A score that is large where there is bias, beside Monte Carlo draws of its null.
+        """Return a score that is large where there is bias, beside Monte Carlo draws of its null.
 
         p = (1 + number of draws >= value) / (1 + draws).
 
@@ -156,7 +156,7 @@ def share_draws(
 
 
 def share_estimate(hits: int, total: int) -> Estimate:
-    """A share with Jeffreys' interval.
+    """Return a share with Jeffreys' interval.
 
     The seed of its draws is fixed because nothing is compared across draws.
     """
@@ -225,7 +225,7 @@ class MethodResult:
         collected: ImageCollector | None = None,
         warnings: Sequence[str] = (),
     ) -> MethodResult:
-        """The result of a task that could not be scored."""
+        """Return the result of a task that could not be scored."""
         return cls(
             HeadlineEstimate.undefined(reason),
             n_images=collected.n_images if collected else 0,

@@ -59,7 +59,7 @@ class Evidence(Protocol):
     """
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt.
+        """Return the first n images of a prompt.
 
         Args:
             prompt: The prompt.
@@ -85,7 +85,7 @@ class Evidence(Protocol):
     def answers(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt.
+        """Return a judge's answers about the first n images of a prompt.
 
         Args:
             prompt: Whose images.
@@ -120,7 +120,7 @@ class PromptImages:
 
     @property
     def whole(self) -> bool:
-        """Whether every prompt has an image."""
+        """Return whether every prompt has an image."""
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
@@ -132,7 +132,7 @@ class PromptImages:
     def samples(
         self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
     ) -> list[dict[str, Any]]:
-        """A row for each image, with words of all of them and a number of each."""
+        """Return a row for each image, with words of all of them and a number of each."""
         return [
             {"prompt": self.prompts[cluster], "index": int(index), **words}
             | {name: float(values[at]) for name, values in numbers.items()}
@@ -180,7 +180,7 @@ class ImageCollector:
         return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
-        """The first n images of each prompt; embeddings of shape (0, 1) if there is none."""
+        """Return the first n images of each prompt; embeddings of shape (0, 1) if there is none."""
         names = list(prompts)
         parts = [self._collect_one(prompt, n) for prompt in names]
         embeddings = [part.embeddings for part in parts if len(part.embeddings)]

@@ -61,7 +61,7 @@ class Wording(Strict):
         return fill(self.neutral, stimulus=self.in_words(stimulus))
 
     def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
-        """The prompts with an attribute."""
+        """Return the prompts with an attribute."""
         stimulus = self.in_words(stimulus)
         return [
             fill(self.guided, stimulus=stimulus, attribute=self.in_words(word))
@@ -117,16 +117,16 @@ class GuidedPrompts(Wording):
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
-        """Every wording, the first one first."""
+        """Return every wording, the first one first."""
         return self.templates or (self, *self.paraphrases)
 
     def language_of(self, wording: Wording) -> str | None:
-        """The language of a wording: its own, or that of the first one."""
+        """Return the language of a wording: its own, or that of the first one."""
         return wording.language or self.wordings[0].language
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the wordings, each once; empty where none is named."""
+        """Return the languages of the wordings, each once; empty where none is named."""
         named = [wording.language for wording in self.wordings if wording.language]
         return tuple(dict.fromkeys(named))
 

@@ -89,7 +89,7 @@ class HeadlineInference(Mapping[Question, Inference]):
 
     @property
     def chosen(self) -> Inference:
-        """The inference about the question that is shown; an empty one where there is none."""
+        """Return the inference about the question that is shown; an empty one if it has none."""
         return self.by_question.get(self.question, Inference())
 
 
@@ -104,7 +104,7 @@ def t_inference(value: float, influence: Influence, level: float) -> Inference:
 
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
-    """The band of a fair model, from an interval that is symmetric about the value."""
+    """Return the band of a fair model, from an interval that is symmetric about the value."""
     if inference.interval is None:
         return None
     low, high = inference.interval

@@ -132,7 +132,7 @@ def _class_record(
 
 
 def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
-    """The number of each row's prompt, in order of appearance."""
+    """Return the number of each row's prompt, in order of appearance."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(row.prompt, len(numbers)) for row in rows]
 

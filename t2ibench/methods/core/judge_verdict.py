@@ -63,7 +63,7 @@ Rule = Callable[[Errors], Decision | None]
 
 
 def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decision:
-    """Whether a judge may be used, and why: the first rule that fits decides."""
+    """Return whether a judge may be used, and why: the first rule that fits decides."""
     errors = Errors(classes, by_group)
     for rule in RULES:
         decision = rule(errors)
@@ -112,7 +112,7 @@ def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
-    """A corrected share would not be known to ± .15, however many images it answers for."""
+    """Return a corrected share would not be known to ± .15, however many images it answers for."""
     half = max(_half_width(each) for each in errors.classes)
     if half <= WIDEST:
         return None

@@ -152,7 +152,7 @@ def function_words() -> FunctionWords:
 
 
 def foreign_text(text: str) -> ForeignText | None:
-    """The language of a prompt or a template; None where it may be English.
+    """Return the language of a prompt or a template; None where it may be English.
 
     A text is foreign where most of its letters are of another script, or where its words of one
     language say more than twice as much as its English words.
@@ -171,7 +171,7 @@ def foreign_text(text: str) -> ForeignText | None:
 
 
 def foreign_words(words: Iterable[str]) -> ForeignText | None:
-    """The language of most words of a list; None where they may be English.
+    """Return the language of most words of a list; None where they may be English.
 
     Single nouns show no language unless their script does: 'Café' is English. What counts is a
     word for a man or a woman, or an article before the noun.
@@ -210,7 +210,7 @@ def _is_sure(text: str) -> bool:
 
 
 def _other_script(letters: Sequence[str]) -> ForeignText | None:
-    """The script of most of the letters, if it is not the Latin one."""
+    """Return the script of most of the letters, if it is not the Latin one."""
     scripts = Counter(
         unicodedata.name(letter, "LATIN").split()[0] for letter in letters
     )
@@ -226,7 +226,7 @@ def _other_script(letters: Sequence[str]) -> ForeignText | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a text and its placeholders, without phrases that are English by now."""
+    """Return the words of a text and its placeholders, without phrases that are English by now."""
     plain = unicodedata.normalize("NFC", text).replace("’", "'")
     words = []
     for token in _TOKEN.findall(_loans().sub(" ", plain)):
@@ -255,7 +255,7 @@ def _elisions() -> frozenset[str]:
 
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
-    """The language whose function words outweigh the English ones."""
+    """Return the language whose function words outweigh the English ones."""
     places = [place for place in range(len(tokens)) if _counts(tokens, place)]
     # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
     factors = [

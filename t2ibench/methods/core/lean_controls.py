@@ -129,7 +129,7 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
 
 
 def halves_control(value: float, p: float) -> Control:
-    """Whether two halves of the images agree."""
+    """Return whether two halves of the images agree."""
     return of_halves(
         value, p, f"images with even and with odd numbers disagree (p = {p:.2g})"
     )
@@ -235,7 +235,7 @@ def _principal(
 def text_control(
     value: float | None, scale: str, lacking: str | None = None
 ) -> Control:
-    """The same score from the words alone; unknown where texts lack a vector."""
+    """Return the same score from the words alone; unknown where texts lack a vector."""
     if value is None and lacking is not None:
         return Control(f"What the words alone say is unknown: {lacking}.")
     if value is None:

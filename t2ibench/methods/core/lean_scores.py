@@ -16,7 +16,7 @@ from t2ibench.stats.student import Ratio
 
 
 def row_scores(leans: Leans, level: float) -> list[Estimate]:
-    """The lean of each stimulus as a score."""
+    """Return the lean of each stimulus as a score."""
     ratios = leans.rows(level)
     t = ratios.value
     # The variance of N - t D.
@@ -74,7 +74,7 @@ def contrast_score(
 
 
 def noise(leans: Leans) -> float:
-    """The factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
+    """Return the factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
     return 1.0 + 1.0 / leans.separation**2
 
 

@@ -166,7 +166,7 @@ class Leans:
 
     @property
     def separation(self) -> float:
-        """How clear the distance between A's and B's images is: D summed, over its standard error.
+        """Return z of the distance between A's and B's images: the sum of D over its error.
 
         Every pair of stimuli is in the sum twice, which the 2 stands for.
         """
@@ -269,7 +269,7 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """How each image of one stimulus moves top · N - bottom · D."""
+        """Return how each image of one stimulus moves top · N - bottom · D."""
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
         parts = [
@@ -283,7 +283,7 @@ class Leans:
         return Influence.combined(parts)
 
     def _influence_of(self, images: PromptImages, number: int) -> Influence:
-        """How each image moves the mean over prompts, along the direction of one stimulus."""
+        """Return each image's influence on the mean over prompts along a stimulus's direction."""
         strata = Strata.of(images)
         along = images.embeddings @ self.directions[number]
         _, deviations = strata.deviations(along)
@@ -310,7 +310,7 @@ def _equally_spread(
 
 
 def _by_side(images: Sequence[WordingImages]) -> list[list[PromptImages]]:
-    """All images without an attribute, all with A, and all with B."""
+    """Return all images without an attribute, all with A, and all with B."""
     return [
         [wording.neutral for wording in images],
         [wording.a for wording in images],
@@ -349,7 +349,7 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """The denominator w D_1 + (1 - w) mean(D) of the same lean, shape (stimuli, 2)."""
+    """Return the denominator w D_1 + (1 - w) mean(D) of the same lean, shape (stimuli, 2)."""
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count
     weights[0, 1] += shrinkage

@@ -63,14 +63,14 @@ class Sides:
 
     @property
     def centres(self) -> Float64Array:
-        """The mean image of each anchor, shape (k, d)."""
+        """Return the mean image of each anchor, shape (k, d)."""
         return np.stack(
             [self.images[self.labels == j].mean(axis=0) for j in range(self.k)]
         )
 
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
-    """The anchor whose mean image each image is nearest."""
+    """Return the anchor whose mean image each image is nearest."""
     nearest: IntArray = _distances(images, sides.centres).argmin(axis=1)
     return nearest
 
@@ -82,7 +82,7 @@ def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
 
 
 def left_out(sides: Sides) -> IntArray:
-    """The anchor whose mean image each anchor image is nearest, itself left out of the mean."""
+    """Return each anchor image's nearest anchor mean, its own mean taken without the image."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -233,7 +233,7 @@ def _covariance(counts: IntArray) -> Float64Array:
 
 
 def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
-    """Whether each pair of anchors is distinguished by more than its standard errors."""
+    """Return whether each pair of anchors is distinguished by more than its standard errors."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

@@ -72,7 +72,7 @@ def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Es
 
 
 def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
-    """How many guided images of either group show it, with Fisher's exact test that both do alike.
+    """Return the control of obedience: each group's share, with Fisher's exact test of both.
 
     Where no judge and no people looked it is the encoder's own reading, which errs as the leans
     do. It contradicts where images were left out and few are left: less than half of a group's,

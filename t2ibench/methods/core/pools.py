@@ -72,7 +72,7 @@ class CaptionPool(Strict):
 
     @property
     def flag(self) -> str:
-        """How the captions are given on a command line."""
+        """Return how the captions are given on a command line."""
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: CaptionSource) -> CaptionPool:

@@ -53,7 +53,7 @@ class Nearness:
         return grouped(self.values[chosen], self.labels[chosen], self.k)
 
     def relabelled(self, labels: IntArray) -> Nearness:
-        """The same images under other labels."""
+        """Return the same images under other labels."""
         return grouped(self.values, labels, self.k)
 
 
@@ -142,7 +142,7 @@ def place(
 
 
 def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
-    """The anchors that each effect compares."""
+    """Return the anchors that each effect compares."""
     if similarities.k == 2:
         zeros = np.zeros(similarities.means.shape[1], np.int64)
         return zeros, zeros + 1
@@ -218,7 +218,7 @@ def squares_without_each(
 def effect_influence(
     similarities: Nearness, column: int, strata: Sequence[str], units: IntArray
 ) -> Influence:
-    """How each image moves an effect.
+    """Return how each image moves an effect.
 
     Of more than two anchors that of the two that lie farthest apart.
     """

@@ -97,7 +97,7 @@ SCALES: Registry[Scale] = Registry(
 
 
 def scale_named(name: str | None) -> Scale:
-    """The scale of a stored headline; of a package that is not installed here, its name alone."""
+    """Return the scale of a stored headline; if its package is not installed, the name alone."""
     if name is None:
         return LEAN
     return SCALES.get(name) if name in SCALES else Scale(name)

@@ -25,7 +25,7 @@ class Products:
 
     @classmethod
     def of(cls, rows: Float64Array) -> Products:
-        """The products of images, shape (n, d)."""
+        """Return the products of images, shape (n, d)."""
         n = len(rows)
         if n < 2:
             return cls(n, 0.0, 0.0, np.zeros(n))
@@ -136,14 +136,14 @@ def _common(products: Sequence[Products]) -> Float64Array | None:
 
 
 def _by_prompt(images: PromptImages) -> list[Float64Array]:
-    """The embeddings of each prompt."""
+    """Return the embeddings of each prompt."""
     return [
         images.embeddings[images.clusters == at] for at in range(len(images.prompts))
     ]
 
 
 def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
-    """The part of each image in the variance along a direction, whose mean it is."""
+    """Return the part of each image in the variance along a direction, whose mean it is."""
     if len(rows) < 2 or not direction.any():
         return np.zeros(len(rows))
     places = rows @ direction / np.linalg.norm(direction)

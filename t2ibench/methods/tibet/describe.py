@@ -13,7 +13,7 @@ _MOST_AXES = 3
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
+    """Return the result as a plain sentence with its direction."""
     missing = nothing_shown(result, _CLAIM)
     if missing:
         return missing
