@@ -61,21 +61,21 @@ def evaluate(
         tasks: Task ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         encoder: One or more encoders, by name or as objects; empty for the model's default.
         judge: The same for judges, which tasks that ask questions need.
-        rewriter: What rewrites prompts for the model, by name or as an object; None for nothing.
+        rewriter: The rewriter of prompts, by name or as an object; None for none.
         progress: Show progress on standard error.
         preset: A paper's settings, encoders, judge and tests, as `t2ibench run --preset` takes
             them (see `t2ibench ls papers`). What is given here wins, setting by setting; `tasks`
             chooses among the preset's, and without a model the paper's own is measured.
-        until_precise: More images, round after round, until the intervals of all headlines that
-            decide something are narrower than this.
-        max_images_per_prompt: With it, images of a prompt at most; None for eight times those of
-            the first round.
+        until_precise: Generate more images, round after round, until the intervals of all
+            headlines that decide something are narrower than this.
+        max_images_per_prompt: Largest number of images of a prompt with `until_precise`; None for
+            eight times that of the first round.
         **settings: Every other setting of `t2ibench.settings.RunSettings` by its name, such as
             model_args, images_per_prompt, limit, seed, n_permutations, n_bootstrap, batch_size,
             device, dtype, output_dir, include_path and allow_missing.
 
     Returns:
-        What results.json holds; `folder` is the run folder, `to_pandas()` a data frame.
+        The results, as in results.json; `folder` is the run folder, `to_pandas()` a data frame.
 
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
@@ -155,7 +155,7 @@ def score(run: str | Path) -> Results:
         run: The run folder, or the run.db or results.json in it.
 
     Returns:
-        What results.json holds now.
+        The new results, as in results.json.
 
     Raises:
         T2IBenchError: it is not a run folder, or it holds no evidence.

@@ -27,12 +27,12 @@ _A = TypeVar("_A", bound="Arguments")
 
 
 class Arguments(BaseModel):
-    """Base class of an adapter's arguments: it converts text and refuses unknown names."""
+    """Base class of an adapter's arguments, which converts text and rejects unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def given(self) -> dict[str, Any]:
-        """The arguments that the user gave, converted, without those left at their defaults."""
+        """Return the arguments that the user gave, converted, without the defaults."""
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
@@ -98,7 +98,7 @@ def _parts(text: str, flag: str, example: str) -> Iterator[tuple[str, str]]:
 
 
 def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
-    """The value that begins at `start`, and the position at which the next argument begins."""
+    """Return the value that begins at `start`, and the position of the next argument."""
 
     def problem(end: int, what: str, hint: str) -> T2IBenchError:
         return T2IBenchError(
@@ -191,7 +191,7 @@ _KINDS = {
 
 
 def expected(item: Any) -> str:
-    """What pydantic expected instead of a value, as a clause for a message."""
+    """Return what pydantic expected instead of a value, as a clause for a message."""
     if item["type"] == "value_error":
         return str(item["ctx"]["error"])
     type_name = _KINDS.get(item["type"].partition("_")[0])
@@ -202,7 +202,7 @@ def expected(item: Any) -> str:
 
 
 def one_of(*options: str) -> BeforeValidator:
-    """A validator that accepts only these words, with a message that suggests the nearest."""
+    """Return a validator that accepts only these words, and suggests the nearest one."""
 
     def check(value: Any) -> Any:
         if value not in options:
@@ -219,7 +219,7 @@ def one_of(*options: str) -> BeforeValidator:
 
 
 def names_of(value: Any) -> Any:
-    """Names from a comma-separated text, a list or None, for pydantic to check.
+    """Return names from a comma-separated text, a list or None, for pydantic to check.
 
     Examples:
         >>> names_of("a, b,by=c"), names_of(None)
@@ -236,7 +236,7 @@ def names_of(value: Any) -> Any:
 
 
 def paths_of(value: Any) -> Any:
-    """Paths from a path or a list of paths, for pydantic to check."""
+    """Return paths from a path or a list of paths, for pydantic to check."""
     if isinstance(value, (str, Path)):
         return (str(value),)
     if isinstance(value, (list, tuple)):
@@ -245,7 +245,7 @@ def paths_of(value: Any) -> Any:
 
 
 def args_of(value: Any, flag: str = "--model-args") -> Any:
-    """Arguments from a text, a mapping or None, for pydantic to check."""
+    """Return arguments from a text, a mapping or None, for pydantic to check."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -261,7 +261,7 @@ def _args_of_setting(value: Any, setting: Any) -> Any:
 
 
 def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Refuse arguments that contain a secret, because arguments are stored, shown and sent."""
+    """Raise an error if arguments contain a secret, because they are stored, shown and sent."""
     name = secret_argument({str(key): value for key, value in args.items()})
     if name is not None:
         raise T2IBenchError(
@@ -278,7 +278,7 @@ def _text(value: Any) -> Any:
 
 
 def columns_of(value: Any) -> Any:
-    """Headings of a table by role, for pydantic to check.
+    """Return the headings of a table by role, from a text or a mapping, for pydantic to check.
 
     A text may be in brackets, so that it can be a value among arguments: columns=[image=Name].
 

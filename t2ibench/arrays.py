@@ -1,4 +1,4 @@
-"""Array types, named once.
+"""Types of numpy arrays by dtype.
 
 Embeddings are stored and passed on as float32; sums and statistics are computed in float64.
 """

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 
 from t2ibench.redaction import redacted
 
-# Characters that a terminal obeys, or does not show: control characters, line and
-# paragraph separators, bidirectional controls, zero-width characters, lone surrogates. The two
-# joiners that scripts and emoji need are not among them.
+# Characters that control a terminal or are invisible: control characters, line and paragraph
+# separators, bidirectional controls, zero-width characters, lone surrogates; not the two joiners
+# that scripts and emoji need.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -20,9 +20,9 @@ _UNSEEN = re.compile(
 _LAYOUT = {"\n", "\r\n", "\t"}
 # Characters of a value that a message shows.
 _VALUE = 120
-# Characters of a message.
+# Characters of a message that are shown.
 _LINE = 2000
-# Characters of a name for which similar names are suggested.
+# Characters of the longest name for which similar names are suggested.
 _LONGEST_NAME = 200
 
 
@@ -49,7 +49,7 @@ def visible_lines(text: str) -> str:
 
 
 def shown(value: object, width: int = _VALUE) -> str:
-    """A value as messages show it: in one line, escaped and shortened.
+    """Return a value as messages show it: in one line, escaped and shortened.
 
     Examples:
         >>> shown("short"), shown("x" * 5000, 3)
@@ -62,7 +62,7 @@ def shown(value: object, width: int = _VALUE) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message in one line, escaped, without secrets; a very long one loses its middle."""
+    """Return a message in one line, escaped, without secrets, and shortened if it is very long."""
     if len(text) > _LINE:
         left_out = len(text) - _LINE
         head = text[: _LINE * 2 // 3]
@@ -72,7 +72,7 @@ def one_line(text: str) -> str:
 
 
 class T2IBenchError(Exception):
-    """Something the user can fix; the command line prints it as one line and exits 1.
+    """An error that the user can fix; the command line prints it as one line and exits with 1.
 
     Args:
         message: What is wrong and what was expected.
@@ -89,11 +89,11 @@ class T2IBenchError(Exception):
 
 
 class CostLimitError(T2IBenchError):
-    """The cost limit, --max-cost, allows no further image."""
+    """Raised if the cost limit, --max-cost, allows no further image."""
 
 
 class TaskFileError(T2IBenchError):
-    """Problems in task files or word lists; the message has a line for each."""
+    """Raised for problems in task files or word lists; its message has a line for each."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = [one_line(problem) for problem in problems]
@@ -103,10 +103,10 @@ class TaskFileError(T2IBenchError):
 
 
 class MissingEvidence(T2IBenchError):
-    """A text or an image that a score needs was never observed.
+    """Raised if a text or an image that a score needs was never embedded or judged.
 
     Args:
-        what: Names it, as the subject of a sentence: "the text 'a nurse'".
+        what: The missing evidence, as the subject of a sentence: "the text 'a nurse'".
     """
 
     def __init__(self, what: str) -> None:
@@ -118,7 +118,7 @@ class MissingEvidence(T2IBenchError):
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
-    """The option whose spelling is most similar to a name; None if none is similar."""
+    """Return the option whose spelling is most similar to a name; None if none is similar."""
     if len(name) > _LONGEST_NAME:
         return None
     choices = sorted(set(options))
@@ -128,13 +128,13 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """A suggestion of the most similar option, to append to a message; may be empty."""
+    """Return a suggestion of the most similar option, to append to a message; may be empty."""
     suggestion = nearest(name, options)
     return f" Did you mean '{suggestion}'?" if suggestion else ""
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or its class where it has none."""
+    """Return the first line of an error's message, or its class where it has none."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # str() of an exception of a plug-in may itself raise
@@ -149,7 +149,7 @@ def failing(what: str) -> Iterator[None]:
         yield
     except T2IBenchError:
         raise
-    # Code that ends the program has failed, too.
+    # Code that calls sys.exit() has failed, too.
     except (Exception, SystemExit) as error:
         raise T2IBenchError(
             f"{what} {type(error).__name__}: {first_line(error)}"

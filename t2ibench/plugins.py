@@ -1,4 +1,4 @@
-"""What a package may use to add a method, a model, a judge, a figure, a writer or a destination.
+"""The public API for packages that add methods, models, judges, figures, writers or destinations.
 
 Names of this module are stable: CONTRIBUTING.md says what a breaking change of them is, and how it
 is announced. Whatever is not here (or in `t2ibench`) may change with any version. `plugins.pyi`
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def _homes() -> dict[str, str]:
-    """Public name to the module that has it, as the stub beside this file says."""
+    """Return the module of each public name, as the stub beside this file lists them."""
     stub = ast.parse((files("t2ibench") / "plugins.pyi").read_text(encoding="utf-8"))
     return {
         alias.name: str(node.module)

@@ -1,4 +1,4 @@
-"""Hide secrets, known by name, form or value, wherever text is shown or stored."""
+"""Hide secrets, recognised by name, form or value, wherever text is shown or stored."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _ARGUMENT = re.compile(
 _NO_SECRETS = frozenset({"", "true", "false", "none", "null"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Keys of well-known services, recognised by their form.
-_LOOKS = re.compile(
+_KEY_FORMS = re.compile(
     r"\b(?:sk-(?=[\w-]*\d)[\w-]{8,}|hf_[A-Za-z0-9]{12,}|gh[pousr]_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|"
     r"xox[abp]-[\w-]{8,})"
 )
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
-# Characters of a secret; shorter values ('EMPTY', 'none', 'true') may be words.
+# Characters of the shortest secret that is hidden; shorter values ('EMPTY', 'true') may be words.
 _SHORTEST = 6
 # Secrets of at least this length are hidden whatever their case.
 _LONG = 12
-# Characters of a variable of the environment that is hidden in every message.
+# Characters of the shortest value of an environment variable that is hidden in every message.
 _IN_ENVIRONMENT = 8
-# Nesting of a value that is searched for secrets.
+# Levels of nesting that are searched for secrets.
 _DEEPEST = 100
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name is that of a secret, and not of the variable that contains one.
+    """Return whether a name is that of a secret, and not of the variable that contains one.
 
     Examples:
         >>> [is_secret_name(name) for name in ("body.x-api-key", "falKey", "api_key_env", "monkey")]
@@ -48,13 +48,13 @@ def is_secret_name(name: str) -> bool:
 
 
 def secret_argument(args: Mapping[str, Any]) -> str | None:
-    """The name of an argument that is or contains a secret; None if there is none."""
+    """Return the name of an argument that is or contains a secret; None if there is none."""
     redaction = Redaction(_environment())
     for name, value in args.items():
         if any(
             _is_secret(part, text, redaction) for part, text in _strings(name, value, 0)
         ):
-            return name if redaction.looks(name) == name else HIDDEN
+            return name if redaction.secrets_and_keys(name) == name else HIDDEN
     return None
 
 
@@ -63,13 +63,17 @@ def _is_secret(name: str, text: str, redaction: Redaction) -> bool:
         float(text)
     except ValueError:
         named = is_secret_name(name) and text.strip().lower() not in _NO_SECRETS
-        named = named or redaction.looks(text) != text or bool(_SENT.search(text))
-        return named or redaction.looks(name) != name
+        named = (
+            named
+            or redaction.secrets_and_keys(text) != text
+            or bool(_SENT.search(text))
+        )
+        return named or redaction.secrets_and_keys(name) != name
     return False
 
 
 def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Every text in an argument, with the path of names that leads to it."""
+    """Yield every text in an argument, with the path of names that leads to it."""
     if isinstance(value, str) and value[:1] in {"{", "["} and depth < _DEEPEST:
         try:
             value = json.loads(value)
@@ -89,7 +93,7 @@ def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 
 
 class Redaction:
-    """Hides given secrets in texts, and texts that have the form of a secret.
+    """Hides given secrets in texts, and whatever has the form of a well-known service's key.
 
     Args:
         values: The secrets.
@@ -102,15 +106,15 @@ class Redaction:
         )
 
     def values(self, text: str) -> str:
-        """A text with the given secrets hidden, in whatever encoding they appear."""
+        """Return a text with the given secrets hidden, in any encoding."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
-    def looks(self, text: str) -> str:
-        """A text with the given secrets hidden, and with everything that looks like a key."""
-        return _LOOKS.sub(HIDDEN, self.values(text))
+    def secrets_and_keys(self, text: str) -> str:
+        """Return a text with the given secrets, and whatever has the form of a key, hidden."""
+        return _KEY_FORMS.sub(HIDDEN, self.values(text))
 
     def of_json(self, value: Any, depth: int = 0) -> Any:
-        """A JSON value with the given secrets hidden."""
+        """Return a JSON value with the given secrets hidden."""
         if depth > _DEEPEST:
             raise ValueError("nested too deeply")
         if isinstance(value, str):
@@ -126,12 +130,12 @@ class Redaction:
 
 
 def redacted(text: str) -> str:
-    """Hide secrets of the environment in a message, and everything that looks like a key."""
-    return Redaction(_environment()).looks(text)
+    """Return a message with the environment's secrets, and whatever looks like a key, hidden."""
+    return Redaction(_environment()).secrets_and_keys(text)
 
 
 def _environment() -> list[str]:
-    """Values of secret variables of the environment that are too long to be words."""
+    """Return the values of secret environment variables that are too long to be words."""
     return [
         value
         for name, value in os.environ.items()
@@ -148,7 +152,7 @@ def _pattern(values: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _forms(key: str) -> list[str]:
-    """Patterns of a secret: plain, in JSON, in a URL, and within any text in Base64."""
+    """Return patterns of a secret: plain, in JSON, in a URL, and within any text in Base64."""
     plain = {
         key,
         json.dumps(key)[1:-1],
@@ -162,7 +166,7 @@ def _forms(key: str) -> list[str]:
         patterns.append(f"(?i:{re.escape(key)})")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
-            # What comes before and after decides the characters at both ends, and only those.
+            # The text around a secret changes only the characters at both ends of its Base64.
             text = encode(b"\0" * offset + data).decode().rstrip("=")
             patterns.append(
                 re.escape(text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6])

@@ -1,4 +1,4 @@
-"""One registry class for every kind of part: methods, generators, encoders, judges, and so on.
+"""A registry of parts of one kind: methods, generators, encoders, judges, and so on.
 
 An entry is a name and a target of the form 'package.module:attribute', imported when it is first
 asked for. Installed packages add entries through entry points (group 't2ibench.<kind>s'), so
@@ -22,7 +22,7 @@ _TARGET = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
 
 def is_target(text: str) -> bool:
-    """Whether a text has the form 'package.module:attribute'.
+    """Return whether a text has the form 'package.module:attribute'.
 
     Examples:
         >>> is_target("my_package.models:create"), is_target("folder:my/pictures")
@@ -32,7 +32,7 @@ def is_target(text: str) -> bool:
 
 
 def load_target(target: str) -> Any:
-    """Import 'package.module:attribute'."""
+    """Import the object that 'package.module:attribute' names, and return it."""
     module_name, _, path = target.partition(":")
     try:
         value = importlib.import_module(module_name)
@@ -51,7 +51,7 @@ def load_target(target: str) -> Any:
 
 
 class LazyModule:
-    """A module whose functions are imported when they are first called.
+    """Stands for a module, whose functions import it when they are first called.
 
     A string has no types, so give mypy and editors the import itself::
 
@@ -75,7 +75,7 @@ class LazyModule:
         self._module = module
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):  # what copy, pickle and inspect look for
+        if name.startswith("__"):  # copy, pickle and inspect look for these
             raise AttributeError(name)
         target = f"{self._module}:{name}"
 
@@ -89,7 +89,7 @@ class LazyModule:
 
 
 class Registry(Generic[T]):
-    """Parts of one kind, by name.
+    """The parts of one kind, by name; each is imported when it is first requested.
 
     Examples:
         >>> registry = Registry("joiner", {"path": "posixpath:join"})
@@ -115,7 +115,7 @@ class Registry(Generic[T]):
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
-        """Entries of installed packages. The first package of a name wins."""
+        """Return the entries of installed packages; the first package with a name counts."""
         plugins: dict[str, EntryPoint] = {}
         for point in sorted(
             entry_points(group=self.group), key=lambda p: (p.name, p.value)
@@ -125,7 +125,7 @@ class Registry(Generic[T]):
         return plugins
 
     def names(self) -> list[str]:
-        """All names: those of t2ibench first, in their order, then those of other packages."""
+        """Return all names: t2ibench's own in their order, then those of other packages."""
         return [*self._entries, *self._plugins]
 
     def __contains__(self, name: object) -> bool:
@@ -135,11 +135,11 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def origin(self, name: str) -> str:
-        """The package that an entry comes from."""
+        """Return the package that an entry comes from."""
         return _OWN if name in self._entries else _distribution(self._plugins[name])
 
     def get(self, name: str) -> T:
-        """Import an entry."""
+        """Import an entry and return it; raise T2IBenchError if it is unknown or broken."""
         if name not in self._loaded:
             if name not in self:
                 raise self.unknown(name)
@@ -150,11 +150,11 @@ class Registry(Generic[T]):
             )
             try:
                 entry = load_target(target)
-                lacking = [
+                missing = [
                     member for member in self._members if not hasattr(entry, member)
                 ]
-                if lacking:
-                    raise TypeError(f"it has no {', '.join(lacking)}")
+                if missing:
+                    raise TypeError(f"it has no {', '.join(missing)}")
                 self._loaded[name] = cast(T, entry)
             except (Exception, SystemExit) as error:
                 if name in self._entries:
@@ -167,7 +167,7 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def unknown(self, name: str) -> T2IBenchError:
-        """The error for an unknown name, with the nearest known one."""
+        """Return the error for an unknown name, with the nearest known one."""
         names = self.names()
         listed = f"{self.kind.capitalize()}s: {', '.join(names)}."
         return T2IBenchError(
@@ -176,7 +176,7 @@ class Registry(Generic[T]):
         )
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Every entry, imported."""
+        """Yield every entry, imported."""
         for name in self.names():
             yield name, self.get(name)
 

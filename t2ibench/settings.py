@@ -1,4 +1,4 @@
-"""All settings of a run, in one model.
+"""Define all settings of a run, in one model.
 
 The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
 run.db and results.json and the stored command are all derived from `RunSettings`. A new setting is
@@ -46,7 +46,8 @@ class Flag:
     group: Literal["what to measure", "how much", "where and how"]
     metavar: str
     help: str
-    decides: bool = True  # a result, and so belongs to the command that repeats one
+    # Whether it affects results, and so belongs to the command that reproduces them.
+    decides: bool = True
 
 
 _what = partial(Flag, "what to measure")
@@ -72,7 +73,7 @@ class Measurement(BaseModel):
         guided_images_per_prompt: Images of prompts that name an attribute;
             None is the same number as for other prompts.
         times: Images as a multiple of these numbers, rounded up.
-        limit: Number of stimuli to keep of each concept, for a trial; None keeps all.
+        limit: Number of stimuli to use of each concept, for a trial; None for all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
         n_bootstrap: Bootstrap draws of an interval.
@@ -123,7 +124,7 @@ class Measurement(BaseModel):
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
-        """The fields of this class, from the settings of a stored result or of a run."""
+        """Return the fields of this class, from the settings of a stored result or of a run."""
         names = cls.model_fields.keys() & type(measurement).model_fields.keys()
         return cls(**{name: getattr(measurement, name) for name in names})
 
@@ -138,7 +139,7 @@ class Settings(Measurement):
     max_exact: Positive = 200_000
 
     def limited(self, items: Sequence[_T]) -> Sequence[_T]:
-        """The first `limit` items.
+        """Return the first `limit` items.
 
         Args:
             items: Stimuli of one concept.
@@ -149,7 +150,7 @@ class Settings(Measurement):
         return items if self.limit is None else items[: self.limit]
 
     def images(self, of_task: int) -> int:
-        """Images for each prompt.
+        """Return the number of images for each prompt.
 
         Args:
             of_task: Number that the task asks for.
@@ -160,7 +161,7 @@ class Settings(Measurement):
         return self._multiplied(self.images_per_prompt or of_task)
 
     def guided_images(self, of_task: int) -> int:
-        """Images for each prompt that names an attribute.
+        """Return the number of images for each prompt that names an attribute.
 
         Args:
             of_task: Number that the task asks for.
@@ -177,7 +178,7 @@ class Settings(Measurement):
         return max(1, math.ceil(images * self.times - 1e-9))
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
-        """A random number generator for one purpose within one task.
+        """Return a random number generator for one purpose within one task.
 
         It depends on neither encoder nor other tasks, so encoders are resampled in pairs and a
         task's numbers do not change with the tasks around it.
@@ -202,33 +203,34 @@ class RunSettings(Measurement):
         model: The generator; None to score text encoders alone.
         tasks: Ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         model_args: Arguments of the generator, as text.
-        rewriter: What rewrites prompts before the generator gets them; None for nothing.
+        rewriter: The rewriter of prompts before the generator gets them; None for none.
         rewriter_args: Arguments of the rewriter, as text.
         encoder: Encoders; empty for the model's default.
         judge: Judges, for tasks that ask questions; empty for the model's default.
         judge_args: Arguments of the judges, as text.
         judge_check: Files of `t2ibench check judge --output`: shares are corrected by them.
         include_path: Folders of further tasks.
-        captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none.
-        columns: Headings of tables that people made (prompts of a folder, answers, rewritings) by
-            what they hold, where they are not the known ones.
+        captions: The file, folder or `datasets` id of each pool of captions, for tasks without
+            captions.
+        columns: Headings of the user's tables (prompts of a folder, answers, rewritings), by role,
+            if they are not common ones.
         pattern: How names of the images of a folder give prompts, such as '{prompt}_{index}.png'.
         allow_missing: Score a task on the prompts that have images, where some have none; such a
-            result is marked, and the leaderboard does not take it.
+            result is marked, and the leaderboard does not accept it.
         batch_size: Images in one call of the generator; None for its own choice.
         device: Where models run; None to choose.
         dtype: Their precision; None to choose.
-        name: What the run is called: its folder and the head of its pages; None for the model's.
+        name: Name of the run, its folder and its pages; None for the model's.
         output_dir: Folder of all runs.
-        engine: Who does the work: 'local' or 'ray'.
-        workers: Processes that work; None for one a GPU, or one.
+        engine: Where the work runs: 'local' or 'ray'.
+        workers: Number of worker processes; None for one per GPU, or one.
         engine_args: Arguments of the engine, as text.
         shard: 'I/N': do the I-th of N parts, each a run of its own, and score nothing.
         no_score: Stop before scoring; the machine that scores needs no model.
-        control_encoder: What images are embedded with beside each encoder, for the control of that
-            name: 'random', one of the same architecture with random weights, or 'none'.
+        control_encoder: The untrained control of each encoder: 'random', the same architecture
+            with random weights, or 'none'.
         generate_only: Stop after generating.
-        max_cost: What images and rewritings of a run may cost in total; None is any amount.
+        max_cost: Largest total cost of a run's images and rewritings; None for any.
         log_to: Destinations that get the results; see `t2ibench ls destinations`.
         log_args: Arguments of the destinations, as text.
     """
@@ -448,7 +450,7 @@ class RunSettings(Measurement):
     ] = _NO_ARGS
 
     def command(self) -> list[str]:
-        """A command that gives the same results: what decides them, and nothing else.
+        """Return a command that gives the same results, with the settings that decide them.
 
         Parsing it gives the same settings back.
 
@@ -468,7 +470,7 @@ class RunSettings(Measurement):
                 continue
             texts = value if name == "include_path" else [_written(value)]
             for text in texts:
-                # A value that begins like a flag has to be joined to its own.
+                # A value that begins like a flag has to be joined to its flag.
                 words += (
                     [f"{option}={text}"] if text.startswith("-") else [option, text]
                 )
@@ -482,7 +484,7 @@ def _written(value: Any) -> str:
 
 
 def flags() -> list[tuple[str, Any, Flag]]:
-    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`."""
+    """Return name, field and flag of each setting that has a flag, in the order of `--help`."""
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
     flags = []
     for name in order:
@@ -494,12 +496,12 @@ def flags() -> list[tuple[str, Any, Flag]]:
 
 
 def flag_name(name: str) -> str:
-    """The flag of a setting."""
+    """Return a setting's flag, such as --seed."""
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
 def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by setting name; keys may also be spelt like command-line flags."""
+    """Return values by setting name; keys may also be written like flags."""
     setting_of = {
         word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)
     }
@@ -510,7 +512,7 @@ def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Check settings, from whatever source."""
+    """Check settings from any source, and return them."""
     try:
         return RunSettings(**by_setting(values))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Do work on all cores: in this process, and in new ones where their start is worth it.
+"""Run work on all cores: in this process, and in new ones if starting them pays off.
 
 New processes are spawned on every system (never forked), and end with the process that started
 them. The work must be pure: it may run anywhere, and twice.
@@ -46,14 +46,14 @@ _work: Callable[[int], Any]
 
 
 def cores() -> int:
-    """The processor cores that this process may use."""
+    """Return the processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def load_average() -> float:
-    """The system's load average of the last minute; 0 where it is unknown."""
+    """Return the system's load average of the last minute; 0 where it is unknown."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -61,7 +61,7 @@ def load_average() -> float:
 
 
 def busy_line() -> str | None:
-    """A message if more processes are running than there are cores; None otherwise."""
+    """Return a message if more processes are running than there are cores; None otherwise."""
     load = round(load_average())
     available = cores()
     if load <= available:

@@ -93,7 +93,7 @@ def explained() -> set[str]:
     return {canonicalize_name(line) for line in lines}
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imported_packages_are_declared() -> None:
     for folders, declared in (
         (("t2ibench",), [*RUNTIME, *OPTIONAL]),
         (("tests", "tools", "benchmarks"), [*RUNTIME, *DEV]),
@@ -105,7 +105,7 @@ def test_what_is_imported_is_declared() -> None:
         }
 
 
-def test_what_is_declared_is_imported_or_says_why_it_is_needed() -> None:
+def test_declared_packages_are_imported_or_explained() -> None:
     needless = names(RUNTIME) - set(imported("t2ibench")) - explained()
     everywhere = imported("t2ibench", "tests", "tools", "benchmarks")
     needless |= names(DEV) - set(everywhere) - explained()

@@ -37,7 +37,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
-def test_what_a_terminal_obeys_or_hides_is_seen(text: str) -> None:
+def test_control_and_invisible_characters_are_escaped(text: str) -> None:
     for told in (
         visible(text),
         shown(text),
@@ -51,7 +51,7 @@ def test_what_a_terminal_obeys_or_hides_is_seen(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["née", "日本語", "עברית", "नमस्ते", "👩‍🔬", "می‌خواهم", "a\\nb"]
 )
-def test_what_people_write_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_in_any_script_is_unchanged(text: str) -> None:
     assert (
         visible(text)
         == shown(text)
@@ -101,7 +101,7 @@ def test_the_first_line_of_a_librarys_message_is_visible() -> None:
         (("--model", "toyland", "--tasks", "weat", "--engine", "ray"), "ray", "ray"),
     ],
 )
-def test_what_an_extra_brings_is_named(
+def test_a_missing_package_names_its_extra(
     words: tuple[str, ...],
     module: str,
     extra: str,

@@ -43,7 +43,7 @@ def test_every_name_is_there_and_on_the_page() -> None:
         plugins.nothing  # noqa: B018
 
 
-def test_importing_it_imports_nothing_else() -> None:
+def test_importing_plugins_imports_nothing_else() -> None:
     code = "import sys, t2ibench.plugins; print(*sys.modules)"
     finished = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -86,7 +86,7 @@ def test_examples_and_pages_import_from_the_public_modules_alone() -> None:
         assert used <= ALLOWED, where
 
 
-def test_the_page_has_the_example_as_it_is() -> None:
+def test_the_page_quotes_the_example_verbatim() -> None:
     source = (EXAMPLE / "t2ibench_example" / "painter.py").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(import json\n.*?)```", PAGE, re.S)
     assert block in source

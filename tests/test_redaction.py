@@ -119,7 +119,7 @@ def test_usual_arguments_are_taken() -> None:
     assert secret_argument(usual) is None
 
 
-def test_messages_hide_what_the_environment_holds(
+def test_messages_hide_secrets_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)

@@ -150,7 +150,7 @@ def lazy_names(tree: ast.Module) -> Iterator[tuple[dict[str, str], dict[str, str
         yield imported, lazy
 
 
-def test_what_mypy_checks_is_what_is_called() -> None:
+def test_lazy_modules_name_the_modules_that_mypy_checks() -> None:
     """A string is not typed, so the import beside it has to name the same module."""
     folders = (REPOSITORY / "t2ibench" / "methods", REPOSITORY / "examples" / "plugin")
     pairs = [

@@ -106,7 +106,7 @@ def test_the_stored_command_gives_the_same_settings(settings: RunSettings) -> No
     assert parse(settings.command()[1:]) == settings
 
 
-def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
+def test_a_repeated_flag_of_several_values_adds_values() -> None:
     words = "--tasks weat --tasks mcas,tibet --judge-args a=1 --judge-args b=2 --seed 1 --seed 2"
     settings = parse(["run", *words.split()])
     assert settings.tasks == ("weat", "mcas", "tibet")

@@ -78,7 +78,7 @@ def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
     assert sorted(done) == list(range(6))
 
 
-def test_what_cannot_be_pickled_is_done_here(at_once: None) -> None:
+def test_unpicklable_work_runs_in_this_process(at_once: None) -> None:
     assert each_of(range(4), lambda number: -number, 2) == [0, -1, -2, -3]
 
 

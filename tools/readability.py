@@ -152,6 +152,7 @@ COUNTED = (
     "fmt: skip",
     "starred",
     "names",
+    "words",
     "phrases",
     "templates",
 )
@@ -162,7 +163,7 @@ def measure(package: Path, configuration: dict[str, Any]) -> dict[str, Room]:
 
     Args:
         package: The package's folder.
-        configuration: Refused names and refused phrases, of tools/readability.yaml.
+        configuration: Refused names, words and phrases, of tools/readability.yaml.
     """
     rooms: dict[str, Room] = {"all": Room("all")}
     for path in sorted(package.rglob("*")):
@@ -236,6 +237,18 @@ def _places(
     for line, name in bound_names(tree):
         if name in refused_names:
             yield "names", line, name
+    concepts = {
+        word: concept
+        for concept, words in configuration["refused_words"].items()
+        for word in words
+    }
+    public_names = set(configuration["public_names"])
+    for line, name in [*bound_names(tree), *set_attributes(tree)]:
+        if name in public_names:
+            continue
+        for word in words_of(name):
+            if word in concepts:
+                yield "words", line, f"{name}: the glossary says {concepts[word]!r}"
     for line, prose in prose_lines(tree, text):
         if re.search(r"fmt: *(skip|off)", prose):
             yield "fmt: skip", line, "the formatter is switched off"
@@ -325,6 +338,19 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.arg
         elif isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             yield node.lineno, node.name
+
+
+def set_attributes(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every place that sets an attribute, such as `self.name = name`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+
+
+def words_of(identifier: str) -> list[str]:
+    """The words of an identifier in lower case, whether it is snake_case, CamelCase or CAPITALS."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", identifier)
+    return [word.lower() for word in words]
 
 
 def nested_comprehensions(tree: ast.AST) -> Iterator[int]:

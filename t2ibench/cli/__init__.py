@@ -1,4 +1,4 @@
-"""The command line; heavy modules are imported only when a command needs them."""
+"""The command line. Heavy modules are imported only when a command needs them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# As `--help` lists them.
+# The commands in the groups and the order of `--help`.
 GROUPS = {
     "measure a model": ("run", "prefetch", "score", "merge", "power", "reproduce"),
     "look at a run": ("report", "compare", "explore"),
@@ -19,7 +19,7 @@ VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with the default command inserted."""
+    """Return the arguments with `run` inserted if they name no command; exit if it is unknown."""
     words = list(argv)
     if (
         words
@@ -38,10 +38,9 @@ def _normalise(argv: Sequence[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command and return its exit status.
 
-    Whatever goes wrong is one line on standard error; T2IBENCH_TRACEBACK=1 prints where it came
-    from.
+    Every error is one line on standard error; T2IBENCH_TRACEBACK=1 also prints its traceback.
     """
     from t2ibench.cli import failure
 
@@ -52,8 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments is None:
             return 0
         outcome.status = int(arguments.handler(arguments))
-    lost = failure.flush_output()
-    return outcome.status if lost is None else failure.output_lost(lost, outcome.status)
+    error = failure.flush_output()
+    if error is None:
+        return outcome.status
+    return failure.report_output_error(error, outcome.status)
 
 
 def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
@@ -65,7 +66,7 @@ def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
     except FileNotFoundError:  # deleted; absolute paths still work
         here = ""
     if "" not in sys.path and here and here not in sys.path:
-        # For package.module:factory in this folder; last, so that it shadows no installed package.
+        # For package.module:factory in this folder; last, so that no installed package is hidden.
         sys.path.append(here)
     parser = build_parser()
     if not given:

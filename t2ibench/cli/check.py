@@ -1,4 +1,4 @@
-"""`t2ibench check adapter|judge|agreement`: what a run will rely on."""
+"""`t2ibench check adapter|judge|agreement`: test what a run will rely on."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def add(verbs: Any) -> None:
     action.set_defaults(handler=check_adapter.run)
     action = actions.add_parser(
         "judge",
-        help="a judge's errors where people have labelled images, and whether to use it",
+        help="measure a judge's errors on labelled images, and whether to use it",
         description="Ask a judge about images that people have labelled: how often it is right and "
-        "how often it abstains, class by class and by the groups of other labels, what its errors "
-        "make of a share, and a verdict: use, use corrected, do not use.",
+        "how often it abstains, by class and by the groups of other labels, how its errors bias a "
+        "share, and a verdict: use, use corrected, do not use.",
     )
     add_flag(action, "spec SPEC", "check this judge, given as for --judge (required)")
     add_flag(
@@ -103,10 +103,10 @@ def add(verbs: Any) -> None:
     action.set_defaults(handler=check_judge.run)
     action = actions.add_parser(
         "agreement",
-        help="whether methods, encoders, judges and people agree on the same items",
-        description="How far two methods agree on an attribute of the same items, such as the "
-        "gender of occupations: rank and linear correlations with intervals, without noise, beside "
-        "those of other attributes, and the items that they see most differently.",
+        help="measure how far methods, encoders, judges and people agree on the same items",
+        description="Measure how far two methods agree on an attribute of the same items, such as "
+        "the gender of occupations: rank and linear correlations with intervals, corrected for "
+        "noise, next to those of other attributes, and the items with the largest differences.",
     )
     add_flag(
         action, "runs RUN", "compare these runs of one model (required)", nargs="+"
@@ -139,7 +139,7 @@ def run_agreement(arguments: argparse.Namespace) -> int:
     if len(models) > 1:
         first, second, *_ = models.values()
         raise T2IBenchError(
-            f"{first} and {second} are of different images.",
+            f"{first} and {second} have different images.",
             "Give runs of one model, read in several ways; `t2ibench compare` is for two models.",
         )
     pairs = agreements(measured)

@@ -1,4 +1,4 @@
-"""`t2ibench check adapter`: does a model of one's own keep the contract?"""
+"""`t2ibench check adapter`: test whether the user's own model meets its contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.library_messages import collect_messages
 
     kind = arguments.kind or _kind_of(arguments.spec)
-    # The prompts are odd on purpose, and libraries say at length that one is too long.
+    # The prompts are odd on purpose, so libraries' warnings about long ones are expected.
     with collect_messages(arguments.spec, expected=_ODD_PROMPTS):
         lines = _problems(kind, arguments)
     for line in lines:
@@ -45,7 +45,7 @@ def _kind_of(spec: str) -> str:
         ):
             return kind
     if is_target(spec) and spec.partition(":")[0] not in GENERATORS:
-        # A class tells by its members; a function is taken for one that makes a generator.
+        # The members of a class show its kind; a function is assumed to create a generator.
         value = load_target(spec)
         members = {"encode_images": "encoder", "answer": "judge"}
         return next(
@@ -56,7 +56,7 @@ def _kind_of(spec: str) -> str:
 
 
 def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
-    """Return the violations of the contract for an adapter's kind."""
+    """Return the violations of the contract of an adapter's kind, a line each."""
     from t2ibench.models import contract
     from t2ibench.models.encoders import create_encoder
     from t2ibench.models.generators import create_generator, libraries_of
@@ -81,6 +81,6 @@ def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
     args = parse_args(arguments.model_args or "")
     other = parse_args(arguments.other_args or "", "--other-args")
     where = {"device": arguments.device, "dtype": arguments.dtype}
-    create(spec, args, **where)  # a wrong name or argument is the user's to correct
+    create(spec, args, **where)  # raises the usual error for a wrong name or argument
     make_other = partial(create, spec, {**args, **other}, **where) if other else None
     return check(partial(create, spec, args, **where), make_other=make_other)

@@ -1,4 +1,4 @@
-"""`t2ibench check judge`: how well does a judge answer where the answers are known?"""
+"""`t2ibench check judge`: measure how well a judge answers where the answers are known."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WIDTH = 80
 _CLASS_WIDTH = 18
 _NOTES = 10
 _LABELS = "people.csv"
-_ALIKE = (
-    "These errors hold for images like these: of other models, prompts or styles "
-    "they may differ."
+_CAVEAT = (
+    "These errors hold for images like these; they may differ for other models, "
+    "prompts or styles."
 )
 
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.store.files import write_text
 
-    questions, source, notes = _known(arguments)
+    questions, source, notes = _labelled_questions(arguments)
     tell_some(notes, _say, _NOTES, "and {} more")
     if notes:
         _say(f"{len(notes)} rows of labels cannot be used.")
@@ -61,8 +61,10 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[str]]:
-    """Return the questions, the sources of their answers, and notes on unusable answers."""
+def _labelled_questions(
+    arguments: argparse.Namespace,
+) -> tuple[list[Known], list[str], list[str]]:
+    """Return the questions with known answers, their folders, and notes on unusable answers."""
     from t2ibench.apps.labelling import trial
     from t2ibench.arguments import columns_of
 
@@ -86,7 +88,7 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
 
 
 def _progress(done: int, total: int) -> None:
-    """Show progress on a terminal."""
+    """Show the number of answers so far on a terminal."""
     if sys.stderr.isatty():
         print(
             f"\r{done} of {total} answers",
@@ -96,7 +98,7 @@ def _progress(done: int, total: int) -> None:
 
 
 def check_lines(check: JudgeCheck) -> list[str]:
-    """Return a judge's validation as text of 80 columns."""
+    """Return a judge's validation as lines of at most 80 columns."""
     source = ", ".join(check.source)
     lines = textwrap.wrap(
         f"{check.judge} on {check.images} labelled images of {source}", _WIDTH
@@ -110,7 +112,7 @@ def check_lines(check: JudgeCheck) -> list[str]:
             lines += [*_table(attribute), *_by_group(attribute)]
         reason = f"{attribute.reason[:1].upper()}{attribute.reason[1:]}."
         lines += textwrap.wrap(f"Verdict: {attribute.verdict}. {reason}", _WIDTH)
-    return [*lines, "", *textwrap.wrap(_ALIKE, _WIDTH)]
+    return [*lines, "", *textwrap.wrap(_CAVEAT, _WIDTH)]
 
 
 def _table(attribute: AttributeCheck) -> list[str]:

@@ -1,4 +1,4 @@
-"""`t2ibench compare OLD NEW`."""
+"""`t2ibench compare OLD NEW`: print the differences of two runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 if TYPE_CHECKING:
     from t2ibench.results.schema import Results
 
-# Formats that people read: prompts come first, in a table of their own.
+# Formats for people, which have an extra table of prompts at the top.
 _READ = ("md", "latex")
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
@@ -26,8 +26,8 @@ def add(verbs: Any) -> None:
     """Add the command `compare`."""
     verb = verbs.add_parser(
         "compare",
-        help="two runs side by side: how much more the second leans",
-        description="Two runs side by side: a model and its debiased version, or training images "
+        help="compare two runs: how much more the second leans",
+        description="Compare two runs: a model and its debiased version, or training images "
         "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
         "by prompt and index.",
     )

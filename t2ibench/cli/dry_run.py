@@ -1,4 +1,4 @@
-"""`t2ibench run --dry-run`: what would be generated, what is there, how long it may take."""
+"""`t2ibench run --dry-run`: print what would be generated, what exists, and the time it takes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from t2ibench.models.protocols import Generator
     from t2ibench.pipeline.run_context import Models, RunContext
 
-_MANY = 20  # tasks, beyond which groups are shown
-_LONG = 7200.0  # seconds, from which fewer images are proposed
+_MANY = 20  # above this number of tasks, the table has groups of tasks
+_LONG = 7200.0  # seconds, above which smaller runs are suggested
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
-    """Print the plan and the remaining work, with the totals last."""
+    """Print the plan and the remaining work, ending with the totals."""
     plan = context.plan
     left: list[ImageRequest] = []
     removed, images = 0, context.images
@@ -57,8 +57,8 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
         lines += _budget(context, generator, len(left))
     if removed:
         lines.append(
-            f"{removed} of the stored images have no file any more. Those that an encoder or a "
-            "judge has not seen yet are generated again; --generate-only makes all of them again."
+            f"{removed} of the stored images have no file any more. Those that are not yet "
+            "embedded or judged are regenerated; --generate-only regenerates all of them."
         )
     lines.append(
         f"All tasks together, each image once: {len(plan.prompts):,} prompts, "
@@ -104,7 +104,7 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     for name, needed in tasks.items():
         counts: Counter[str] = Counter()
         for task_needs in needed:
-            # an image that several ask for is made once
+            # Tasks share images, so the largest count of a prompt is what is generated.
             counts |= Counter(task_needs.images_by_prompt)
         todo = sum(request.index < counts[request.prompt] for request in left)
         answers = sum(
@@ -135,9 +135,9 @@ def _heading(context: RunContext, models: Models) -> list[str]:
         lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
     if plan.questions and context.settings.judge:
         lines.append(f"Judges: {', '.join(context.settings.judge)}")
-    if absent := _not_here(context, models):
+    if missing := _not_here(context, models):
         lines.append(
-            f"Not on this machine yet: {absent}; `t2ibench prefetch` downloads them."
+            f"Not on this machine yet: {missing}; `t2ibench prefetch` downloads them."
         )
     try:  # workers may be on other machines
         choose_device(context.settings.device)
@@ -147,7 +147,7 @@ def _heading(context: RunContext, models: Models) -> list[str]:
 
 
 def _not_here(context: RunContext, models: Models) -> str:
-    """Return the hub repositories that this machine lacks; "" if none is missing."""
+    """Return the hub repositories that are missing on this machine, as text; empty if none."""
     generate_only = context.settings.generate_only
     needed = needed_models(context, models, generate_only=generate_only)
     states = [local_state(state) for model in needed for state in model.states()]
@@ -210,7 +210,7 @@ def _budget(context: RunContext, generator: Generator, todo: int) -> list[str]:
 
 
 def _speed(context: RunContext) -> tuple[float | None, str]:
-    """Return seconds per image, or None if they were never measured, and their source in words."""
+    """Return the seconds per image, None if never measured, and their source in words."""
     rate = context.folder.record.speed()
     if rate is not None:
         return (
@@ -220,7 +220,7 @@ def _speed(context: RunContext) -> tuple[float | None, str]:
     measure = "`--limit 1` makes a short run to measure it."
     published = PUBLISHED.get(str(context.settings.model))
     if published is None:
-        return None, f"if an image takes 1 second: no run here tells. {measure}"
+        return None, f"if an image takes 1 second: no run has measured it. {measure}"
     given = str(context.settings.model_args.get("steps"))
     steps = int(given) if given.isdecimal() else published.steps
     seconds = published.at(steps)

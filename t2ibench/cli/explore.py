@@ -1,4 +1,4 @@
-"""`t2ibench explore`."""
+"""`t2ibench explore`: open runs or folders of images in the browser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add(verbs: Any) -> None:
     """Add the command `explore`."""
     verb = verbs.add_parser(
         "explore",
-        help="type a word in the browser: which images it is nearest to",
+        help="type a word in the browser and see which images it is nearest to",
         description="Open runs or folders of images in a local web page: type a concept, and "
         "see at once which anchor it leans to, with the images behind it. Several runs "
         "are shown side by side. Nothing leaves this machine.",
@@ -81,7 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
                 f"No such folder: '{path}'.",
                 "Give a run folder, or a folder of images.",
             )
-    listener = _listener(arguments.port)  # before anything takes its time
+    listener = _listener(
+        arguments.port
+    )  # first, because opening the images takes a while
     collection = open_collection(paths, arguments.encoder, reporter, arguments.device)
     start = first_state(collection, arguments.anchors)
     source = collection.sources[0]
@@ -105,12 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _listener(port: int) -> socket.socket:
-    """Return a socket that only this machine can reach."""
+    """Return a listening socket that only this machine can reach; an error if the port is taken."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
-        listener.listen()  # who comes before the server is up waits for it
+        listener.listen()  # connections wait until the server has started
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or "ports go up to 65535"
         raise T2IBenchError(

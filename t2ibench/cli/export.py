@@ -1,4 +1,4 @@
-"""`t2ibench export`: images of a run, or its results."""
+"""`t2ibench export`: export the images of a run, or its results."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _EXAMPLES = """examples:
 
 `t2ibench ls destinations` lists those of --to; `t2ibench run --log-to` sends after a run.
 """
-_SHOWN = 3  # images that are named
+_SHOWN = 3  # damaged images that a message names
 
 
 def add(verbs: Any) -> None:
     """Add the command `export`."""
     verb = verbs.add_parser(
         "export",
-        help="a run's images as a data set, or its results to a tracker or hub",
+        help="export a run's images as a data set, or its results to a tracker or hub",
         description="Copy the images of a run with their prompts, as a folder of files with "
         "metadata.jsonl, which datasets.load_dataset('imagefolder', data_dir=…) reads; or send "
         "its results to a tracker, or to a data set of the Hugging Face hub. The run stays as it "
@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write or send the requested images or results."""
+    """Write the images of a run, or send its results."""
     if arguments.log_args and not arguments.destinations:
         raise T2IBenchError("--log-args needs --to.", "Name a destination: --to wandb")
     return (
@@ -92,8 +92,8 @@ def _export_images(arguments: argparse.Namespace) -> int:
         count, damaged = export(images, model, target, ticker.advance)
     if damaged:
         reporter.warn(
-            f"Left out, because they are gone or not as they were stored: {listed(damaged, _SHOWN)}"
-            ". The run's own command with --generate-only generates them again."
+            f"Left out, because they are missing or changed: {listed(damaged, _SHOWN)}. "
+            "Run the original command with --generate-only to regenerate them."
         )
     reporter.say(f"{count:,} images: {target}")
     return 3 if damaged else 0

@@ -1,4 +1,4 @@
-"""User errors as one line on standard error, with an exit status."""
+"""Report user errors as one line on standard error, with an exit status."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from t2ibench.errors import T2IBenchError, first_line, one_line, shown
 from t2ibench.store.file_errors import why
 
 TRACEBACK = "T2IBENCH_TRACEBACK"
-KEPT = "Everything done so far is kept."
-# What a write to standard output answers where it cannot be written.
+SAVED = "Everything done so far is kept."
+# Errors of a write to a stream that cannot be written.
 _STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
 _MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 _SMALLER = (
@@ -35,19 +35,19 @@ def usable_streams() -> None:
     """Make standard output and error usable if they are closed or cannot encode some text."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            # Its number is free: the next file that is opened would be taken for the stream.
+            # Its file descriptor is free, so the next opened file would become the stream.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         with contextlib.suppress(AttributeError, ValueError, OSError):
             getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def flush_output(last: str = "") -> OSError | None:
-    """Flush standard output, and return an error if that fails."""
+    """Flush standard output after a last text; return the error if that fails."""
     try:
         sys.stdout.write(last)
         sys.stdout.flush()
     except OSError as error:
-        # or Python would say it again at the end
+        # Otherwise Python would report the error a second time at exit.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.stdout.flush()
@@ -57,12 +57,12 @@ def flush_output(last: str = "") -> OSError | None:
     return None
 
 
-def output_lost(error: OSError, status: int) -> int:
+def report_output_error(error: OSError, status: int) -> int:
     """Report that standard output could not be written, and return the exit status."""
     if isinstance(error, BrokenPipeError):
         return status
     reason, advice = why(error, Path("/"))
-    say(f"standard output cannot be written: {reason}. {KEPT} {advice or ''}".rstrip())
+    say(f"standard output cannot be written: {reason}. {SAVED} {advice or ''}".rstrip())
     return 1
 
 
@@ -75,30 +75,30 @@ class Outcome:
 
 @contextlib.contextmanager
 def explained() -> Iterator[Outcome]:
-    """Context that converts every error into one line and an exit status."""
+    """Context that turns every error into one line and an exit status."""
     import warnings
 
     outcome = Outcome()
     try:
         with warnings.catch_warnings():
             if not sys.warnoptions:
-                # What libraries announce to each other; a user cannot act on it.
+                # Warnings for developers of libraries, which users cannot act on.
                 warnings.simplefilter("ignore")
             yield outcome
     except KeyboardInterrupt:
         print(file=sys.stderr)
-        say(f"interrupted. {KEPT} Run the same command again to continue.")
+        say(f"interrupted. {SAVED} Run the same command again to continue.")
         outcome.status = 130
     except BrokenPipeError:
         outcome.status = 0
     except SystemExit as stop:
-        lost = flush_output()
-        if lost is None:
+        output_error = flush_output()
+        if output_error is None:
             raise
-        outcome.status = output_lost(lost, int(stop.code or 0))
+        outcome.status = report_output_error(output_error, int(stop.code or 0))
     except GeneratorExit:
         raise
-    except BaseException as error:  # libraries written in Rust raise kinds of their own
+    except BaseException as error:  # libraries written in Rust raise their own kinds
         outcome.status = explain(error)
 
 
@@ -109,19 +109,19 @@ def explain(error: BaseException) -> int:
         say(str(error))
         return 1
     if isinstance(error, OSError):
-        lost = (
+        output_error = (
             flush_output("\n")
             if error.errno in _STREAM and error.filename is None
             else None
         )
-        if lost is not None:
-            return output_lost(lost, 0)
+        if output_error is not None:
+            return report_output_error(output_error, 0)
         if error.filename is not None:
             path = Path(os.fsdecode(error.filename))
             reason, advice = why(error, path)
             say(
                 one_line(
-                    f"{shown(path, 400)}: {reason}. {advice or ''} {KEPT}".replace(
+                    f"{shown(path, 400)}: {reason}. {advice or ''} {SAVED}".replace(
                         "  ", " "
                     )
                 )
@@ -129,17 +129,19 @@ def explain(error: BaseException) -> int:
             return 1
     what = f"{type(error).__name__}: {first_line(error)}"
     if _out_of_memory(error):
-        say(one_line(f"memory ran out ({what}). {KEPT} {_SMALLER}"))
+        say(one_line(f"memory ran out ({what}). {SAVED} {_SMALLER}"))
         return 1
     what = f"unexpected error: {what}; this is a fault of t2ibench."
-    say(one_line(f"{what} {KEPT} Please report it with what {TRACEBACK}=1 prints."))
+    say(one_line(f"{what} {SAVED} Please report it with what {TRACEBACK}=1 prints."))
     return 1
 
 
 def print_traceback(error: BaseException) -> None:
     """Print the traceback of an error if T2IBENCH_TRACEBACK=1 is set."""
     if os.environ.get(TRACEBACK, "") not in {"", "0"}:
-        with contextlib.suppress(Exception):  # one whose own text raises
+        with contextlib.suppress(
+            Exception
+        ):  # the text of an error may itself raise one
             traceback.print_exception(type(error), error, error.__traceback__)
 
 

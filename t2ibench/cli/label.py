@@ -1,4 +1,4 @@
-"""`t2ibench label export|import|agree`: human labels beside the judge's."""
+"""`t2ibench label export|import|agree`: collect human labels, and compare judges with them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def add(verbs: Any) -> None:
     """Add the command `label`."""
     label = verbs.add_parser(
         "label",
-        help="human labels: export, import, agree (people with each other, a judge with them)",
-        description="Judges err. Export a random sample of images, let people answer about it "
-        "without seeing prompt or judge, import their answers: every share is then given "
-        "corrected, too.",
+        help="collect human labels: export a sample, import labels, measure agreement",
+        description="Judges err. Export a random sample of images, let people label it without "
+        "seeing the prompts or the judge, and import their labels: every share is then also "
+        "reported corrected.",
         epilog=_EXAMPLES,
     )
     actions = label.add_subparsers(title="actions", metavar="ACTION", required=True)
     export = actions.add_parser(
-        "export", help="draw a sample; write a sheet and a page"
+        "export", help="draw a sample, and write a sheet and a page for labelling it"
     )
     add_flag(export, "run RUN", "read this run folder, such as runs/toy (required)")
     add_flag(
@@ -95,7 +95,7 @@ def add(verbs: Any) -> None:
     take.set_defaults(handler=run_import)
     agree = actions.add_parser(
         "agree",
-        help="show how far people agree, which images they dispute, and judges with them",
+        help="measure how far people agree with each other, and judges with people",
     )
     add_flag(
         agree,
@@ -216,7 +216,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
     agreement = agreement_of_run(stored_plan(folder), images, stores)
     if agreement is None:
         raise T2IBenchError(
-            f"{arguments.run} has no two people, and no judge and people, who answered the same.",
+            f"{arguments.run} has no image that two people, or a judge and people, have labelled.",
             f"`t2ibench label export {arguments.run}` writes a sheet for people to fill; or give a "
             "file for each person: --judge answers:A.csv,by=anna,answers:B.csv,by=ben",
         )
@@ -276,8 +276,8 @@ def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
         for judge in judges
     ]
     note = (
-        "Judges against what most people answered. Kappa is Cohen's; Alpha is Krippendorff's, over "
-        "the judge and everyone; People is Krippendorff's among people alone. Images where either "
-        "said 'unknown' are left out."
+        "Judges compared with the majority of people. Kappa is Cohen's; Alpha is Krippendorff's, "
+        "over the judge and all people; People is Krippendorff's among people alone. Images that "
+        "either answered with 'unknown' are left out."
     )
     return Table(heads, rows, [note])

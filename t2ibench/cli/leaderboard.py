@@ -1,4 +1,4 @@
-"""`t2ibench leaderboard add|verify|build`."""
+"""`t2ibench leaderboard add|verify|build`: submit runs, verify submissions, build the site."""
 
 from __future__ import annotations
 
@@ -156,14 +156,14 @@ def submit(arguments: argparse.Namespace) -> int:
     reporter = ConsoleReporter()
     card, to = _card(arguments), Path(arguments.to)
     near = next(path for path in (to, *to.absolute().parents) if path.is_dir())
-    # What is refused leaves nothing behind.
+    # A refused run must leave no files behind.
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=near) as place:
         packed = pack(Path(arguments.run), Path(place), reporter, arguments.name, card)
         folder = to / packed.name
         verdict = verify(packed)
         problems = [*verdict.problems]
-        if twin := twins(read_manifest(packed).name, set(submissions(to)) - {folder}):
-            problems.append(twin)
+        if clash := twins(read_manifest(packed).name, set(submissions(to)) - {folder}):
+            problems.append(clash)
         if problems:
             raise T2IBenchError(
                 "The leaderboard would refuse this run, so nothing was written into "
@@ -223,7 +223,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _verdict_notes(verdict: Verdict) -> list[str]:
-    """What a verdict notes beside its problems."""
+    """Return a verdict's notes, without its problems."""
     from t2ibench.apps.leaderboard.table import departures
 
     tasks = verdict.results.tasks if verdict.results else {}
@@ -247,7 +247,7 @@ def build(arguments: argparse.Namespace) -> int:
     from t2ibench.store.file_errors import disk_errors
 
     output = Path(arguments.output)
-    # before the submissions are verified, which takes a while
+    # Checked first, because verifying the submissions takes a while.
     with disk_errors(output):
         output.mkdir(parents=True, exist_ok=True)
     root = Path(_folder_of_all(arguments))

@@ -1,4 +1,4 @@
-"""`t2ibench ls`: lists tasks and adapters, or shows one task in full."""
+"""`t2ibench ls`: list tasks and adapters, or show one task in full."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _OWN = "t2ibench"
-_NARROWEST = 20  # columns of the longest column on a narrow terminal
+_NARROWEST = 20  # width of the longest column on a narrow terminal
 
 
 def _adapters(
@@ -65,7 +65,8 @@ _models = partial(
 )
 _judges = partial(_adapters, aliases="t2ibench.models.judges:ALIASES", behind="vlm")
 
-# Where a registry is, and from the name of the first column and the registry to rows.
+# The import path of each registry, and the function that makes its rows, given the heading of the
+# first column and the registry.
 KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "methods": ("t2ibench.methods:METHODS", _described),
     "models": ("t2ibench.models.generators:GENERATORS", _models),
@@ -78,7 +79,7 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
 WORDS = ("tasks", "groups", *KINDS)
-_WIDTH = 100  # columns, where no terminal says how many it has
+_WIDTH = 100  # columns of the output if there is no terminal
 
 _DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made of; print one task.
 
@@ -156,7 +157,7 @@ def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
     except TaskFileError:
         raise
     except T2IBenchError:
-        if "," in what:  # it says which of the words is unknown
+        if "," in what:  # then the error names the unknown word
             raise
         suites = ("all", "extended")
         names = [
@@ -223,7 +224,7 @@ def _print_rows(rows: list[Row], as_json: bool) -> None:
             ", ".join(cell) if isinstance(cell, list) else cell for cell in row.values()
         )
         table.append(dict(zip(row, texts, strict=True)))
-    # Into a pipe none is cut.
+    # A pipe gets columns of any width.
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     print(
         tabulate(
@@ -236,7 +237,7 @@ def _print_rows(rows: list[Row], as_json: bool) -> None:
 
 
 def _widths(rows: list[Row], columns: int | None) -> list[int | None]:
-    """Return column widths, of which the longest gets the remaining space; None if unlimited."""
+    """Return the widths of columns, the longest of which gets the remaining space."""
     if not rows or columns is None:
         return []
     widths = {  # tabulate gives a heading two columns more

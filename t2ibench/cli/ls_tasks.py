@@ -1,4 +1,4 @@
-"""`t2ibench ls TASK` and `t2ibench ls GROUP`: one task in full, and tasks as a table."""
+"""`t2ibench ls TASK` and `t2ibench ls GROUP`: print one task in full, or tasks as a table."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 CORE = "core"  # the group of the short suite
 _FIRST = 6  # prompts, words and sets that are shown without --verbose
-_LABEL = 13  # columns of a line's name
-# Keys of a set's members, the first that it has; and parts of a task that are no sets of words.
+_LABEL = 13  # columns of a line's label
+# Keys of a set's members, of which the first counts; and parts of a task that are no sets.
 _MEMBERS = ("words", "stimuli", "classes")
 _NOT_SETS = {"published", "proposal", "reference"}
 
@@ -135,7 +135,7 @@ def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
 
 
 def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
-    """Return the lines of a page as name and text; the name is empty on continued lines."""
+    """Yield the lines of a page as label and text; the label is empty on continued lines."""
     spec = task.spec
     method = METHODS.get(spec.method)
     asked = _needs(task)
@@ -206,7 +206,7 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
 def _labelled(
     label: str, lines: Sequence[str], most: int | None, what: str
 ) -> Iterator[tuple[str, str]]:
-    """Return lines of which the first has a label, with the number of omitted ones."""
+    """Yield lines, the first with a label, and a last line with the number of omitted ones."""
     shown_lines = lines[:most]
     for number, line in enumerate(shown_lines):
         yield ("" if number else label), line
@@ -241,8 +241,8 @@ class NamedSet:
 
     Attributes:
         key: Its place in the task's file, such as 'attributes.A'.
-        name: What reports call it.
-        words: Its members; empty where it has a name alone.
+        name: Its name in reports.
+        words: Its members; empty if it has only a name.
     """
 
     key: str
@@ -266,7 +266,7 @@ def _set_lines(spec: BaseModel, most: int | None) -> list[str]:
 def _sets(spec: BaseModel) -> list[NamedSet]:
     """Return every named set of a task, such as concepts, groups, attributes and anchors.
 
-    Whatever the method, it is a model of the task's schema that has a name.
+    For every method, these are the models in the task's schema that have a name.
     """
     parts: list[NamedSet] = []
     for key in type(spec).model_fields:

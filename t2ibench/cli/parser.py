@@ -1,4 +1,4 @@
-"""The parser of the whole command line; each verb adds its own flags."""
+"""Build the parser of the whole command line; each command adds its own flags."""
 
 from __future__ import annotations
 

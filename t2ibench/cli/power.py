@@ -1,4 +1,4 @@
-"""`t2ibench power`."""
+"""`t2ibench power`: plan how many images and prompts a run needs."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def add(verbs: Any) -> None:
     """Add the command `power`."""
     verb = verbs.add_parser(
         "power",
-        help="how many images and prompts a run needs to be precise enough",
-        description="How many images and prompts it takes to see an effect, or to have an interval "
-        "as narrow as you want, from the variance in a run.",
+        help="plan how many images and prompts a run needs to be precise enough",
+        description="Plan how many images and prompts are needed to detect an effect, or for an "
+        "interval of a given width, from the variance in a run.",
         epilog=_EXAMPLES,
     )
     add_flag(verb, "run RUN", "take this run as the pilot (required)")
@@ -135,7 +135,9 @@ def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
     for line in [*_rule_lines(pilot.rule), *planned.lines]:
         print(line)
     if not pilot.speed:
-        print("The time is unknown: no run of 50 images or more tells the speed.")
+        print(
+            "The time is unknown: no run of 50 images or more has measured the speed."
+        )
     print()
 
 

@@ -1,4 +1,4 @@
-"""`t2ibench prefetch`: download everything that a run will need."""
+"""`t2ibench prefetch`: download all model files that a run will need."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add(verbs: Any) -> None:
         "prefetch",
         help="list and download every weight that a run will need",
         description="List every repository of the hub that a run will need (model, LoRA, encoders, "
-        "judges, rewriter), with size and whether it is here, and download what is not.",
+        "judges, rewriter), with its size and whether it is downloaded, and download the others.",
         epilog=_EXAMPLES,
     )
     add_flag(
@@ -52,7 +52,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List what a run needs, and download what is missing."""
+    """List the model files that a run needs, and download the missing ones."""
     from t2ibench.pipeline.downloads import needed_models
     from t2ibench.pipeline.preparation import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             needed_models(context, models, generate_only=settings.generate_only)
         )
         states = [state for model in needed for state in model.states()]
-        unreachable = look_up(states)
+        unreachable = update_states(states)
     print_states(needed, states)
     missing = [state for state in states if not state.here]
     if arguments.dry_run or not missing:
@@ -82,13 +82,15 @@ def run(arguments: argparse.Namespace) -> int:
     failed = [state for state in missing if not _fetched(state, reporter)]
     if failed:
         names = ", ".join(state.download.repository for state in failed)
-        raise T2IBenchError(f"Not downloaded: {names}.", "The lines above say why.")
-    print("All of it is here now.")
+        raise T2IBenchError(
+            f"Not downloaded: {names}.", "The lines above give reasons."
+        )
+    print("Everything is downloaded now.")
     return 0
 
 
-def look_up(states: Sequence[DownloadState]) -> str:
-    """Look up downloads on the hub, or else locally; return why the hub was unreachable."""
+def update_states(states: Sequence[DownloadState]) -> str:
+    """Update the states of downloads; return why the hub could not be asked, or an empty text."""
     from t2ibench.models.downloads import hub_state, local_state
     from t2ibench.models.hub import hub_problem, refusal_of
 
@@ -112,7 +114,7 @@ def look_up(states: Sequence[DownloadState]) -> str:
 
 
 def _fetched(state: DownloadState, reporter: Any) -> bool:
-    """Download missing files of a repository; print an error and return False if that fails."""
+    """Download the missing files of a repository; return whether all are here now."""
     from t2ibench.models.downloads import fetch, hub_state
 
     download = state.download
@@ -126,7 +128,7 @@ def _fetched(state: DownloadState, reporter: Any) -> bool:
     except (
         Exception,
         T2IBenchError,
-    ) as error:  # one that fails does not lose the others
+    ) as error:  # a failed download must not stop the others
         reporter.warn(
             f"{download.repository} could not be downloaded: {first_line(error)}"
         )
@@ -138,7 +140,7 @@ def _fetched(state: DownloadState, reporter: Any) -> bool:
 
 
 def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) -> None:
-    """Print a row for each repository, and a line for models without downloads."""
+    """Print a row for each repository, and a line for each model without downloads."""
     from tabulate import tabulate
 
     rows = [_state_row(state) for state in states]
@@ -149,7 +151,7 @@ def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) 
     for model in models:
         if model.downloads is None:
             print(
-                f"{model.role} {model.name}: code of your own; what it downloads is not known."
+                f"{model.role} {model.name}: your own code; its downloads are unknown."
             )
         elif not model.downloads:
             print(f"{model.role} {model.name}: nothing to download.")
@@ -157,7 +159,7 @@ def print_states(models: Sequence[ModelNeeds], states: Sequence[DownloadState]) 
     if len(sizes) == len(states) and states:
         waiting = sum(state.to_fetch for state in states)
         print(
-            f"In total {size_text(sum(sizes))}, of which {size_text(waiting)} are not here."
+            f"Total: {size_text(sum(sizes))}, of which {size_text(waiting)} are missing."
         )
 
 
@@ -178,7 +180,7 @@ def _state_row(state: DownloadState) -> list[object]:
 
 
 def _here_text(state: DownloadState) -> str:
-    """Return in words whether a download exists locally."""
+    """Return the cell that says whether a download is complete, or what is missing."""
     if state.problem:
         return f"no: {state.problem}"
     if state.here:
@@ -191,13 +193,13 @@ def _here_text(state: DownloadState) -> str:
 
 
 def _say_next(missing: Sequence[DownloadState], unreachable: str) -> None:
-    """Print how to download what is missing."""
+    """Print the commands that download missing files."""
     if not missing:
-        print("All of it is here.")
+        print("Everything is downloaded already.")
         return
     if unreachable:
-        print(f"Looked up on this machine alone: {unreachable}.")
-    print("To download what is missing, here or where there is a network:")
+        print(f"Checked on this machine only: {unreachable}.")
+    print("Download missing files, here or on a machine with a network:")
     for command in dict.fromkeys(state.download.command() for state in missing):
         print(f"  {command}")
 

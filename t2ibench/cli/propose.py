@@ -1,4 +1,4 @@
-"""`t2ibench propose`."""
+"""`t2ibench propose`: have a model or word lists propose biases, and write a task file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _EXAMPLES = """examples:
       --output my-tasks/kitchen.yaml
   t2ibench run --model sdxl --include-path my-tasks --tasks kitchen
 
-Replies are kept beside the task (NAME.replies.jsonl); running the command again asks only what was
-not answered yet. Read the YAML before you run it: it is meant to be corrected by hand.
+Replies are stored beside the task (NAME.replies.jsonl); running the command again asks only about
+what has no reply yet. Read the YAML before you run it: it is meant to be corrected by hand.
 """
 _LICENCE = (
     "Nobody has checked it: read, correct and cite it before you publish a score."
@@ -43,7 +43,7 @@ def add(verbs: Any) -> None:
     """Add the command `propose`."""
     verb = verbs.add_parser(
         "propose",
-        help="have a language model name biases to look for; writes a task file",
+        help="have a language model propose biases, and write a task file",
         description="Let a language model propose biases for captions or prompts; write a task.",
         epilog=_EXAMPLES,
     )
@@ -156,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
     of_captions = proposal.subjects == "captions" and arguments.captions
-    # Captions that are the prompts of a folder of images all count by default.
+    # By default all captions count if they are the prompts of a folder of images.
     layout = TableLayout(
         columns=columns_of(arguments.columns),
         sheet=arguments.sheet,
@@ -210,16 +210,18 @@ def run(arguments: argparse.Namespace) -> int:
         | notes
     )
     _write(output, task)
-    for line in sheet.lines(proposed, _again(arguments)):
+    for line in sheet.lines(proposed, _command(arguments)):
         reporter.say(line)
     reporter.say(f"Replies: {replies} ({asked} asked now)")
-    again = _layout_flags(arguments)
+    layout_flags = _layout_flags(arguments)
     flags = f"--include-path {shlex.quote(str(output.parent))} --tasks {task['id']}"
     if images:
         model = shlex.quote(arguments.captions)
-        reporter.say(f"Task: {output}. Run it: t2ibench --model {model} {flags}{again}")
         reporter.say(
-            f"  with --judge {sheet.judge}, human labels, or a model, which is downloaded: "
+            f"Task: {output}. Run it: t2ibench --model {model} {flags}{layout_flags}"
+        )
+        reporter.say(
+            f"  with human labels: --judge {sheet.judge}; or with a model, which is downloaded: "
             "--judge qwen3-vl-4b."
         )
     else:
@@ -235,7 +237,7 @@ def _layout_flags(arguments: argparse.Namespace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """Human labels about captions, and the attributes that they concern."""
+    """Human labels of images with captions, and the attributes that they are about."""
 
     path: Path | None = None
     columns: Sequence[Column] = ()
@@ -243,11 +245,11 @@ class _Sheet:
 
     @property
     def judge(self) -> str:
-        """Return the name of the judge that stands for human labels."""
+        """Return the name of the judge that looks the human labels up."""
         return "answers:FILE" if self.path is None else f"answers:{self.path},by=NAME"
 
     def proposer(self, spec: str) -> str:
-        """Return the proposer of the attributes, limited to those in the sheet for word lists."""
+        """Return the proposer, limited to the requested attributes if it uses word lists."""
         from t2ibench.models.proposers.word_lists import ATTRIBUTES
         from t2ibench.proposals.attributes import plain
 
@@ -257,7 +259,7 @@ class _Sheet:
         return f"word-lists:{'+'.join(able)}" if able else spec
 
     def applied(self, proposed: Proposed, captions: Sequence[str]) -> Proposed:
-        """Return proposed attributes with the classes of human labels."""
+        """Return a proposal of the requested attributes only, with the classes of human labels."""
         from t2ibench.proposals.attributes import asked_about
 
         if self.attributes is None and not self.columns:
@@ -274,7 +276,7 @@ class _Sheet:
         return replace(proposed, body={**proposed.body, "biases": biases}, error=error)
 
     def lines(self, proposed: Proposed, command: str) -> list[str]:
-        """Return lines on the answers that accompany the task."""
+        """Return lines about the human labels that come with the task."""
         from t2ibench.proposals.attributes import remarks
 
         if self.path is None:
@@ -308,8 +310,8 @@ def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
     return _Sheet(path, columns, attributes_of(arguments.attributes, choices))
 
 
-def _again(arguments: argparse.Namespace) -> str:
-    """Return the command without its attributes."""
+def _command(arguments: argparse.Namespace) -> str:
+    """Return the command line of this proposal, without its attributes."""
     words = ["t2ibench", "propose", arguments.method, "--captions", arguments.captions]
     return shlex.join([*words, "--output", arguments.output]) + _layout_flags(arguments)
 
@@ -357,7 +359,7 @@ def _head(
     proposer: Proposer,
     proposal: Proposal[Any],
 ) -> dict[str, Any]:
-    """Return the first fields of every task file."""
+    """Return the first fields of the task file: id, title, description, citation, …."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
     source = arguments.captions or "prompts given on the command line"
     proposed = {"proposer": proposer.name, "fingerprint": proposer.fingerprint}

@@ -1,4 +1,4 @@
-"""`t2ibench report RUN`."""
+"""`t2ibench report RUN`: write a run's report."""
 
 from __future__ import annotations
 

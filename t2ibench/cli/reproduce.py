@@ -1,4 +1,4 @@
-"""`t2ibench reproduce PAPER`."""
+"""`t2ibench reproduce PAPER`: repeat a paper's tests, and write its tables and figures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add(verbs: Any) -> None:
     """Add the command `reproduce`."""
     verb = verbs.add_parser(
         "reproduce",
-        help="a paper's tables and figures, its numbers beside yours",
+        help="reproduce a paper's tables and figures, its numbers beside yours",
         description="Run a paper's tests with its settings, and write its tables and figures: "
         "published, ours, the difference, and what differs. They go into the run folder, below "
         "reproduce/.",
@@ -72,12 +72,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.paper != "all":
         return _one(arguments, PAPERS.get(arguments.paper))
     if arguments.table or arguments.figure:
-        raise T2IBenchError("--table and --figure are of one paper.", "Name the paper.")
+        raise T2IBenchError(
+            "--table and --figure select from one paper, not from all.",
+            "Name the paper.",
+        )
     statuses = []
     for name in PAPERS:
         try:
             statuses.append(_one(arguments, PAPERS.get(name)))
-        except T2IBenchError as error:  # the other papers do not need this one
+        except (
+            T2IBenchError
+        ) as error:  # an error with one paper must not stop the others
             say(f"{name}: {error}")
             statuses.append(1)
     return next((status for status in (1, 3) if status in statuses), 0)
@@ -136,7 +141,7 @@ def _show(reproduction: Reproduction) -> int:
     place = reproduction.page.with_suffix("")
     print()
     print(visible(f"Pages: {place}.md and {place}.html; tables and figures in {place}"))
-    lacking = [exhibit.label for exhibit in reproduction if not exhibit.complete]
-    if lacking:
-        say(f"{', '.join(lacking)} lack some numbers; the lines above say which.")
-    return 3 if lacking else 0
+    incomplete = [exhibit.label for exhibit in reproduction if not exhibit.complete]
+    if incomplete:
+        say(f"{', '.join(incomplete)} lack some numbers; the lines above say which.")
+    return 3 if incomplete else 0

@@ -1,4 +1,4 @@
-"""`t2ibench run`."""
+"""`t2ibench run`: generate the images that tasks need, embed them and score them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EXAMPLES = """examples:
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
-Running the same command again resumes: what is stored already is not made again.
+Running the same command again resumes: stored images, embeddings and answers are used.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
 130 interrupted, resumable
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
@@ -46,15 +46,15 @@ PRESET = (
     "take a paper's model settings, encoders, judge and tasks; "
     "flags override them (default: none, see `t2ibench ls papers`)"
 )
-_SHOWN = 10
-_REASONS = 50  # a file of a folder has one of its own
+_SHOWN = 10  # prompts or images that a message lists
+_REASONS = 50  # reasons that are printed; each file of a folder may have its own
 
 
 def _number_or_auto(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
-# Types of flags that are not text; pydantic checks the values again, for every way in.
+# Types of flags that are not text; pydantic checks the values again, whatever their source.
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(
         ("images_per_prompt", "guided_images_per_prompt", "limit"), positive
@@ -122,7 +122,7 @@ def add_settings(
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run tasks on a model."""
+    """Run tasks on a model, and return the exit status."""
     from t2ibench.cli.dry_run import show
     from t2ibench.pipeline.engines import check_engine
     from t2ibench.pipeline.preparation import prepare
@@ -259,7 +259,7 @@ def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    """Settings of a YAML file."""
+    """Return the settings in a YAML file."""
     from t2ibench.tasks.source import read_yaml
 
     document = read_yaml(path)
@@ -273,7 +273,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def announce(context: RunContext, models: Models, reporter: Any) -> None:
-    """Print notices before a run starts."""
+    """Print notes and warnings before a run starts."""
     for line in models.notes:
         reporter.say(line)
     for line in context.notices:
@@ -304,11 +304,11 @@ def _tell(
     reporter: Any,
     rounds: Precision | None,
 ) -> None:
-    """Print the outcome of the images."""
+    """Print how many images were generated, and problems with them."""
     reads_images = models.reads_existing_images(context.settings)
     damaged = [f"{line}." for line in outcome.damaged]
     tell_some(damaged, reporter.warn, _SHOWN, "and {} more images cannot be used.")
-    _say_lost(outcome, reads_images, reporter)
+    _say_missing(outcome, reads_images, reporter)
     for line in outcome.problems:
         reporter.warn(line)
     if models.generator is not None:
@@ -317,7 +317,7 @@ def _tell(
             reporter.say(_counted(outcome, reads_images, total))
         elif not outcome.observed:
             reporter.say(
-                f"Nothing to do: all {total} images have all of their evidence."
+                f"Nothing to do: all {total} images are already embedded and judged."
             )
         else:
             reporter.say(f"All {total} images were stored already.")
@@ -333,23 +333,21 @@ def _next(outcome: Outcome, context: RunContext) -> str:
 
 
 def _counted(outcome: Outcome, reads_images: bool, total: int) -> str:
-    """Return the outcomes of the images of this call in words."""
+    """Return a line with the outcomes of this call's images."""
     tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     counts = ", ".join(f"{n} {status}" for status, n in tried)
     done = "Read" if reads_images else "Generated"
     return f"{done} now: {counts} (of {total} images)."
 
 
-def _say_lost(outcome: Outcome, reads_images: bool, reporter: Any) -> None:
+def _say_missing(outcome: Outcome, reads_images: bool, reporter: Any) -> None:
     """Print why images are missing, the most frequent reasons first."""
-    lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
-    for (status, reason), count in lost[:_REASONS]:
+    missing = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
+    for (status, reason), count in missing[:_REASONS]:
         plural = "" if count == 1 else "s"
         reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")
-    if len(lost) > _REASONS:
-        remaining = sum(count for _, count in lost[_REASONS:])
+    if len(missing) > _REASONS:
+        remaining = sum(count for _, count in missing[_REASONS:])
         reporter.warn(f"and {remaining} more images; results.md has the reasons.")
-    if lost and reads_images:
-        reporter.say(
-            "Replace these files, or take them out, and run the same command again."
-        )
+    if missing and reads_images:
+        reporter.say("Replace or remove these files, and run the same command again.")

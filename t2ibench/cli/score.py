@@ -1,4 +1,4 @@
-"""`t2ibench score RUN` and `t2ibench merge RUN…`."""
+"""`t2ibench score RUN` and `t2ibench merge RUN…`: score stored runs, and join parts of runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def add(verbs: Any) -> None:
     """Add the commands `score` and `merge`."""
     verb = verbs.add_parser(
         "score",
-        help="score a run again from what is stored; generates nothing",
-        description="Score a run again from what is stored. Nothing is generated, and no model is "
-        "loaded but where a run ended before its images were embedded, as with --max-cost: then "
-        "these are embedded and judged first, as the run would have done.",
+        help="score a run again from stored evidence; generates nothing",
+        description="Score a run again from stored evidence. Nothing is generated, and no model is "
+        "loaded, unless the run ended before its images were embedded, as with --max-cost: then "
+        "they are embedded and judged first, as the run would have done.",
     )
     add_flag(verb, "run RUN", "read this run folder, such as runs/toy (required)")
     add_flag(
@@ -36,8 +36,8 @@ def add(verbs: Any) -> None:
         "merge",
         help="join the parts that `run --shard I/N` made, and score the whole",
         description="Join parts of a run that share nothing: jobs of an array, machines without a "
-        "common disk. The result is that of one machine. Parts that are missing or not finished "
-        "are named, with the command that makes them, and nothing is scored.",
+        "common disk. The result equals that of one machine. Missing or unfinished parts are "
+        "named, with the command that runs them, and nothing is scored.",
     )
     add_flag(
         verb,
@@ -60,7 +60,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Recompute the scores of a run from stored evidence."""
+    """Recompute the scores of a run from stored evidence, and return the exit status."""
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.results.run import open_run
 
@@ -108,7 +108,7 @@ def _observe_and_score(
 
 
 def run_merge(arguments: argparse.Namespace) -> int:
-    """Merge parts of a run, and score the result."""
+    """Merge parts of a run, score the result, and return the exit status."""
     from t2ibench.pipeline.merging import merge
     from t2ibench.pipeline.progress import ConsoleReporter
 

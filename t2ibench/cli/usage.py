@@ -1,4 +1,4 @@
-"""Flags and their types, one-line usage errors, and grouped commands."""
+"""Define flags and their types, one-line usage errors, and groups of commands."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 from t2ibench.cli.failure import say
 from t2ibench.errors import did_you_mean, shown
 
-LIST = ",…"  # ends the placeholder of a flag of several values
+LIST = ",…"  # ends the placeholder of a flag that takes several values
 VERBOSE = (
     "print results.md too, or every task and prompt with --dry-run "
     "(default: the summary)"
 )
-_DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
+_DIGITS = 1000  # most digits of a whole number; Python itself reads at most 4300
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
 
 
@@ -33,7 +33,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser with one-line errors, whose subparsers are of the same class."""
+    """Argument parser whose errors are one line, as are those of its subparsers."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", Help)
@@ -110,7 +110,7 @@ def add_device(parser: Any, model: str = "the model") -> None:
 def tell_some(
     lines: Sequence[str], tell: Callable[[str], Any], most: int, and_more: str
 ) -> None:
-    """Print the first lines, and the number of others."""
+    """Print the first lines, and how many others there are."""
     for line in lines[:most]:
         tell(line)
     if len(lines) > most:
@@ -162,12 +162,12 @@ positive, not_negative = _whole(1), _whole(0)
 
 
 def day(text: str) -> str:
-    """Parse a date."""
+    """Check that a text is a date such as 2026-05-01, and return it."""
     return date.fromisoformat(text).isoformat()
 
 
 def share(text: str) -> float:
-    """Parse a number between 0 and 1."""
+    """Return the number between 0 and 1 in a text; an error if it is none."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`t2ibench validate`."""
+"""`t2ibench validate`: check task files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_existing(paths: Sequence[Path]) -> None:
-    """Refuse a file or folder that is not there."""
+    """Raise an error if a file or folder does not exist."""
     for path in paths:
         if not path.exists():
             raise T2IBenchError(f"No such file or folder: '{path}'.")

@@ -1,4 +1,4 @@
-"""Smaller runs that fit into a number of images: a smaller `--times`, or fewer tasks."""
+"""Find smaller runs that fit into a number of images: a smaller `--times`, or fewer tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from t2ibench.pipeline.run_context import RunContext
 
 _FRACTIONS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
-_LONGEST = 60  # characters of a list of tasks: a terminal's line cannot break it
+_LONGEST = 60  # characters of a list of tasks, which cannot be broken across lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ def smaller_runs(context: RunContext, most: int) -> list[Smaller]:
     """Return runs with at most this many missing images: all tasks reduced, or fewer tasks.
 
     Args:
-        context: The run as it was asked for.
-        most: Images that may be made.
+        context: The requested run.
+        most: Number of images that may be generated.
 
     Returns:
-        The largest of each kind; none where not even the smallest fits.
+        The largest run of each kind; empty if not even the smallest fits.
     """
     if most < 1 or context.settings.shard is not None:
         return []
@@ -47,7 +47,7 @@ def smallest_run(context: RunContext) -> int:
 
 
 def _fewer_images(context: RunContext, most: int) -> Smaller | None:
-    """Return all tasks with the largest `--times` that fits, or None."""
+    """Return a run of all tasks with the largest `--times` that fits; None if none fits."""
     for fraction in _FRACTIONS:
         times = round(context.plan.settings.times * fraction, 4)
         settings = context.plan.settings.model_copy(update={"times": times})
@@ -61,7 +61,7 @@ def _fewer_images(context: RunContext, most: int) -> Smaller | None:
 
 
 def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
-    """Return as many tasks at full size as fit, the cheapest first, or None."""
+    """Return a run of as many whole tasks as fit, the cheapest first; None if none fits."""
     wanted_by = {
         task.id: Counter(context.plan.needs[task.id].images_by_prompt)
         for task in context.plan.tasks
@@ -70,7 +70,7 @@ def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
     together: Counter[str] = Counter()
     chosen: list[str] = []
     for name in by_cost:
-        more = together | wanted_by[name]  # an image that several ask for is made once
+        more = together | wanted_by[name]  # tasks share images
         if wanted_by[name] and _to_make(context, more) <= most:
             together = more
             chosen.append(name)

@@ -28,12 +28,12 @@ METHODS: Registry[Method[Any]] = Registry(
 
 
 def method_of(task: BaseTask) -> Method[Any]:
-    """The method of a task; an error where its package is not installed here."""
+    """Return the method of a task; an error where its package is not installed here."""
     return METHODS.get(task.method)
 
 
 def method_named(name: str) -> Method[Any]:
-    """The method of a result; of a package that is not installed here, its name alone."""
+    """Return the method of a result; of a package that is not installed here, its name alone."""
     if name in METHODS:
         return METHODS.get(name)
 
@@ -44,12 +44,12 @@ def method_named(name: str) -> Method[Any]:
 
 
 def needs(task: BaseTask, settings: Settings) -> Needs:
-    """The evidence that a task needs: prompts with their number of images, texts and questions."""
+    """Return the evidence that a task needs: prompts with image counts, texts and questions."""
     return method_of(task).needs(task, settings)
 
 
 def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """The scores of a task from one encoder's, or one judge's, evidence.
+    """Return the scores of a task from one encoder's, or one judge's, evidence.
 
     Args:
         task: The task.
@@ -72,7 +72,7 @@ def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResul
 def combine(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The scores of a task over all encoders or judges, from one result of each."""
+    """Return the scores of a task over all encoders or judges, from one result of each."""
     return method_of(task).combine(task, results, settings)
 
 

@@ -19,7 +19,7 @@ from t2ibench.models.downloads import Download
 
 T = TypeVar("T")
 A_co = TypeVar("A_co", bound=Arguments, covariant=True)
-_BYTES = 2  # of a parameter, in 16 bits
+_BYTES = 2  # bytes of a parameter in 16 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Request(Generic[A_co]):
         device: Where the model runs; None to choose.
         dtype: Its precision; None to choose.
         encoders: Names of the run's encoders, or the encoders themselves, for judges that use one.
-        fixed_batch: Generate exactly so many images at a time; see `DiffusersGenerator`.
+        fixed_batch: Generate exactly this many images at a time; see `DiffusersGenerator`.
         recorded: The name comes from a stored run or a submission; pass it on where a name inside
             `source` makes another model.
     """
@@ -52,7 +52,7 @@ class Request(Generic[A_co]):
 
 @dataclass(frozen=True, slots=True)
 class Adapter(Generic[T]):
-    """One kind of generator, encoder, judge or proposer.
+    """A kind of generator, encoder, judge or proposer, and how to create one.
 
     Attributes:
         create: Makes the model. It may load weights lazily.
@@ -60,18 +60,19 @@ class Adapter(Generic[T]):
             after the colon may be omitted.
         description: One line for `t2ibench ls`.
         Args: Its arguments (`--model-args`, `--judge-args`, `--rewriter-args`, …).
-        check: For judges: finds what is wrong with a request, cheaply: it loads no model and
-            reaches no server.
+        check: For judges: raises an error for an unusable request, without loading a model or
+            contacting a server.
         embeds_images: For encoders: False for word vectors.
-        regenerates: Whether what it gives can be made again, such as an image from its prompt,
+        regenerates: Whether its outputs can be regenerated, such as an image from its prompt,
             index and seed; False for images and answers that exist already.
-        default_encoder: For generators: the encoder of a run that names none; None is that of
-            t2ibench.
+        default_encoder: For generators: the encoder of a run that names none; None for t2ibench's
+            default.
         default_judge: The same for the judge.
-        libraries: Distributions whose versions decide pixels.
+        libraries: Distributions whose versions affect the pixels.
         free_text: For judges: whether it answers questions that have no classes.
         unreachable: For judges: which classes of a question it can never answer with.
-        downloads: What it reads of the hub; loads no model and asks the hub nothing.
+        downloads: Lists the files it reads from the hub, without loading a model or asking the
+            hub; None if the adapter does not declare them.
     """
 
     create: Callable[[Request[Any]], T]
@@ -113,11 +114,11 @@ class Alias:
         images_per_prompt: Images of a prompt by default; None leaves it to the task.
         guided_images_per_prompt: The same for guided prompts.
         fixed_batch: How many images it generates at a time, always.
-        default_encoder: Encoder of a run that names none; None is that of t2ibench.
+        default_encoder: Encoder of a run that names none; None for t2ibench's default.
         default_judge: The same for the judge.
         device: Where it runs unless one is named; None to choose.
         licence: Of the weights, as their makers call it; empty where their card has to be read.
-        side: Pixels of a side of the images it was trained for.
+        side: Width and height in pixels of the images it was trained for.
         billions: Parameters of all its parts, text encoders included, in billions and rounded.
     """
 
@@ -140,13 +141,13 @@ class Alias:
         return None if self.billions is None else _BYTES * self.billions
 
     def facts(self) -> dict[str, str]:
-        """Pixels of a side, weights and licence, for `t2ibench ls`."""
+        """Return image side, size of the weights and licence, as columns of `t2ibench ls`."""
         weights = "" if self.gigabytes is None else f"{self.gigabytes:.0f} GB"
         pixels = {} if self.side is None else {"pixels": str(self.side)}
         return {**pixels, "weights": weights, "licence": self.licence or "see its card"}
 
     def line(self) -> str:
-        """Description, source and arguments, for `t2ibench ls`."""
+        """Return the description, source and arguments, as a line of `t2ibench ls`."""
         args = ",".join(f"{key}={value}" for key, value in self.args.items())
         where = "bundled" if isinstance(self.source, Path) else self.source
         return f"{self.description} ({where}{f'; {args}' if args else ''})"
@@ -160,13 +161,13 @@ def read_aliases(path: Path) -> dict[str, Alias]:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One row of `t2ibench ls`.
+    """A row of `t2ibench ls`.
 
     Attributes:
         form: How a user writes it.
         description: What it is.
         origin: The package it comes from.
-        facts: What else is known of it, by the name of a column.
+        facts: Further properties, by the name of their column.
     """
 
     form: str

@@ -14,10 +14,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ApiKey:
-    """An API key, and the encoded forms in which a server may return it.
+    """An API key, which is hidden in everything that a server returns.
 
-    `also` are further secrets to hide, which are not sent. One line says that `variable` is no name
-    of a variable, or that the key cannot be sent.
+    Args:
+        variable: The environment variable that has the key.
+        value: The key to use if the variable is not set.
+        also: Further secrets to hide, which are never sent.
+
+    Raises:
+        T2IBenchError: `variable` cannot be the name of a variable, or the key has a character that
+            cannot be sent.
     """
 
     def __init__(
@@ -47,13 +53,13 @@ class ApiKey:
         return bool(self.value)
 
     def headers(self) -> dict[str, str]:
-        """The headers that authenticate a request."""
+        """Return the headers that authenticate a request."""
         return {"Authorization": f"Bearer {self.value}"} if self.value else {}
 
     def hide(self, text: str) -> str:
-        """A text from the server with the key hidden."""
+        """Return a text from the server with the key hidden."""
         return self._secrets.values(text)
 
     def hide_all(self, value: Any) -> Any:
-        """A JSON value from the server with the key hidden."""
+        """Return a JSON value from the server with the key hidden."""
         return self._secrets.of_json(value)

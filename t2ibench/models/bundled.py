@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def bundled_model(name: str) -> Path:
-    """The folder of a bundled model, in the form its library's save_pretrained writes."""
+    """Return the folder of a bundled model, in the form its library's save_pretrained writes."""
     return Path(__file__).resolve().parents[1] / "bundled" / "models" / name

@@ -1,4 +1,4 @@
-"""Choose the fields of a request to a chat model that its server accepts."""
+"""Choose the fields of a chat request that its server accepts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from t2ibench.models.server_states import filter_took
 
 _LIMIT = "max_tokens"
 _NEWER_LIMIT = "max_completion_tokens"  # what OpenAI's reasoning models call it
-_ROOM = 8  # times the limit, for a reply that was cut off
-_LEAST_ROOM = 2048  # tokens: what thoughts take before a short answer
+_ROOM = 8  # factor by which the limit rises after a reply was cut off
+_LEAST_ROOM = 2048  # tokens: reasoning before a short answer may take as many
 _UNKNOWN = re.compile(
     r"(un(recogni[sz]ed|known|supported|expected)|not (support|permit|allow|accept)\w*|extra)\b"
     r"|not (supported|permitted|allowed|accepted)|does ?n.t support",
@@ -28,15 +28,16 @@ _LEAST = re.compile(
     r"(at least|minimum|greater than or equal to|>=)\D{0,20}(?P<least>\d+)",
     re.IGNORECASE,
 )
-_OF_THE_CALLER = "response_format"  # who asks for a form knows what to do without it
+# The caller that sends this field handles servers that do not accept it.
+_OF_THE_CALLER = "response_format"
 
 
 class ChatFields:
-    """The fields of requests besides model and messages, for a server and a model.
+    """The fields of a chat request, besides model and messages, that a server accepts.
 
     A field that the server declines is left out or renamed from then on. One that the user asked
-    for is an error instead. `room` is how many tokens a reply may have, where the limit was too
-    narrow for one that had come.
+    for is an error instead. `room` is the higher token limit that a reply needed after it had been
+    cut off; None until then.
     """
 
     def __init__(self, where: str, model: str, flag: str) -> None:
@@ -50,7 +51,10 @@ class ChatFields:
         self.room: int | None = None
 
     def of(self, fields: Mapping[str, Any], room: int | None = None) -> dict[str, Any]:
-        """The fields that this server accepts; `room` is a wider limit of tokens."""
+        """Return some fields as this server accepts them, the token limit under its own name.
+
+        `room` is a higher token limit, for a reply that was cut off.
+        """
         taken: dict[str, Any] = {}
         for name, value in fields.items():
             if name == _LIMIT:
@@ -62,7 +66,7 @@ class ChatFields:
         }
 
     def wider(self, fields: Mapping[str, Any]) -> int:
-        """The tokens that a reply gets that was cut off."""
+        """Return the higher token limit for a request whose reply was cut off."""
         return max(_ROOM * int(fields[_LIMIT]), _LEAST_ROOM)
 
     def note(self, sent: Mapping[str, Any]) -> None:
@@ -78,7 +82,7 @@ class ChatFields:
                 self._sent[name] = value
 
     def effective(self) -> dict[str, Any]:
-        """The fields that were sent; empty before the first answer."""
+        """Return the fields that answered requests had; empty before the first answer."""
         if not self._sent:
             return {}
         left_out = sorted(self._left_out - {_OF_THE_CALLER})
@@ -122,19 +126,19 @@ class ChatFields:
         return True
 
     def _rename_limit(self) -> bool:
-        """Give the limit its newer name, or remove it if that name is rejected too."""
+        """Use the newer name of the token limit, or leave it out if that name is rejected too."""
         if self._limit_name == _LIMIT:
             self._limit_name = _NEWER_LIMIT
             return True
         self._left_out.add(_NEWER_LIMIT)
         self.tell(
-            f"The server {self._where} takes no limit of tokens: it is left out from now on."
+            f"The server {self._where} accepts no token limit: it is left out from now on."
         )
         return True
 
 
 def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
-    """Return the first rejected field of a list; the others follow in later replies."""
+    """Return the first sent field that an error lists as unknown; later replies name the others."""
     if not _UNKNOWN.search(text):
         return None
     names = set(re.findall(r"\w+", text))
@@ -144,7 +148,7 @@ def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
 
 
 def _names_limit(text: str) -> bool:
-    """Whether a message names the old limit and the new, as OpenAI's does."""
+    """Return whether a message names the old and the new token limit, as OpenAI's does."""
     return _LIMIT in text and _NEWER_LIMIT in text and "instead" in text
 
 

@@ -17,10 +17,11 @@ from t2ibench.models.thinking import without_thinking
 
 
 class ChatModel:
-    """A chat model of transformers, one conversation at a time.
+    """A chat model of transformers that answers one conversation at a time.
 
     Batches would be quicker, but padding changes the last digits of a model's numbers, and a reply
-    must not depend on what else is asked. `identity` tells its weights; asking a hub takes a while.
+    must not depend on what else is asked. `identity()` identifies the weights; for a model of the
+    hub it takes a request.
     """
 
     def __init__(self, request: Request[Any], max_tokens: int) -> None:
@@ -63,7 +64,7 @@ class ChatModel:
     def reply(
         self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0
     ) -> str:
-        """Continue a conversation; the reply is without the model's thoughts.
+        """Return the model's reply to a conversation, without its reasoning.
 
         Raises:
             IncompleteReplyError: the reply ends before its thoughts do.
@@ -79,7 +80,7 @@ class ChatModel:
         ).to(self._device)
         sampling: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
-            # Without the model's own top-k and top-p: what is measured is the temperature named.
+            # The model's own top-k and top-p are off, so that the given temperature alone counts.
             sampling = {
                 "do_sample": True,
                 "temperature": temperature,

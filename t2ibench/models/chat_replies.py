@@ -1,4 +1,4 @@
-"""Completions of chat models as servers give them: the answer, or why there is none."""
+"""Read the answer in a chat completion from a server, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking")
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """A model's reply: `text` without its reasoning, `raw` verbatim."""
+    """A chat model's reply: `text` without its reasoning, `raw` verbatim."""
 
     text: str
     raw: str
@@ -33,7 +33,7 @@ class ChatReply:
 
 @dataclass(frozen=True, slots=True)
 class _Completion:
-    """The parts of a completion."""
+    """The content, refusal, reasoning and finish reason of a chat completion."""
 
     content: str | None
     refusal: str | None
@@ -42,13 +42,13 @@ class _Completion:
 
 
 def read_completion(reply: Reply) -> ChatReply:
-    """The answer in a completion.
+    """Return the answer in a chat completion.
 
     Raises:
-        IncompleteReplyError: it was cut off, is empty, or is nothing but thoughts.
+        IncompleteReplyError: it was cut off, is empty, or has only reasoning.
         RefusedError: the model or a filter declines.
-        NoCompletionError: it is no completion.
-        BadReplyError: it is an error, or has no text.
+        NoCompletionError: the reply is not a chat completion.
+        BadReplyError: the reply contains an error, or no text.
     """
     completion = _completion(reply)
     if completion.refusal:
@@ -102,7 +102,7 @@ def _completion(reply: Reply) -> _Completion:
 
 
 def _no_completion(reply: Reply) -> NoCompletionError:
-    """The error of a reply that is not a chat completion."""
+    """Return the error for a reply that is not a chat completion."""
     beginning = reply.beginning()
     if not beginning:
         return NoCompletionError("the server's reply is empty, not a chat completion")
@@ -129,12 +129,12 @@ def _response(body: Mapping[str, Any]) -> _Completion:
 
 
 def _joined(parts: Iterable[tuple[str, str]], wanted: str) -> str:
-    """The texts of all parts of a kind, joined."""
+    """Return the texts of all parts of a kind, joined."""
     return "".join(text for kind, text in parts if kind == wanted)
 
 
 def _parts(content: list[Any]) -> Iterator[tuple[str, str]]:
-    """The parts of a content that is a list: 'text', 'thoughts' or 'refusal', and its text."""
+    """Yield kind and text of each part of a message: 'text', 'thoughts' or 'refusal'."""
     for part in content:
         if isinstance(part, str):
             yield "text", part

@@ -1,4 +1,4 @@
-"""Chat models on servers, through the openai client or LiteLLM."""
+"""Ask chat models on servers, through the openai client or LiteLLM."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class ChatServer:
     """Queries a model on a server, and retries if the server is busy or briefly unavailable.
 
     A server that limits the rate of requests is waited for as long as it asks, up to five minutes.
-    A reply that was cut off is asked for once more, with more tokens. `settings` are what decides
-    an answer, for the fingerprint; `flag` is where the user gives arguments.
+    A request whose reply was cut off is sent once more, with more tokens. `settings` are what
+    decides an answer, for the fingerprint; messages name `flag` as the place of the arguments.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ChatServer:
         return workers if self._answered else 1
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """The reply to a conversation, greedily decoded; safe to call from several threads."""
+        """Return the reply to a conversation, greedily decoded; several threads may call it."""
         started = self.start(messages)
         try:
             return started.result().text
@@ -102,7 +102,9 @@ class ChatServer:
         extra: Mapping[str, Any] | None = None,
         asked_for: Collection[str] = (),
     ) -> Future[ChatReply]:
-        """Begin to ask, with further fields; brings a reply, or one of `server_errors`.
+        """Send a conversation, and return a future of its reply or of an error of `server_errors`.
+
+        `extra` are further fields of the request.
 
         `asked_for` are the fields that the user gave: they are never left out.
         """
@@ -117,14 +119,14 @@ class ChatServer:
         try:
             answer = await self._read(question)
         except IncompleteReplyError as error:
-            answer = await self._read_again(question, error)
+            answer = await self._retry_with_more_tokens(question, error)
         except RefusedError:
             self._answered = True
             raise
         self._answered = True
         return answer
 
-    async def _read_again(
+    async def _retry_with_more_tokens(
         self, question: _Question, error: IncompleteReplyError
     ) -> ChatReply:
         """Repeat a request once with a larger limit, and return the reply."""
@@ -135,8 +137,9 @@ class ChatServer:
             tried += f" and again at {room}"
             try:
                 answer = await self._read(question, room)
-            except (IncompleteReplyError, DeclinedError) as again:
-                error = again if isinstance(again, IncompleteReplyError) else error
+            except (IncompleteReplyError, DeclinedError) as second_error:
+                if isinstance(second_error, IncompleteReplyError):
+                    error = second_error
             else:
                 self._fields.room = room
                 return answer
@@ -158,7 +161,7 @@ class ChatServer:
                 except NoCompletionError as error:
                     hint = self._where_completions_are(reply)
                     raise NoCompletionError(f"{error.message}.", hint) from None
-            # by another request
+            # Another request may have changed the accepted fields in the meantime.
             changed = sent != self._fields.of(question.fields, room)
             if changed or self._fields.adapt(
                 reply, sent, question.texts(), question.asked_for
@@ -194,7 +197,7 @@ class ChatServer:
         return DeclinedError(f"{words.rstrip('.')}." if advice else words, advice)
 
     def _where_completions_are(self, reply: Reply) -> str | None:
-        """Return advice for a reply that is not a chat completion."""
+        """Return advice for a reply that is not a chat completion; None where there is none."""
         if not isinstance(self._server, OpenAiServer):
             return None
         if b'"candidates"' in reply.body:
@@ -213,7 +216,7 @@ class ChatServer:
             )
             response = raw.http_response
             return Reply(response.status_code, response.content, server.key)
-        # Without drop_params: what LiteLLM drops by itself would be sent by its word alone.
+        # With drop_params LiteLLM would drop fields silently, which then count as sent.
         completion = await server.library.acompletion(
             messages=messages, drop_params=False, **server.given(), **fields
         )
@@ -222,14 +225,14 @@ class ChatServer:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A conversation with its fields."""
+    """A conversation, and the fields of its request."""
 
     messages: list[Any]
     fields: Mapping[str, Any]
     asked_for: Collection[str] = ()
 
     def texts(self) -> list[str]:
-        """The texts of the conversation that a server may repeat in an error."""
+        """Return the conversation's texts, which a server may repeat in an error."""
         texts: list[str] = []
         for message in self.messages:
             content = message.get("content")

@@ -1,7 +1,7 @@
-"""Test the contract of an adapter, for `t2ibench check adapter` and for tests of adapters.
+"""Test whether an adapter meets its contract: `t2ibench check adapter`, and tests of adapters.
 
 Each function makes a model twice, tries it, and returns a line for everything that breaks the
-contract of `t2ibench.models.protocols`; an empty list means that it keeps it.
+contract of `t2ibench.models.protocols`; an empty list means that the adapter meets it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from t2ibench.models.protocols import (
     Releasable,
     ReportsSettings,
 )
-from t2ibench.models.resolution import lacking
+from t2ibench.models.resolution import missing_members
 from t2ibench.store.images import image_seed
 from t2ibench.store.pixels import read_image
 
@@ -54,8 +54,9 @@ _ODD_TEXTS = {
     "a text of 4,000 characters": "a photo of a nurse " * 211,
     "emoji": "👩🏿‍⚕️ 🌷 🐜",
 }
-_MOST = 8  # items that a model is tried with; batches are of 1, 3 and so many
-_CLOSE, _UNIT = 1e-5, 1e-3  # between embeddings of one item; from the length 1
+_MOST = 8  # items that a model is tried with, in batches of 1, 3 and this many
+_CLOSE = 1e-5  # largest difference between embeddings of the same item
+_UNIT = 1e-3  # largest difference of an embedding's length from 1
 _HEX = re.compile(r"[0-9a-f]{64}")
 _DIFFERS = (
     "fingerprint differs between two instances made in the same way; derive it from settings and "
@@ -63,7 +64,7 @@ _DIFFERS = (
 )
 _THE_SAME = "fingerprint is the same with other arguments; hash every setting that decides a result"
 _Make = Callable[[], Any]
-# From items, and how they are given, to what becomes of each.
+# Takes items and words for how they are given, and returns a result for each item.
 _Call = Callable[[list[Any], str], list[Any]]
 
 
@@ -78,7 +79,9 @@ def check_generator(
     prompts: Sequence[str] = PROMPTS,
     pixel_tolerance: int = 0,
 ) -> list[str]:
-    """Violations of a generator's contract; `make_other` creates one that gives other images.
+    """Return the violations of a generator's contract, a line each.
+
+    `make_other` creates a generator that gives other images.
 
     `pixel_tolerance` is the levels of 255 by which an image may differ between batch sizes: 1
     allows for neural networks, whose matrix products round differently with the number of rows.
@@ -106,13 +109,13 @@ def check_generator(
         for what, text in _ODD_TEXTS.items():
             with suppress(_BrokenError):
                 trial.images_of(generator, [ImageRequest(text, 0, 7)], f"for {what}")
-        again = {"by a second instance, made in the same way": second}
+        other_models = {"by a second instance, made in the same way": second}
         if isinstance(generator, ReportsSettings):
             trial.require_json("effective_settings()", generator.effective_settings)
         if isinstance(generator, Releasable):
             trial.attempt("release()", generator.release)
-            again["after release()"] = generator
-        for where, model in again.items():
+            other_models["after release()"] = generator
+        for where, model in other_models.items():
             if model is not None:
                 repeated = trial.images_of(model, requests[:1], where)
                 trial.compare(images[:1], repeated, where, "images")
@@ -122,7 +125,7 @@ def check_generator(
 def check_encoder(
     make: _Make, *, make_other: _Make | None = None, texts: Sequence[str] = TEXTS
 ) -> list[str]:
-    """Violations of an encoder's contract; embeddings are compared to within 1e-5."""
+    """Return the violations of an encoder's contract; embeddings may differ by 1e-5."""
     trial = _Trial()
     with suppress(_BrokenError):
         encoder, _ = trial.made(Encoder, make, make_other)
@@ -153,7 +156,7 @@ def check_encoder(
 def check_judge(
     make: _Make, *, make_other: _Make | None = None, free_text: bool = True
 ) -> list[str]:
-    """Violations of a judge's contract; `free_text` is whether it declares to answer in words."""
+    """Return the violations of a judge's contract; `free_text` says whether it answers in words."""
     trial = _Trial()
     queries = []
     for number, image in enumerate(sample_images(_MOST)):
@@ -202,18 +205,18 @@ class _Trial:
         self.lines: list[str] = []
 
     def require(self, fulfilled: bool, line: str) -> None:
-        """Record a line, once, unless a condition is fulfilled."""
+        """Record a line, once, if a condition does not hold."""
         if not fulfilled and line not in self.lines:
             self.lines.append(line)
 
     def insist(self, fulfilled: bool, line: str) -> None:
-        """Record a line and end the checks, unless a condition is fulfilled."""
+        """Record a line and end the checks if a condition does not hold."""
         self.require(fulfilled, line)
         if not fulfilled:
             raise _BrokenError
 
     def attempt(self, what: str, call: Callable[[], Any]) -> Any:
-        """The result of a call; an exception is recorded, and ends the checks."""
+        """Return the result of a call; an exception is recorded and ends the checks."""
         try:
             return call()
         except Exception as error:
@@ -239,7 +242,7 @@ class _Trial:
 
     def check_members(self, model: Any, protocol: type) -> None:
         """Record missing members and members of a wrong type."""
-        missing = lacking(model, protocol)
+        missing = missing_members(model, protocol)
         for name in missing:
             where = f"see {protocol.__module__}.{protocol.__name__}"
             self.require(False, f"{name} is missing; {where}")
@@ -257,7 +260,7 @@ class _Trial:
         self.require(is_size, f"batch_size is {size!r}; expected 1 or more")
 
     def require_json(self, what: str, read: Callable[[], Any]) -> None:
-        """Record settings that are no mapping of JSON values, which can be stored and read back."""
+        """Record an error unless settings are a mapping of JSON values that can be read back."""
         value = self.attempt(what, lambda: dict(read()))
         try:
             fits = json.loads(json.dumps(value, allow_nan=False)) == value
@@ -273,7 +276,7 @@ class _Trial:
         how: str,
         kind: type,
     ) -> list[Any]:
-        """The results of a method, one of the right type for each item."""
+        """Return a method's results, checked to be one of the right type for each item."""
         results = self.attempt(
             f"{name}() of {len(items)} requests {how}", lambda: call(items)
         )
@@ -288,7 +291,7 @@ class _Trial:
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
     ) -> list[Any]:
-        """The result of each item alone, after comparing it with its result in batches."""
+        """Return the result of each item alone, after comparing it with the results in batches."""
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
@@ -311,7 +314,8 @@ class _Trial:
     ) -> None:
         """Record results that differ from those of the same items alone."""
         worst = max(
-            _apart(single, other) for single, other in zip(alone, together, strict=True)
+            _largest_difference(single, other)
+            for single, other in zip(alone, together, strict=True)
         )
         if worst <= tolerance:
             return
@@ -325,7 +329,7 @@ class _Trial:
         )
 
     def available(self, generator: Generator, prompt: str, most: int) -> int:
-        """The number of images that a prompt can have, up to a limit."""
+        """Return how many images a prompt can have, up to a limit."""
         number = self.attempt(
             f"available({prompt[:40]!r})", lambda: generator.available(prompt)
         )
@@ -336,7 +340,7 @@ class _Trial:
     def images_of(
         self, generator: Generator, requests: list[Any], how: str
     ) -> list[Any]:
-        """Pixels of the images of a call, shape (h, w, 3); None where there is no image."""
+        """Return the pixels of generated images, shape (h, w, 3); None where there is no image."""
         results = self.results(
             "generate", generator.generate, requests, how, GeneratedImage
         )
@@ -367,7 +371,7 @@ class _Trial:
         return np.asarray(image.convert("RGB"), dtype=np.int16)
 
     def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any]:
-        """The rows of a call, checked for type, shape and length."""
+        """Return the embeddings of a call, checked for type, shape and length."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
         is_array = isinstance(rows, np.ndarray)
         received = (
@@ -392,8 +396,8 @@ class _Trial:
         return list(rows)
 
 
-def _apart(first: Any, second: Any) -> float:
-    """The largest difference of two results; infinite where they cannot be compared."""
+def _largest_difference(first: Any, second: Any) -> float:
+    """Return the largest difference of two results; infinite if they cannot be compared."""
     if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
         return 0.0 if type(first) is type(second) and first == second else np.inf
     unknown = np.isnan(first).any()
@@ -403,7 +407,7 @@ def _apart(first: Any, second: Any) -> float:
 
 
 def sample_images(count: int) -> list[Image]:
-    """RGB test images of several sizes: one of a single colour, one of noise, the others smooth."""
+    """Return RGB test images of several sizes: one plain, one of noise, the others smooth."""
     from PIL import Image
 
     rng = np.random.default_rng(0)

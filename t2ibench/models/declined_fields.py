@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from t2ibench.models.server_errors import ServerMessage
 
-# A value that is out of bounds is no field that a server lacks.
+# Words by which a server rejects a field's value rather than the field.
 _BOUNDS = re.compile(
     r"too (large|long|big|high|small|low)|(maximum|minimum|context) (value|length|allowed)"
     r"|context window|at (most|least)\b|(less|greater) than|exceed",
@@ -34,5 +34,5 @@ def declined_field(message: ServerMessage, sent: Collection[str]) -> str | None:
 
 
 def is_out_of_bounds(message: ServerMessage) -> bool:
-    """Whether a server rejects only the value of a field, as too large or too small."""
+    """Return whether a server rejects only the value of a field, as too large or too small."""
     return _BOUNDS.search(message.text) is not None

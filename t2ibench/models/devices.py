@@ -1,4 +1,4 @@
-"""Choose a device and a dtype, and free memory."""
+"""Choose a device and a dtype, and free the memory of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "half": "flo
 
 
 def dtype_name(name: str | None) -> str | None:
-    """A dtype's full name.
+    """Return a dtype's full name; None for no dtype or 'auto'.
 
     Examples:
         >>> dtype_name("bf16")
@@ -34,12 +34,12 @@ def dtype_name(name: str | None) -> str | None:
 
 
 def model_dtype(name: str | None, device: str) -> str:
-    """The given dtype, or that of large models: bfloat16 on CUDA, float32 elsewhere."""
+    """Return the given dtype, or the default: bfloat16 on CUDA, float32 elsewhere."""
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 
 
 def check_device(device: str | None) -> None:
-    """Check the name of a device, also for models that need none."""
+    """Raise an error if a device's name is not of a known form."""
     if device is None or device == "auto":
         return
     kind, colon, number = device.partition(":")
@@ -54,10 +54,10 @@ def check_device(device: str | None) -> None:
 
 
 def choose_device(device: str | None) -> str:
-    """The given device, or the best available one."""
+    """Return the given device if torch can use it, or the best available one."""
     check_device(device)
     if device == "cpu":
-        return device  # and no library need be loaded to say so
+        return device  # without loading torch
     import torch
 
     if device in {None, "auto"}:
@@ -85,7 +85,7 @@ def choose_device(device: str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """The torch dtype of a name."""
+    """Return torch's dtype of a name."""
     import torch
 
     dtype: torch.dtype = getattr(torch, name)

@@ -1,8 +1,8 @@
-"""The hub files that adapters need, and their state on this machine.
+"""List the hub files that adapters need, and their state on this machine.
 
 An adapter says with `downloads` what its loader will read. The choice of files is the loader's:
-safetensors and never their twins in other formats, one variant of the weights, the configurations,
-tokenizers and processors beside them.
+safetensors and never the same weights in other formats, one variant of the weights, the
+configurations, tokenizers and processors beside them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.locations import is_path
 
-# From the name of a small file of a repository to its text.
+# A function that returns the text of a small file of a repository, by its name.
 Read = Callable[[str], str]
 INDEX = "model_index.json"
 _SHARD = r"-\d{5}-of-\d{5}"
@@ -35,7 +35,7 @@ _OTHER_FORMATS = (
     "*.pth",
     "*.gguf",
 )
-# Of a repository whose files lie at its top, what tokenizers and processors are read from.
+# Files of tokenizers and processors, in a repository whose files lie at its top.
 _TEXT_FILES = (
     "*.json",
     "*.txt",
@@ -79,7 +79,7 @@ class Files(Protocol):
 
     Attributes:
         patterns: Glob patterns that contain them, for `hf download --include`.
-        excluded: Glob patterns of what those contain beside them.
+        excluded: Glob patterns of files to leave out of these.
     """
 
     @property
@@ -96,21 +96,21 @@ class Files(Protocol):
         """Return the files of a repository to download; raise T2IBenchError if none is usable."""
         ...
 
-    def lacking(self, folder: Path) -> list[str]:
-        """The files that a downloaded folder lacks, as far as its own files tell."""
+    def missing(self, folder: Path) -> list[str]:
+        """Return the files that a downloaded folder does not have, as far as its own files tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A repository of the hub, and which of its files are read.
+    """A repository of the hub, and the files of it that are read.
 
     Attributes:
         repository: Its id, ORG/NAME.
         files: Which of its files.
         revision: Branch, tag or commit; None for the main branch.
-        part: What of a model it is, where it is not the model itself, such as 'lora'.
-        fetch: Downloads it where the loader has a way of its own; None for the usual one.
+        part: The part of a model that it is, such as 'lora'; empty for the model itself.
+        fetch: Downloads it, if the library has a function for that; None for the usual way.
     """
 
     repository: str
@@ -137,12 +137,12 @@ class Download:
 
 
 def model_downloads(source: str) -> list[Download]:
-    """The files that a model of transformers reads from the hub; none if its source is a path."""
+    """Return the files that a model of transformers reads from the hub; none for a path."""
     return [] if is_path(source) else [Download(source, ModelFiles())]
 
 
 def snapshot_of(repository: str, revision: str | None = None) -> Path | None:
-    """The folder of this machine's download of a repository; None if there is none."""
+    """Return the folder of this machine's download of a repository; None if there is none."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -159,13 +159,13 @@ def snapshot_of(repository: str, revision: str | None = None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """The first of several files that a repository has."""
+    """One file of a repository: the first of several names that exists there."""
 
     names: tuple[str, ...]
 
     @property
     def patterns(self) -> Sequence[str]:
-        """The first name."""
+        """Return the first name as the only pattern."""
         return self.names[:1]
 
     @property
@@ -174,14 +174,14 @@ class NamedFiles:
         return ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The first of the names that the repository has."""
+        """Return the first of the names that the repository has; raise T2IBenchError if none."""
         there = [name for name in self.names if name in listing]
         if not there:
             raise T2IBenchError(f"it has no {' or '.join(self.names)}")
         return there[:1]
 
-    def lacking(self, folder: Path) -> list[str]:
-        """The first name, if the folder has none of them."""
+    def missing(self, folder: Path) -> list[str]:
+        """Return the first name if the folder has a file of none of the names."""
         return (
             []
             if any((folder / name).is_file() for name in self.names)
@@ -191,13 +191,13 @@ class NamedFiles:
 
 @dataclass(frozen=True, slots=True)
 class LoraFiles:
-    """The LoRA weights of a repository: the default file that diffusers loads."""
+    """The LoRA weights of a repository: the file that diffusers loads by default."""
 
     patterns: Sequence[str] = ("*.safetensors",)
     excluded: Sequence[str] = ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """One file of safetensors."""
+        """Return diffusers' default LoRA file, or the first other safetensors file."""
         files = [name for name in listing if name.endswith(".safetensors")]
         files = [name for name in files if not any(word in name for word in _NO_LORA)]
         usual = [name for name in files if name.endswith(_LORA)]
@@ -205,8 +205,8 @@ class LoraFiles:
             raise T2IBenchError("it has no safetensors file that could be a LoRA")
         return (usual or files)[:1]
 
-    def lacking(self, folder: Path) -> list[str]:
-        """A name, where the folder has no safetensors file."""
+    def missing(self, folder: Path) -> list[str]:
+        """Return the default file name of a LoRA if the folder has no safetensors file."""
         return [] if any(folder.rglob("*.safetensors")) else [_LORA]
 
 
@@ -222,16 +222,16 @@ class ModelFiles:
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Texts, and the weights as safetensors."""
+        """Return the patterns of text files and, unless excluded, of weights as safetensors."""
         return (*_TEXT_FILES, *(("model*.safetensors",) if self.with_weights else ()))
 
     @property
     def excluded(self) -> Sequence[str]:
-        """The indexes of other formats."""
+        """Return the pattern of weight indexes in another format."""
         return ("*.bin.index.json",)
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """Configurations, tokenizer and processors, and one set of weights."""
+        """Return configurations, tokenizer and processor files, and one set of weights."""
         texts = [
             name
             for name in listing
@@ -241,24 +241,24 @@ class ModelFiles:
         ]
         return [*texts, *(_weights(listing, "", None) if self.with_weights else [])]
 
-    def lacking(self, folder: Path) -> list[str]:
-        """Configuration, weights or tokenizer."""
-        lacking: list[str] = []
+    def missing(self, folder: Path) -> list[str]:
+        """Return which of configuration, weights and tokenizer a folder does not have."""
+        missing: list[str] = []
         if self.with_weights:
-            lacking += [] if (folder / "config.json").is_file() else ["config.json"]
-            lacking += lacking_weights(folder)
+            missing += [] if (folder / "config.json").is_file() else ["config.json"]
+            missing += missing_weights(folder)
         if not any((folder / name).is_file() for name in _TOKENIZERS):
-            lacking.append("tokenizer.json")
-        return lacking
+            missing.append("tokenizer.json")
+        return missing
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineFiles:
-    """A pipeline of diffusers: a folder for each of its parts, and an index of them.
+    """The files of a diffusers pipeline: a folder for each of its parts, and an index of them.
 
     Attributes:
-        variant: Of the weights, such as 'fp16'; None for the plain ones, or where there are none,
-            those in 16 bits.
+        variant: Variant of the weights, such as 'fp16'; None for weights without a variant, or
+            for 'fp16' where a part has no such weights.
         without: Parts that are not loaded.
         only: Parts that are loaded; empty for all of them.
     """
@@ -276,7 +276,7 @@ class PipelineFiles:
 
     @property
     def excluded(self) -> Sequence[str]:
-        """Weights in other formats, other variants, and parts that are not loaded."""
+        """Return the patterns of other formats and variants, and of parts that are not loaded."""
         variants = () if self.variant else ("*.fp16*", "*.non_ema*")
         return (
             *_OTHER_FORMATS,
@@ -285,7 +285,7 @@ class PipelineFiles:
         )
 
     def _parts(self, index: str) -> list[str]:
-        """The names of the parts that are loaded."""
+        """Return the names of the parts that are loaded."""
         try:
             parts = json.loads(index)
         except ValueError:
@@ -302,7 +302,7 @@ class PipelineFiles:
         ]
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """The files that diffusers would download (see DiffusionPipeline.download)."""
+        """Return the files that diffusers would download (see DiffusionPipeline.download)."""
         if INDEX not in listing:
             raise T2IBenchError(f"it has no {INDEX}, so it is no pipeline of diffusers")
         parts = self._parts(read(INDEX))
@@ -311,7 +311,7 @@ class PipelineFiles:
         variant = self.variant
         are_plain = [_plain(listing, folder) for folder in loaded]
         if variant is None and not all(are_plain):
-            variant = "fp16"  # A run also loads these where there are no others.
+            variant = "fp16"  # A run also loads these if there are no others.
         files = [INDEX]
         if not self.only:
             files = [name for name in _AT_THE_TOP if name in listing]
@@ -324,25 +324,25 @@ class PipelineFiles:
                 files += _weights(listing, folder, variant, required=folder in loaded)
         return list(dict.fromkeys(files))
 
-    def lacking(self, folder: Path) -> list[str]:
-        """Parts without their files."""
+    def missing(self, folder: Path) -> list[str]:
+        """Return the parts, or files of parts, that a folder does not have."""
         index = folder / INDEX
         if not index.is_file():
             return [INDEX]
-        lacking: list[str] = []
+        missing: list[str] = []
         for name in self._parts(index.read_text(encoding="utf-8")):
             part = folder / name
             if not part.is_dir() or not any(part.iterdir()):
-                lacking.append(f"{name}/")
+                missing.append(f"{name}/")
             elif (part / "config.json").is_file() and not name.startswith(
                 _WITHOUT_WEIGHTS
             ):
-                lacking += [f"{name}/{file}" for file in lacking_weights(part)]
-        return lacking
+                missing += [f"{name}/{file}" for file in missing_weights(part)]
+        return missing
 
 
-def lacking_weights(folder: Path) -> list[str]:
-    """The files of safetensors that the folder of a model lacks, as far as its index tells."""
+def missing_weights(folder: Path) -> list[str]:
+    """Return the safetensors files that a model's folder does not have, judging by its index."""
     indexes = sorted(folder.glob("*.safetensors.index*.json"))
     for index in indexes:
         with suppress(ValueError, OSError, AttributeError):
@@ -364,7 +364,7 @@ def _fits(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
-    """The files of a folder whose names are weights by a pattern."""
+    """Return the weight files of a folder whose names end as a pattern says."""
     start = f"{folder}/" if folder else ""
     names = "|".join(_WEIGHTS)
     whole = re.compile(rf"{re.escape(start)}({names}){pattern}")
@@ -372,7 +372,7 @@ def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
 
 
 def _folders_with_weights(listing: Sequence[str]) -> list[str]:
-    """The folders that hold weights in any format, in order."""
+    """Return the folders that contain weights in any format, in alphabetical order."""
     ends = (".safetensors", ".bin", ".msgpack", ".onnx", ".h5")
     weights = [name for name in listing if name.count("/") == 1 and name.endswith(ends)]
     return sorted({name.partition("/")[0] for name in weights})
@@ -389,13 +389,13 @@ def _settings_of(
 
 
 def _texts_of(listing: Sequence[str], folder: str) -> list[str]:
-    """The files of a part without weights, such as a tokenizer."""
+    """Return the files of a part without weights, such as a tokenizer."""
     inside = [name for name in listing if name.startswith(f"{folder}/")]
     return [name for name in inside if not _fits(name, _OTHER_FORMATS)]
 
 
 def _plain(listing: Sequence[str], folder: str) -> list[str]:
-    """The weights of a folder that are of no variant, with their index."""
+    """Return a folder's weight files without a variant, and their index."""
     weights = _matching(listing, folder, rf"({_SHARD})?\.safetensors")
     return weights and [
         *weights,
@@ -406,7 +406,7 @@ def _plain(listing: Sequence[str], folder: str) -> list[str]:
 def _weights(
     listing: Sequence[str], folder: str, variant: str | None, *, required: bool = True
 ) -> list[str]:
-    """One set of weights of a folder: those of the variant, else the plain ones."""
+    """Return one set of weights of a folder: those of the variant, or else those without one."""
     if variant is not None:
         name = re.escape(variant)
         pattern = rf"(\.{name}({_SHARD})?|{_SHARD}\.{name})\.safetensors"
@@ -456,12 +456,12 @@ class DownloadState:
 
     @property
     def here(self) -> bool:
-        """Whether this machine has every file."""
+        """Return whether this machine has every file."""
         return not self.missing and not self.problem
 
 
 def local_state(state: DownloadState) -> DownloadState:
-    """The state of a download on this machine, without asking the hub."""
+    """Fill in the state of a download from this machine alone, without asking the hub."""
     download = state.download
     folder = snapshot_of(download.repository, download.revision)
     if folder is None:
@@ -469,14 +469,14 @@ def local_state(state: DownloadState) -> DownloadState:
         return state
     state.commit = folder.name
     try:
-        state.missing = download.files.lacking(folder)
+        state.missing = download.files.missing(folder)
     except T2IBenchError as error:
         state.problem = error.message
     return state
 
 
 def hub_state(state: DownloadState) -> DownloadState:
-    """The state of a download according to the hub; OSError if the hub does not answer."""
+    """Fill in the state of a download by asking the hub; OSError if the hub does not answer."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
     download = state.download

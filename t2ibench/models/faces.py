@@ -31,15 +31,15 @@ _FLAG = 0.5  # the mesh's own probability that it lies on a face
 _MARGIN = 1.5  # the square around a face that the mesh sees, in sides of its box
 _EYES = 33, 263  # the outer corners of a mesh's eyes, left and right in the image
 _BOX = tuple[float, float, float, float]  # left, top, right, bottom
-_Found = TypeVar("_Found")
+_Candidate = TypeVar("_Candidate")
 
 
 class FaceMeshes:
     """Finds the faces of an image.
 
     The detector sees a lighter copy of the image: the whole, padded to a square, and squares of
-    the shorter side that overlap by half. What it finds is a face where a mesh that is laid on the
-    image itself says so.
+    the shorter side that overlap by half. A detection counts as a face if the mesh network, applied
+    to the image itself, confirms it.
 
     Source: Bazarevsky et al. 2019, "BlazeFace"; Kartynnik et al. 2019, "Real-time facial surface
         geometry from monocular video on mobile GPUs"; the networks are MediaPipe's.
@@ -51,7 +51,7 @@ class FaceMeshes:
         self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
     def __call__(self, image: Image) -> list[Float64Array]:
-        """The points of each face of an RGB image, shape (468, 2), in pixels; the tallest first."""
+        """Return the points of each face in pixels, shape (468, 2), the tallest face first."""
         levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
         lighter = image.point(levels * 3)
         boxes = [
@@ -72,7 +72,7 @@ class FaceMeshes:
     def _detected(
         self, image: Image, square: _BOX
     ) -> Iterator[tuple[float, _BOX, float]]:
-        """Return score, box and rotation of each face in a square of the image."""
+        """Yield the score, box and rotation of each face in a square of the image."""
         pixels = _crop(image, square, 0.0) / 127.5 - 1.0
         regressors, scores = _run(self._detector, pixels)
         probabilities = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))
@@ -91,7 +91,7 @@ class FaceMeshes:
             )
 
     def _laid(self, image: Image, box: _BOX, angle: float) -> Float64Array | None:
-        """The mesh of a face in a box, refined once; None if there is no face."""
+        """Return the mesh of a face in a box, refined once; None if there is no face."""
         for _ in range(2):
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
             half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
@@ -112,7 +112,7 @@ class FaceMeshes:
 
 
 def box_of(mesh: Float64Array) -> _BOX:
-    """Left, top, right and bottom of a mesh."""
+    """Return left, top, right and bottom of a mesh."""
     (left, top), (right, bottom) = mesh.min(axis=0).tolist(), mesh.max(axis=0).tolist()
     return left, top, right, bottom
 
@@ -135,7 +135,7 @@ def _squares(image: Image) -> Iterator[_BOX]:
 
 
 def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
-    """A rotated square of the image as input of the networks; black outside of the image."""
+    """Return a rotated square of the image as the networks' input; black outside of the image."""
     from PIL import Image as Images
 
     side = square[2] - square[0]
@@ -155,9 +155,11 @@ def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
     return np.asarray(turned, dtype=np.float32)
 
 
-def _distinct(candidates: list[_Found], box: Callable[[_Found], _BOX]) -> list[_Found]:
-    """The candidates without those whose boxes overlap that of an earlier one."""
-    distinct: list[_Found] = []
+def _distinct(
+    candidates: list[_Candidate], box: Callable[[_Candidate], _BOX]
+) -> list[_Candidate]:
+    """Return the candidates except those whose boxes overlap that of an earlier one."""
+    distinct: list[_Candidate] = []
     for candidate in candidates:
         if not any(_overlap(box(candidate), box(other)) > _SAME for other in distinct):
             distinct.append(candidate)
@@ -165,7 +167,7 @@ def _distinct(candidates: list[_Found], box: Callable[[_Found], _BOX]) -> list[_
 
 
 def _overlap(first: _BOX, second: _BOX) -> float:
-    """The intersection over union of two boxes."""
+    """Return the intersection over union of two boxes."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(width, 0.0) * max(height, 0.0)

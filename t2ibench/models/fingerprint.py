@@ -18,7 +18,7 @@ _SKIPPED = {".md", ".txt.lock", ".png", ".jpg", ".gitattributes"}
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file.
+    """Return the SHA-256 of a file.
 
     Of files above 64 MB it covers the size and 64 evenly spaced blocks of 1 MB, the first and the
     last among them: enough to tell two sets of weights apart, in a fraction of the time.
@@ -37,7 +37,7 @@ def file_hash(path: Path) -> str:
 
 
 def folder_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of a model folder, without images and readmes."""
+    """Return the SHA-256 over names and contents of a model folder, without images and readmes."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
@@ -48,7 +48,7 @@ def folder_hash(folder: Path) -> str:
 
 
 def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
-    """SHA-256 over JSON values; the order of the keys does not matter.
+    """Return the SHA-256 over JSON values, whatever the order of their keys.
 
     Examples:
         >>> fingerprint({"a": 1, "b": 2}) == fingerprint(b=2, a=1)
@@ -64,7 +64,7 @@ def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
 
 
 def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
-    """Return the location of a model's weights: a folder, or a hub id."""
+    """Return where a model's weights are, folder or hub id, and a function that identifies them."""
     if is_path(source):
         folder = Path(source).expanduser() if exists(source) else Path()
         if not exists(source) or not folder.is_dir():
@@ -74,7 +74,7 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
 
 
 def hub_revision(repo_id: str, revision: str | None) -> str:
-    """The commit of a hub repository, from the hub, the local cache, or the given revision."""
+    """Return the commit of a hub repository, by the hub, the local cache or the given revision."""
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
@@ -85,7 +85,7 @@ def hub_revision(repo_id: str, revision: str | None) -> str:
                 return sha
         except (
             Exception
-        ):  # unreachable, private or gone: loading will say so in its own words
+        ):  # unreachable, private or removed: loading it raises the proper error
             pass
     snapshot = snapshot_of(repo_id, revision)
     return snapshot.name if snapshot is not None else revision or "main"

@@ -1,4 +1,4 @@
-"""The HTTP client that client libraries use; importing this module takes a while."""
+"""The HTTP client for client libraries; importing this module takes a while."""
 
 from __future__ import annotations
 

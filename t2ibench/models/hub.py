@@ -1,8 +1,8 @@
-"""Quick check of a hub model's availability, before a library starts longer requests.
+"""Check quickly whether the hub has a model, before a library starts longer requests.
 
-The libraries wait minutes for a hub that is away, without a word, and then say that the model does
-not exist. Here one small request decides: it is there, it is not, or only what was downloaded
-before can be used.
+The libraries wait minutes for an unreachable hub, without a message, and then say that the model
+does not exist. Here one small request decides whether the model is there, is not there, or can only
+be used if it was downloaded before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NotDownloadedError(T2IBenchError):
 
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
-    """Find out within seconds whether a library can load a model."""
+    """Check that a model can be loaded; return the options with which its library loads it."""
     from huggingface_hub import constants
 
     if exists(source):
@@ -61,8 +61,8 @@ def offline_folder(source: str, *, away: bool = False) -> Path | None:
 def load_part(kind: Any, source: str, **options: Any) -> Any:
     """Load a part of a transformers model; code in the repository is never executed.
 
-    Where the hub is not asked, the folder of the download is read: of a file that a repository does
-    not have, transformers then need not know that the hub has none either.
+    If the hub is unavailable, the downloaded folder is read instead: otherwise transformers would
+    ask the hub for optional files that the repository does not have.
     """
     folder = offline_folder(source, away=bool(options.get("local_files_only")))
     where = source if folder is None else str(folder)
@@ -84,7 +84,7 @@ _OTHERWISE = {
 
 
 def hub_problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
-    """Return why the hub gives no access to a file, and a remedy; "" if it does."""
+    """Return why the hub cannot be asked for a file, and a remedy; two empty texts if it can."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
@@ -99,7 +99,7 @@ def hub_problem(source: str, file: str, revision: str | None) -> tuple[str, str]
 
 
 def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
-    """Ask the hub why a file is not accessible; return the reason and a remedy, or ""."""
+    """Ask the hub for a file; return why it is unavailable and a remedy, or two empty texts."""
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError
 

@@ -1,4 +1,4 @@
-"""Download images whose addresses a server replied, safely: http(s) only, of limited size."""
+"""Download images from addresses in replies, safely: http(s) only, of limited size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ async def fetch_image(
     ask_loopback_directly(url)
     try:
         async with BoundedClient(largest) as client:
-            return await asyncio.wait_for(_again(client, url, base_url, key), timeout)
+            return await asyncio.wait_for(
+                _with_retries(client, url, base_url, key), timeout
+            )
     except (TimeoutError, asyncio.TimeoutError):
         raise BadReplyError(
             f"the image's address does not answer within {timeout:g} s"
@@ -47,10 +49,12 @@ async def fetch_image(
 
 
 class _BusyAddressError(BadReplyError):
-    """The image is not available at its address yet."""
+    """Raised while the image is not available at its address yet."""
 
 
-async def _again(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
+async def _with_retries(
+    client: BoundedClient, url: str, base_url: str, key: ApiKey
+) -> bytes:
     """Download an image, and try again if its address is busy, as it has been paid for."""
     for wait in _WAITS:
         try:
@@ -71,7 +75,7 @@ async def _followed(
         address = None if same_origin else await _public_address(parts, base)
         headers = {"Accept": "image/*", "Host": parts.netloc.rpartition("@")[2]}
         extensions: dict[str, Any] = {}
-        # the very one that was checked, whatever the name means by now
+        # Connect to the address that was checked, even if the name resolves differently by now.
         if address is not None:
             extensions["sni_hostname"] = parts.hostname
         request = client.build_request(
@@ -111,7 +115,7 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
-    """The IP address to connect to; None if the server itself is in a private network."""
+    """Return the IP address to connect to; None if the server itself is in a private network."""
     if not all(map(is_public, await _addresses(base))):
         return None
     addresses = await _addresses(parts)
@@ -123,7 +127,7 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
-    """The IP addresses to which a host name currently resolves."""
+    """Return the IP addresses to which a host name currently resolves."""
     host, port = parts.hostname or "", _origin(parts)[2]
     ask = asyncio.get_running_loop().getaddrinfo
     results = await ask(host, port, type=socket.SOCK_STREAM)
@@ -133,10 +137,11 @@ async def _addresses(parts: SplitResult) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is outside of private, link-local and other special networks.
+    """Return whether an address is outside of private, link-local and other special networks.
 
     Examples:
-        >>> [is_public(one) for one in ("93.184.216.34", "169.254.169.254", "::ffff:10.0.0.1")]
+        >>> addresses = ("93.184.216.34", "169.254.169.254", "::ffff:10.0.0.1")
+        >>> [is_public(address) for address in addresses]
         [True, False, False]
     """
     parsed = ipaddress.ip_address(address)

@@ -35,7 +35,7 @@ class Proposer(Protocol):
             The next reply.
 
         Raises:
-            T2IBenchError: there is none.
+            T2IBenchError: the model gives no reply.
         """
 
 
@@ -47,7 +47,7 @@ class RewriteRequest:
         prompt: The prompt of a task.
         index: Which image of the prompt it is rewritten for, from 0; None where all images of a
             prompt share one rewriting.
-        seed: For a rewriter that samples; of the prompt and the index alone.
+        seed: A seed for rewriters that sample, which depends on prompt and index only.
     """
 
     prompt: str
@@ -61,8 +61,8 @@ class Rewriting:
 
     Attributes:
         status: 'ok'; 'refused' (the rewriter declined the prompt); 'failed' (an error).
-        text: What the generator gets instead, for status 'ok'.
-        reason: Why there is none; given whenever the status is not 'ok'.
+        text: The rewritten prompt, for status 'ok'.
+        reason: Why there is no rewritten prompt; given whenever the status is not 'ok'.
     """
 
     status: Literal["ok", "refused", "failed"]
@@ -75,7 +75,7 @@ class Rewriter(Protocol):
     """Rewrites prompts before the generator gets them.
 
     Attributes:
-        name: What a person calls it; it becomes a part of the run's name.
+        name: Its name for people, which becomes a part of the run's name.
         fingerprint: SHA-256 hex over everything that decides a rewriting: the model and its
             revision, the instruction, the temperature.
         settings: The same as JSON values, for the record of a run.
@@ -107,8 +107,8 @@ class Rewriter(Protocol):
 class RewritesInParts(Protocol):
     """A rewriter that returns each rewriting as soon as it is ready (optional).
 
-    For rewritings that cost time or money: what was given is stored, and never asked for again,
-    whatever happens to the rest.
+    For rewritings that cost time or money: each is stored when it is ready, and never requested
+    again, whatever happens to the others.
     """
 
     def rewrite_in_parts(
@@ -132,8 +132,8 @@ class ChecksPrompts(Protocol):
         """Check the prompts of a run before anything is generated.
 
         Args:
-            requests: All of it.
+            requests: All prompts that the run will rewrite.
 
         Raises:
-            T2IBenchError: some of it cannot be rewritten.
+            T2IBenchError: some of them cannot be rewritten.
         """

@@ -1,9 +1,9 @@
-"""Handling of the warnings that model libraries give on loading.
+"""Handle the warnings that model libraries give when they load a model.
 
-Every warning and log line of level WARNING is collected. What says that the result is wrong is an
-error; what a reader of the results should know goes into the run's record and onto its pages; what
-is harmless is dropped by name. The three are in `RULES`, each with its reason. What no rule names
-is shown and recorded, so that nothing is dropped unread.
+Every warning and log line of level WARNING is collected. Messages that mean a wrong result become
+errors; those that a reader of the results should know go into the run's record and onto its pages;
+harmless ones are dropped. `RULES` lists these kinds, with reasons. Messages that match no rule are
+shown and recorded, so that none is dropped unread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LibraryMessage:
 
     Attributes:
         library: Its name.
-        about: What was loaded meanwhile; empty where that is not known.
+        about: What was being loaded; empty if unknown.
         text: The warning, on one line.
     """
 
@@ -41,7 +41,7 @@ class LibraryMessage:
 
     @property
     def line(self) -> str:
-        """The message as a line for people."""
+        """Return the message as a line for users."""
         about = f", while {shown(self.about)} was loaded" if self.about else ""
         return f"{self.library}{about}: {self.text}"
 
@@ -59,11 +59,11 @@ class Rule:
     )
 
     def matches(self, text: str) -> bool:
-        """Whether a message is of this kind."""
+        """Return whether a message is of this kind."""
         return re.search(self.pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
-# Messages of which a result is wrong.
+# Messages that mean a wrong result.
 _WRONG = (
     Rule(
         "wrong",
@@ -156,7 +156,7 @@ _HARMLESS = (
         "all, the generator counts.",
     ),
 )
-# Messages that a reader should know; the result may be right.
+# Messages that readers should know, although the result may be right.
 _RECORDED = (
     Rule(
         "recorded",
@@ -198,7 +198,7 @@ _RECORDED = (
 )
 # The first rule that matches decides. Messages are matched after their colours are removed.
 RULES = (*_WRONG, *_HARMLESS, *_RECORDED)
-# Classes of warnings that are harmless by what they are; Python's own classes for announcements.
+# Python's classes of warnings that announce changes or concern developers, which are harmless.
 _ANNOUNCEMENTS: tuple[type[Warning], ...] = (
     DeprecationWarning,
     PendingDeprecationWarning,
@@ -219,7 +219,7 @@ _ROW = re.compile(
     re.MULTILINE,
 )
 _REPORTED = re.compile(r"(\S+) LOAD REPORT from: (.*)")
-_WIDTH = 400  # characters of a message
+_WIDTH = 400  # characters of a message that are shown
 _NAMED = 3  # weights that a message names
 _WORDS = {
     "MISSING": "missing, and initialised at random",
@@ -231,7 +231,7 @@ _WORDS = {
 
 
 def treatment_of(text: str) -> Treatment | None:
-    """Return the treatment of a message; None if no rule matches.
+    """Return a message's kind, 'wrong', 'recorded' or 'harmless'; None if no rule matches.
 
     Examples:
         >>> treatment_of("`torch_dtype` is deprecated! Use `dtype` instead!")
@@ -242,20 +242,20 @@ def treatment_of(text: str) -> Treatment | None:
 
 
 def _rule_for(text: str) -> Rule | None:
-    """The first rule that names a message."""
+    """Return the first rule that matches a message."""
     plain = _plain(text)
     return next((rule for rule in RULES if rule.matches(plain)), None)
 
 
 def _plain(text: str) -> str:
-    """A message without colours, and without weights that are computed and no longer stored."""
+    """Return a message without colours and without weights that are computed, not stored."""
     return _POOLER.sub(r"\1UNUSED", _COMPUTED.sub("", _COLOURS.sub("", text)))
 
 
 class Journal:
-    """The messages of libraries in this process that a reader should know.
+    """The library messages of this process that a reader of the results should know.
 
-    A run listens while it works; what came before is its own, too.
+    A run shows and clears them; messages from before its start belong to it, too.
     """
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ class Journal:
             return sorted(self._messages)
 
     def tell_by(self, tell: Callable[[LibraryMessage], None]) -> None:
-        """Show messages in another way from here on, such as in the process of the run."""
+        """Set the function that shows messages from here on."""
         self._tell = tell
 
     @contextmanager
@@ -308,7 +308,7 @@ def collect_messages(
 
     Args:
         about: What is loaded, as the user named it.
-        expected: Patterns of messages that say what is wanted here, such as random weights.
+        expected: Patterns of messages about something intended, such as random weights.
 
     Raises:
         T2IBenchError: a library says that the result would be wrong.
@@ -381,8 +381,8 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
                 library = _library_of(record.pathname)
             collected.append((library, record.getMessage()))
 
-    # At the one place that all loggers pass, so that those of libraries that are only imported now
-    # are heard, too, and none prints by a handler of its own.
+    # All loggers pass this method, so that those of libraries that are only imported now are
+    # included, and no logger prints through a handler of its own.
     logging.Logger.callHandlers = collect  # type: ignore[method-assign]
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -398,7 +398,7 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
 
 
 def _library_of(path: str) -> str:
-    """The package that a file of Python code is in."""
+    """Return the package that a Python file belongs to."""
     parts = Path(path).parts
     for folder in ("site-packages", "dist-packages"):
         if folder in parts[:-1]:

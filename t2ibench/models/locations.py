@@ -1,4 +1,4 @@
-"""Locate a model, a folder here or a repository of the hub, and explain why it fails to load."""
+"""Find a model in a local folder or on the hub, and explain why it cannot be loaded."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _WEIGHTS = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def exists(text: str) -> bool:
-    """Whether a text is the path of an existing file or folder."""
+    """Return whether a text is the path of an existing file or folder."""
     return os.path.exists(os.path.expanduser(text))  # noqa: PTH110, PTH111  pathlib's raise
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; a link may lead nowhere, or to itself."""
+    """Return whether a path is an existing file; a broken link is none."""
     return os.path.isfile(path)  # noqa: PTH113  pathlib's raises
 
 
 def is_hub_id(text: str) -> bool:
-    """Whether a text has the form ORG/NAME."""
+    """Return whether a text has the form ORG/NAME."""
     return _HUB_ID.fullmatch(text) is not None
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is a path of this machine, for which the hub must not be asked."""
+    """Return whether a text is a local path, for which the hub must not be asked."""
     if exists(text) or text.startswith((".", "/", "~")):
         return True
     first, slash, _ = text.partition("/")
@@ -51,7 +51,7 @@ def is_path(text: str) -> bool:
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
-    """The error for a folder that does not exist."""
+    """Return the error for a folder that does not exist, with the nearest name."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     try:
         path = Path(text).expanduser()
@@ -70,7 +70,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 def loading(
     source: str, hint: str, *, what: str | None = None, library: str = "transformers"
 ) -> Iterator[None]:
-    """Context for loading a model: library errors become one line with the likely cause."""
+    """Context for loading a model: an error of the library becomes one line with its cause."""
     try:
         with collect_messages(what or source):
             yield
@@ -88,7 +88,7 @@ def cannot_load(
     what: str | None = None,
     library: str,
 ) -> T2IBenchError:
-    """The error of a model that failed to load: a defect of its files, or the library's words."""
+    """Return the error of a model that cannot be loaded: a damaged file, or the library's words."""
     model = what or repr(source)
     defect = find_file_defect(Path(source).expanduser()) if exists(source) else None
     if defect is not None:

@@ -1,4 +1,4 @@
-"""Protocols of models for the pipeline; adapters need these members and no base class.
+"""Protocols of the models that the pipeline uses; adapters need these members and no base class.
 
 Those of language models, proposers and rewriters, are in `t2ibench.models.language`.
 This module is imported by code that must start quickly, so it imports no model library.
@@ -62,7 +62,7 @@ class TowerReading:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedImage:
-    """The result of one request: an image, a file that holds one, or why there is none.
+    """The result of one request: an image, a file with an image, or why there is none.
 
     Attributes:
         status: 'ok'; 'refused' (the model declined the prompt); 'filtered' (a safety filter, or an
@@ -70,7 +70,7 @@ class GeneratedImage:
         image: The image, RGB, for status 'ok', unless `path` is given.
         path: An existing image file, copied byte for byte.
         reason: Why there is no image; given whenever the status is not 'ok'.
-        file: What messages call `path`, where its name alone would not tell which file it is.
+        file: How messages name `path`, if its name alone would be ambiguous.
         revised_prompt: The prompt that the model says it used instead, where it says so.
     """
 
@@ -87,7 +87,7 @@ class Generator(Protocol):
     """A text-to-image model under test.
 
     Attributes:
-        name: What a person calls it; also the name of the run's folder.
+        name: Its name for people; also the name of the run's folder.
         fingerprint: SHA-256 hex over everything that decides an image besides prompt, index and
             seed: weights or revision, settings, dtype, adapter version. Never device or batch size.
         settings: The settings as JSON values, for the record of a run.
@@ -123,8 +123,8 @@ class Generator(Protocol):
 class GeneratesInParts(Protocol):
     """A generator that yields each image as soon as it is ready (optional).
 
-    For images that cost time or money: what was given is stored, and never asked for again,
-    whatever happens to the rest.
+    For images that cost time or money: each is stored when it is ready, and never requested again,
+    whatever happens to the others.
     """
 
     def generate_in_parts(
@@ -152,18 +152,18 @@ class Charges(Protocol):
     cost: float | None
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
-        """Ask for no image that would make all costs together more than this.
+        """Send no request that would raise the total cost above a limit.
 
         Args:
             most: The limit.
-            before: What images of the same run have cost before.
+            before: The cost of earlier images of the same run.
 
         Raises:
             T2IBenchError: no price is known, so no limit can be kept.
         """
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """Return the numbers of server requests for some images, and their cost.
+        """Return the number of requests to the server for some images, and their cost.
 
         Args:
             requests: The images.
@@ -235,7 +235,7 @@ class HasUntrained(Protocol):
     """An encoder that is available with random weights, as a control (optional)."""
 
     def untrained(self) -> Encoder:
-        """An encoder of the same architecture and preprocessing that has learnt nothing.
+        """Return an encoder of the same architecture and preprocessing with random weights.
 
         It may load lazily: a run asks for it even where its embeddings are stored already.
 
@@ -265,7 +265,7 @@ class Query:
         prompt: The prompt it was generated for. Judges must not use the prompt; it is only for
             looking up recorded human answers.
         index: Which sample of the prompt.
-        sha256: Of the image file.
+        sha256: SHA-256 of the image file.
         question: What is asked.
         classes: The possible answers, besides 'unknown'; empty for free text.
     """
@@ -285,7 +285,7 @@ class Answer:
     Attributes:
         answer: A class, 'unknown', or free text; None where there is no answer.
         raw: The judge's own words, or its scores.
-        reason: Why there is no answer, or why what was said counts as 'unknown'.
+        reason: Why there is no answer, or why the judge's words count as 'unknown'.
     """
 
     answer: str | None
@@ -325,8 +325,8 @@ class Judge(Protocol):
 class AnswersInParts(Protocol):
     """A judge that yields each answer as soon as it is ready (optional).
 
-    For answers that cost time or money: what was given is stored, and never asked again, whatever
-    happens to the rest.
+    For answers that cost time or money: each is stored when it is ready, and never requested again,
+    whatever happens to the others.
     """
 
     def answer_in_parts(
@@ -344,7 +344,7 @@ class AnswersInParts(Protocol):
 
 @runtime_checkable
 class ReportsWaits(Protocol):
-    """A model that may have to be waited for: on a server, or asked in a slower way (optional)."""
+    """A model that may have to be waited for, or that works in a slower way (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Set the function that reports waiting and slower work.
@@ -368,7 +368,7 @@ class ChecksAccess(Protocol):
 
 @runtime_checkable
 class LooksUp(Protocol):
-    """A judge that looks up recorded answers (optional); it is never stopped for gaps."""
+    """A judge that looks up recorded answers (optional); missing answers never stop it."""
 
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
@@ -388,7 +388,7 @@ class LooksUp(Protocol):
 
 @runtime_checkable
 class HasNotes(Protocol):
-    """A generator that reads user files, and has notes on how it read them (optional).
+    """A generator that reads the user's files, with notes on how it read them (optional).
 
     Attributes:
         notes: Lines for the user: a choice between files, what was left out.
@@ -410,7 +410,7 @@ class ReportsSettings(Protocol):
     """A model that reports the settings that were effective (optional)."""
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """The settings that applied, defaults of the model's library resolved.
+        """Return the settings that applied, with the defaults of the model's library.
 
         Returns:
             JSON values; empty where the model is not loaded yet.
@@ -422,7 +422,7 @@ class ReportsUnread(Protocol):
     """A generator that knows which words of a prompt its text encoders do not read (optional)."""
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
-        """Return the prompts generated so far that some tower truncated.
+        """Return the prompts so far that some text encoder truncated.
 
         Returns:
             By prompt, as the generator got it, what every tower read of it.

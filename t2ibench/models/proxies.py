@@ -1,4 +1,4 @@
-"""Use proxies of the environment, except for this machine, and name them if a request fails."""
+"""Use the proxies of the environment, except for this machine, and name them in errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ask_loopback_directly(address: str | None) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or an address is this machine's own.
+    """Return whether a host name or an address is that of this machine.
 
     Examples:
         >>> [is_loopback(host) for host in ("localhost", "127.0.0.2", "::1", "10.0.0.1")]
@@ -58,7 +58,7 @@ def proxy_of(address: str | None) -> tuple[str, str] | None:
 
 
 def proxy_variables() -> Iterable[str]:
-    """The variables of proxies that are set, as they are written."""
+    """Yield the names of environment variables that set proxies."""
     for variable in (*_VARIABLES, "NO_PROXY"):
         for name in (variable, variable.lower()):
             if os.environ.get(name):
@@ -66,7 +66,7 @@ def proxy_variables() -> Iterable[str]:
 
 
 def through_proxy(address: str | None) -> str:
-    """A clause about the proxy of an address, to append to a message; '' without a proxy."""
+    """Return a clause about the proxy of an address, to append to a message; '' without a proxy."""
     proxy = proxy_of(address)
     if proxy is None:
         return ""
@@ -74,7 +74,7 @@ def through_proxy(address: str | None) -> str:
 
 
 def proxy_advice(address: str | None) -> str | None:
-    """The next step where a request through a proxy fails."""
+    """Return the next step after a failed request through a proxy; None without a proxy."""
     proxy = proxy_of(address)
     if proxy is None:
         return None

@@ -19,20 +19,20 @@ from t2ibench.models.downloads import Download
 from t2ibench.registry import Registry, is_target, load_target
 
 T = TypeVar("T")
-# Parameters of a factory that are filled in from the request when it has them.
+# Parameters of a factory that get their values from the request.
 _FILLED_IN = ("source", "seed", "device", "dtype")
 _PLAIN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class ResolvedAdapter(NamedTuple):
-    """An adapter, and the part of the user's text after the scheme."""
+    """An adapter, and the part of the name after the scheme."""
 
     adapter: Adapter[Any]
     source: str
 
 
 def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | None:
-    """The registered adapter that a text names."""
+    """Return the registered adapter that a name refers to; None if there is none."""
     name, colon, source = spec.partition(":")
     if name not in registry:
         return None
@@ -47,26 +47,28 @@ def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | Non
 def find_target(
     registry: Registry[Any], spec: str, *, recorded: bool = False
 ) -> ResolvedAdapter | None:
-    """The adapter that 'package.module:factory' names."""
+    """Return the adapter that 'package.module:factory' names; None if it is no such name."""
     scheme = spec.partition(":")[0]
     if not is_target(spec):
         return None
     if scheme in registry and ":" in as_adapter(registry.get(scheme), scheme).form:
-        return None  # NAME:SOURCE is how it is written
+        return None  # then the text is NAME:SOURCE, and names no module
     if recorded:
         raise T2IBenchError(
             f"'{spec}' names code, and it comes from a stored file, so it is not imported.",
             f"Install it as a plug-in (entry-point group {registry.group}) and run it by its name.",
         )
     package = scheme.partition(".")[0]
-    absent = package not in sys.modules and importlib.util.find_spec(package) is None
-    if absent and nearest(scheme, registry.names()):
+    is_missing = (
+        package not in sys.modules and importlib.util.find_spec(package) is None
+    )
+    if is_missing and nearest(scheme, registry.names()):
         return None
     return ResolvedAdapter(as_adapter(load_target(spec), spec), "")
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """The adapter itself, or an adapter that wraps a factory."""
+    """Return an adapter as it is, or an adapter that wraps a factory."""
     if isinstance(value, Adapter):
         return value
     if not callable(value):
@@ -103,7 +105,7 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
 def _arguments_of(
     factory: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], form: str
 ) -> type[Arguments]:
-    """The argument model that a signature describes."""
+    """Return the model of arguments that a factory's signature describes."""
     annotated = factory.__init__ if inspect.isclass(factory) else factory
     try:
         hints = typing.get_type_hints(annotated, include_extras=True)
@@ -147,9 +149,9 @@ def listed(
     aliases: Mapping[str, Alias] | None = None,
     behind: str = "",
 ) -> Iterator[Listed]:
-    """Return every adapter of a registry, bundled ones first, with the aliases of one.
+    """Yield a row for every adapter of a registry, with the aliases of one of them.
 
-    One that cannot be imported is a row that says so.
+    An adapter that cannot be imported has a row with the error.
     """
     for name in registry:
         origin = registry.origin(name)
@@ -173,8 +175,8 @@ def members_of(protocol: type) -> list[str]:
     return [*vars(protocol).get("__annotations__", {}), *methods]
 
 
-def lacking(value: object, protocol: type) -> list[str]:
-    """Members of a Protocol that an object does not have."""
+def missing_members(value: object, protocol: type) -> list[str]:
+    """Return the members of a Protocol that an object does not have."""
     return [name for name in members_of(protocol) if not hasattr(value, name)]
 
 
@@ -185,7 +187,7 @@ def resolve(
     recorded: bool = False,
     others: Iterable[str] = (),
 ) -> ResolvedAdapter:
-    """The adapter that a text names; T2IBenchError if there is none."""
+    """Return the adapter that a name refers to; T2IBenchError if there is none."""
     resolved = find_registered(registry, spec) or find_target(
         registry, spec, recorded=recorded
     )
@@ -209,7 +211,7 @@ def create(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> T:
-    """Create a model of a registry, or check that an object is one."""
+    """Create a model of a registry from its name, or check an object that is given instead."""
     kind = registry.kind
     if not isinstance(spec, str):
         return given_object(spec, protocol, kind, args)
@@ -229,7 +231,7 @@ def create(
 def downloads_of(
     registry: Registry[Any], spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """The files that a model reads from the hub; None if its adapter does not declare them."""
+    """Return the files that a model reads from the hub; None if its adapter declares none."""
     resolved = resolve(registry, spec)
     if resolved.adapter.downloads is None:
         return None
@@ -267,7 +269,7 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
         raise T2IBenchError(
             f"'{value.__name__}' is a class.", f"Give an object: {value.__name__}()."
         )
-    missing = lacking(value, protocol)
+    missing = missing_members(value, protocol)
     if missing:
         article = "an" if kind[0] in "aeiou" else "a"
         words = ", ".join(f"'{name}'" for name in missing)
@@ -295,7 +297,7 @@ def _origin(value: Any, spec: str) -> str:
 
 
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
-    """' Did you mean …?' over names, schemes and other names; empty where nothing is near."""
+    """Return ' Did you mean …?' with the nearest known name; empty if none is near."""
     scheme, colon, _ = spec.partition(":")
     suggestion = nearest(spec, [*registry.names(), *others]) or (
         nearest(scheme, registry.names()) if colon else None

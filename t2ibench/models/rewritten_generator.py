@@ -56,7 +56,7 @@ class FoundRewritings:
     rows: Mapping[ImageKey, StoredRewriting]
 
     def find(self, image: ImageKey) -> StoredRewriting | None:
-        """Return the rewriting that an image is made from, or None."""
+        """Return the rewriting from which an image is generated; None if there is none."""
         return self.rows.get(image)
 
 
@@ -75,7 +75,7 @@ def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
 class Rewritten:
     """A generator that gets rewritten prompts (see models.protocols.Generator); see `rewritten`.
 
-    `rewritings` is None before the run's folder is known.
+    `rewritings` is None until the run's folder is known.
     """
 
     def __init__(self, generator: Generator, info: RewriterInfo) -> None:
@@ -85,8 +85,8 @@ class Rewritten:
         self.name = f"{generator.name}+{info.name}"
         self.settings: Mapping[str, Any] = generator.settings
         self.revision = generator.revision
-        # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
-        # decides it, run.db holds what it was, and every image's row the text it got.
+        # The fingerprint of the rewriter stands for its rewritings; those of a server, which may
+        # change, are stored in run.db, and every image's row has the text that was used.
         self.fingerprint = fingerprint(
             adapter="rewritten 1",
             generator=generator.fingerprint,
@@ -96,27 +96,29 @@ class Rewritten:
 
     @property
     def batch_size(self) -> int:
-        """The batch size of the generator, which may grow."""
+        """Return the batch size of the generator, which may grow during a run."""
         return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
-        """The number of images of a prompt that the generator can make."""
+        """Return how many images of a prompt the generator can generate; None for any number."""
         return self.inner.available(prompt)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate images of the rewritten prompts, from the seeds of the prompts as they were."""
+        """Generate images of the rewritten prompts, with the original prompts' seeds."""
         results, asked = self._rewritten(requests)
-        drawn = self.inner.generate([request for _, request in asked]) if asked else []
-        if len(drawn) != len(asked):
-            raise ValueError(f"{len(drawn)} images for {len(asked)} requests")
-        for (number, request), image in zip(asked, drawn, strict=True):
-            results[number] = _noted(image, request)
+        outcomes = (
+            self.inner.generate([request for _, request in asked]) if asked else []
+        )
+        if len(outcomes) != len(asked):
+            raise ValueError(f"{len(outcomes)} images for {len(asked)} requests")
+        for (number, request), outcome in zip(asked, outcomes, strict=True):
+            results[number] = _noted(outcome, request)
         return [results[number] for number in range(len(requests))]
 
     def _rewritten(
         self, requests: Sequence[ImageRequest]
     ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
-        """The outcomes of requests without a rewriting, and the rewritten requests, by number."""
+        """Return the outcomes of requests that have no rewriting, and the rewritten requests."""
         results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
@@ -138,18 +140,18 @@ class Rewritten:
         return results, asked
 
     def rewriting(self, image: ImageKey) -> StoredRewriting | None:
-        """Return the rewriting that an image is made from, or None."""
+        """Return the rewriting from which an image is generated; None if there is none."""
         return None if self.rewritings is None else self.rewritings.find(image)
 
 
 NOT_REWRITTEN = "the prompt could not be rewritten"
 
 
-def _noted(drawn: GeneratedImage, request: ImageRequest) -> GeneratedImage:
-    """An outcome with the prompt that was used: the generator's own, or the rewritten one."""
-    if not isinstance(drawn, GeneratedImage) or drawn.revised_prompt is not None:
-        return drawn
-    return replace(drawn, revised_prompt=request.prompt)
+def _noted(outcome: GeneratedImage, request: ImageRequest) -> GeneratedImage:
+    """Return an outcome with the prompt that was used: the generator's own or the rewritten one."""
+    if not isinstance(outcome, GeneratedImage) or outcome.revised_prompt is not None:
+        return outcome
+    return replace(outcome, revised_prompt=request.prompt)
 
 
 class _InParts(Rewritten):
@@ -158,14 +160,14 @@ class _InParts(Rewritten):
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
-        """See models.protocols.GeneratesInParts."""
+        """Generate images, each yielded when ready (see models.protocols.GeneratesInParts)."""
         results, asked = self._rewritten(requests)
         if results:
             yield list(results.items())
         if not asked:
             return
         for part in self.inner.generate_in_parts([request for _, request in asked]):
-            yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
+            yield [(asked[k][0], _noted(outcome, asked[k][1])) for k, outcome in part]
 
 
 _PASSED_ON = (

@@ -1,4 +1,4 @@
-"""What servers of models say of requests that they do not fulfil, and the errors it becomes."""
+"""Errors of model servers: what a server says, and the exception that it becomes."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from t2ibench.models.server_states import (
     without_names,
 )
 
-_KEPT = "What was made is kept, and the same command makes the rest later"
+_TRY_LATER = "What was made is kept, and the same command makes the rest later"
 _NO_ACCESS = (
     "grants no access",
-    f"Check the key in {{variable}} and what its account may use. {_KEPT}.",
+    f"Check the key in {{variable}} and what its account may use. {_TRY_LATER}.",
 )
 _NOT_THERE = (
     "has no such address or model",
     "Check base_url=… and the name after the colon.",
 )
-_UNPAID = ("is not paid for", f"Pay, or wait for a new quota. {_KEPT}.")
+_UNPAID = ("is not paid for", f"Pay, or wait for a new quota. {_TRY_LATER}.")
 _BLOCKED = (
     "does not serve this account or resource now",
-    f"{_KEPT}, once the account is in order.",
+    f"{_TRY_LATER}, once the account is in order.",
 )
-# Statuses with which no request can work: what is said, and the next step.
+# Statuses with which no request can succeed: the problem and the next step.
 _UNUSABLE = {
     **dict.fromkeys((401, 403), _NO_ACCESS),
     402: _UNPAID,
@@ -49,63 +49,66 @@ _UNUSABLE = {
         "is behind a proxy that asks for a password",
         "Put it into HTTP_PROXY or HTTPS_PROXY.",
     ),
-    429: ("asks for fewer requests", f"{_KEPT}."),
+    429: ("asks for fewer requests", f"{_TRY_LATER}."),
     451: ("is not available here", ""),
 }
 _STATUS_DIGITS = 3
-_BEGINNING = 400  # bytes of a body that are read for a message
-_SHOWN = 80  # characters of them that a message shows
+_BEGINNING = 400  # bytes at the start of a body that are read for a message
+_SHOWN = 80  # characters of these that a message shows
 _PAYMENT_REQUIRED = 402
 _RATE_LIMITED = 429
-_CODE_NAMES = ("code", "type", "status", "name")  # of what an error is called
-_DEEPEST = 5  # errors inside of errors that are read
+_CODE_NAMES = ("code", "type", "status", "name")  # keys of an error's code
+_DEEPEST = 5  # levels of nested errors that are read
 
 
 class ServerAwayError(T2IBenchError):
-    """The server cannot be asked at all: not running, no access, no such model."""
+    """Raised if the server cannot be asked at all: not running, no access, no such model."""
 
 
 class UnusableServerError(ServerAwayError):
-    """The server cannot answer for this model at all, whatever is asked."""
+    """Raised if no request to this server for this model can succeed."""
 
 
 class LongWaitError(UnusableServerError):
-    """The server asks for a longer wait than it is waited for."""
+    """Raised if the server asks for a wait that is too long."""
 
 
 class BadReplyError(T2IBenchError):
-    """This one reply cannot be used."""
+    """Raised if one reply cannot be used."""
 
 
 class NoCompletionError(BadReplyError):
-    """What came is no chat completion at all, such as a page, or another API's reply."""
+    """Raised if a reply is not a chat completion, but a page or another API's reply."""
 
 
 class DeclinedError(BadReplyError):
-    """The server does not take a request as it was put."""
+    """Raised if the server rejects a request in the form in which it was sent."""
 
 
 class RefusedError(BadReplyError):
-    """The model, or a filter of its server, declines."""
+    """Raised if the model, or a filter of its server, refuses."""
 
 
 class IncompleteReplyError(BadReplyError):
-    """The reply ends before the answer does."""
+    """Raised if the reply ends before the answer does."""
 
 
 def one_line(text: str, length: int = 200) -> str:
-    """A text of a server for a message: one line, shortened, nothing that a terminal obeys."""
+    """Return a server's text for a message: one line, shortened and without control characters."""
     line = " ".join(text[: 8 * length].split())[:length]
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerMessage:
-    """What a server says of a request that it did not fulfil.
+    """A server's message about a request that it did not fulfil.
 
-    Codes and types are in lower case; `fields` are those of the request that it complains about;
-    `stage` is where a filter took it, 'input' or 'output', where that is said. `status` is the
-    status that it came with.
+    Attributes:
+        codes: Codes and types of the error, in lower case.
+        fields: The fields of the request that the server rejects.
+        text: The message.
+        stage: Where a filter intervened, 'input' or 'output'; None if the server does not say.
+        status: The HTTP status of the reply.
     """
 
     codes: frozenset[str]
@@ -117,15 +120,15 @@ class ServerMessage:
     def without(
         self, names: Iterable[str], fields: Iterable[str] = ()
     ) -> ServerMessage:
-        """The same without the names of a model and a prompt, and of a request's fields."""
+        """Return the message without the names of model and prompt, and of request fields."""
         text = without_fields(without_names(self.text, names), fields)
         return replace(self, text=text)
 
     @property
     def blocked(self) -> Status | None:
-        """Whether a filter of the server's kept an answer back: as a code says, else as words do.
+        """Return 'refused' or 'filtered' if a filter of the server blocked the request; else None.
 
-        A whole account or resource that is blocked is no filter's word about one prompt.
+        A blocked account or resource is not a filter's decision about a prompt.
         """
         if filter_took(self.codes):
             if self.status in {401, 402, 403, 429} and is_blocked(self.text):
@@ -137,37 +140,37 @@ class ServerMessage:
 
     @property
     def no_model(self) -> bool:
-        """Whether the model that was asked for is missing, retired, or of another kind."""
+        """Return whether the requested model is missing, retired or of another kind."""
         return has_no_model(self.codes, self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server replied: status, as many bytes as are taken, and the key to hide from them."""
+    """A server's reply: its status, its body, and the key to hide in it."""
 
     status: int
     body: bytes
     key: ApiKey
 
     def json(self) -> Any:
-        """The body as JSON, the key hidden."""
+        """Return the body as JSON with the key hidden; BadReplyError if it is not JSON."""
         try:
             return self.key.hide_all(json.loads(self.body))
         except (ValueError, RecursionError):
             raise BadReplyError("the server's reply is not JSON") from None
 
     def words(self) -> str:
-        """Status and the server's own words, shortened."""
+        """Return the status and the server's own words, shortened."""
         words = one_line(self.message().text)
         return f"{self.status}: {words}" if words else f"{self.status} without a word"
 
     def beginning(self) -> str:
-        """The first characters of the body, for a message; '' where it is empty."""
+        """Return the first characters of the body for a message; '' if it is empty."""
         text = self.key.hide(self.body[:_BEGINNING].decode("utf-8", errors="replace"))
         return one_line(text, _SHOWN)
 
     def message(self) -> ServerMessage:
-        """What the body says, in any of the forms that servers give an error."""
+        """Return the error message in the body, in any of the forms that servers use."""
         try:
             body = self.json()
         except BadReplyError:
@@ -188,7 +191,7 @@ class Reply:
         return _message_of_mapping(error, self.status)
 
     def as_it_says(self) -> Reply:
-        """The same reply with the status that its body says, where that is an error in a 200.
+        """Return the reply with the status of the error in its body, if its own status is 200.
 
         Gateways such as OpenRouter pass a provider's error on in a reply of status 200.
         """
@@ -210,7 +213,7 @@ class Reply:
         return replace(self, status=status) if 400 <= status < 600 else self
 
     def _status_in_words(self) -> int:
-        """The status that codes and words stand for where no number says it: 200 if none."""
+        """Return the status that an error's codes and words mean; 200 if they mean none."""
         message = self.message()
         if filter_took(message.codes):
             return self.status
@@ -219,9 +222,9 @@ class Reply:
         return _RATE_LIMITED if is_rate_limit(message.text) else self.status
 
     def check_access(self, where: str, names: Iterable[str] = ()) -> None:
-        """Raise where no request to this server can work.
+        """Raise an error if no request to this server can succeed.
 
-        `names` are those of the model and the prompt, which say nothing about the server.
+        `names` are those of the model and the prompt, which are ignored in the server's message.
         """
         status, variable = self.status, self.key.variable
         if 300 <= status < 400:
@@ -240,7 +243,7 @@ class Reply:
 
 
 def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
-    """What is wrong with a server or an account, and the next step; '' where nothing is."""
+    """Return what is wrong with a server or an account and the next step; '' if nothing is."""
     if status < 400:
         return "", ""
     if unpaid_code(message.codes):
@@ -255,14 +258,14 @@ def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
 
 
 def _codes_of(*parts: Mapping[str, Any]) -> frozenset[str]:
-    """The codes in parts of a reply's body, in lower case."""
+    """Return the codes in parts of a reply's body, in lower case."""
     return frozenset(code.lower() for part in parts for code in _codes_in(part))
 
 
 def _message_of_list(
     body: Mapping[str, Any], errors: list[Any], status: int
 ) -> ServerMessage:
-    """The message of FastAPI's errors: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
+    """Return the message of FastAPI's errors: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
     items = [item for item in errors if isinstance(item, Mapping)]
     texts = [str(item.get("msg") or item.get("message") or item) for item in items]
     fields = tuple(str(item["loc"][-1]) for item in items if item.get("loc"))
@@ -271,7 +274,7 @@ def _message_of_list(
 
 
 def _message_of_mapping(error: Mapping[str, Any], status: int) -> ServerMessage:
-    """The message of an error in the form of OpenAI: a code, a parameter and a text."""
+    """Return the message of an error in OpenAI's form: a code, a parameter and a text."""
     details = error.get("moderation_details")
     stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
     param = error.get("param")
@@ -288,7 +291,7 @@ def _message_of_mapping(error: Mapping[str, Any], status: int) -> ServerMessage:
 
 
 def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
-    """Codes and types of an error and of those inside of it, and what its categories say."""
+    """Yield codes and types of an error and of the errors nested in it."""
     inner: Any = error
     for _ in range(_DEEPEST):
         if not isinstance(inner, Mapping):
@@ -300,7 +303,7 @@ def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_category(error: Mapping[str, Any]) -> bool:
-    """Whether an error has the categories of a filter: Azure's, OpenAI's or OpenRouter's."""
+    """Return whether an error has a filter's categories: Azure's, OpenAI's or OpenRouter's."""
     details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
     if isinstance(details, Mapping) and details.get("categories"):
         return True

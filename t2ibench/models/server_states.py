@@ -1,7 +1,7 @@
-"""What a server's codes and words say: a filter took this prompt, or it serves nothing now.
+"""Interpret a server's codes and words: a filter blocked a prompt, or the server is unavailable.
 
-States of a server, an account or a model are no evidence about a prompt. So codes decide before
-words, and words that speak of an account, a model or the load decide before those of a filter.
+The state of a server, an account or a model is no evidence about a prompt. So codes decide before
+words, and words about an account, a model or the load decide before those of a filter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FILTER = frozenset(
         "modelarmor",
     }
 )
-# a part of codes such as InputTextSensitiveContentDetected
+# Part of codes such as InputTextSensitiveContentDetected.
 _SENSITIVE = "sensitivecontent"
 _UNPAID = frozenset(
     {
@@ -123,7 +123,7 @@ _FILTER_WORDS = re.compile(
     r"|violat\w*\b.{0,60}\b(polic|guideline|terms|rules|standards)",
     re.IGNORECASE | re.DOTALL,
 )
-# Words for what was made, as xAI's and Together's filters have them; and words for what was asked.
+# Words about the generated image, as in xAI's and Together's filters, and words about the request.
 _OUTPUT_WORDS = re.compile(
     r"\b(generated|output|resulting|produced) (image|content|picture)|\bgenerations? (was|were)\b"
     r"|nsfw (content|concepts?) (was |were )?(detected|found) in\b.{0,20}\b(image|output)"
@@ -138,7 +138,7 @@ _UNPAID_PHRASES = re.compile(
     r"|payment (is )?(required|overdue)|(spending|usage) limit|prepaid",
     re.IGNORECASE,
 )
-# The word alone may be a prompt's: of a billing clerk, say.
+# 'billing' alone may come from a prompt, such as one about a billing clerk.
 _UNPAID_WORDS = re.compile(rf"\bbilling\b|{_UNPAID_PHRASES.pattern}", re.IGNORECASE)
 _RATE_WORDS = re.compile(r"\btoo many requests\b|\brate limit", re.IGNORECASE)
 _SHORT_LIMIT = re.compile(r"\bper[ _-]?(second|minute|hour)\b|\bRPM\b|\bTPM\b", re.I)
@@ -188,12 +188,13 @@ _NO_IMAGES_WORDS = re.compile(
     r"|missing data required for image input|image input is not supported|mmproj",
     re.IGNORECASE,
 )
-# Where words alone may say that a filter took a prompt. A 403 without a filter's code may be about
-# the whole account, and what is served with 404, 429 or 5xx is not about one prompt at all.
+# Statuses with which words alone may mean that a filter blocked a prompt. A 403 without a filter's
+# code may be about the whole account, and what is served with 404, 429 or 5xx is not about one
+# prompt at all.
 _OF_ONE_REQUEST = frozenset({200, 400, 422})
 _ASKED_LATER = frozenset({408, 409, 425, 429})
-_LONG_NAME = 6  # characters that are no other word's beginning
-# what the server cannot do now, it cannot do later
+_LONG_NAME = 6  # a name of this length is unlikely to be the beginning of another word
+# Statuses of errors that do not go away by waiting.
 _NEVER_LATER = frozenset({501, 505})
 
 
@@ -202,13 +203,13 @@ def _plain(codes: Iterable[str]) -> set[str]:
 
 
 def filter_took(codes: Collection[str]) -> bool:
-    """Whether a code says that a filter took a prompt or an image."""
+    """Return whether a code says that a filter blocked a prompt or an image."""
     plain = _plain(codes)
     return bool(plain & _FILTER) or any(_SENSITIVE in code for code in plain)
 
 
 def filter_words(status: int, codes: Collection[str], text: str) -> bool:
-    """Whether words say that a filter took a prompt or an image, where no code says anything."""
+    """Return whether words say that a filter blocked a prompt or an image, without any code."""
     if status not in _OF_ONE_REQUEST:
         return False
     if _plain(codes) & (_UNPAID | _NO_ACCESS | _NO_MODEL | _BUSY | _OF_THE_REQUEST):
@@ -226,7 +227,7 @@ def filter_words(status: int, codes: Collection[str], text: str) -> bool:
 
 
 def took_what_was_made(text: str) -> bool:
-    """Whether a filter's words are about an image that was made, and not about its prompt.
+    """Return whether a filter's words are about a generated image, not about its prompt.
 
     Examples:
         >>> took_what_was_made("Generated image rejected by content moderation.")
@@ -238,27 +239,27 @@ def took_what_was_made(text: str) -> bool:
 
 
 def is_unpaid(codes: Collection[str], text: str) -> bool:
-    """Whether quota, credits or billing are what is wrong."""
+    """Return whether the problem is the quota, the credits or the billing."""
     return bool(_plain(codes) & _UNPAID) or _UNPAID_WORDS.search(text) is not None
 
 
 def unpaid_code(codes: Collection[str]) -> bool:
-    """Whether a code says that waiting for a rate limit would not help: there is no money."""
+    """Return whether a code says that credits are missing, so that waiting would not help."""
     return bool(_plain(codes) & _UNPAID)
 
 
 def is_unpaid_in_words(text: str) -> bool:
-    """Whether words that no prompt is likely to have say that there is no money."""
+    """Return whether phrases that no prompt is likely to have say that credits are missing."""
     return _UNPAID_PHRASES.search(text) is not None
 
 
 def is_rate_limit(text: str) -> bool:
-    """Whether words ask for fewer requests."""
+    """Return whether a message asks for fewer requests."""
     return _RATE_WORDS.search(text) is not None
 
 
 def is_long_limit(text: str) -> bool:
-    """Whether words speak of a limit for a day or longer, and of none that ends sooner.
+    """Return whether a message names a limit for a day or longer, and none that ends sooner.
 
     Examples:
         >>> is_long_limit("Rate limit exceeded: free-models-per-day")
@@ -272,30 +273,31 @@ def is_long_limit(text: str) -> bool:
 
 
 def is_blocked(text: str) -> bool:
-    """Whether an account, a resource or a region is what a server blocks."""
+    """Return whether a message says that an account, a resource or a region is blocked."""
     return _BLOCKED_WORDS.search(text) is not None
 
 
 def has_no_access(codes: Collection[str], text: str) -> bool:
-    """Whether the key, or its account, has no access."""
+    """Return whether the key, or its account, has no access."""
     return bool(_plain(codes) & _NO_ACCESS) or _NO_ACCESS_WORDS.search(text) is not None
 
 
 def has_no_model(codes: Collection[str], text: str) -> bool:
-    """Whether the model that was asked for is missing, retired, or of another kind."""
+    """Return whether the requested model is missing, retired or of another kind."""
     return bool(_plain(codes) & _NO_MODEL) or _NO_MODEL_WORDS.search(text) is not None
 
 
 def takes_no_images(text: str) -> bool:
-    """Whether a model does not look at images."""
+    """Return whether a message says that a model does not accept images."""
     return _NO_IMAGES_WORDS.search(text) is not None
 
 
 def is_busy(status: int, codes: Collection[str]) -> bool:
-    """Whether the same request may work a little later.
+    """Return whether the same request may succeed a little later.
 
-    The same statuses as the openai client and LiteLLM ask again for: 408, 409, 429 and those from
-    500 on, such as a gateway's 520 to 524, 529 and 530; 425 besides, and a busy server's codes.
+    These are the statuses after which the openai client and LiteLLM retry: 408, 409, 429 and those
+    from 500 on, such as a gateway's 520 to 524, 529 and 530; 425 besides, and a busy server's
+    codes.
     """
     if status in _ASKED_LATER or (status >= 500 and status not in _NEVER_LATER):
         return True
@@ -303,7 +305,9 @@ def is_busy(status: int, codes: Collection[str]) -> bool:
 
 
 def without_names(text: str, names: Iterable[str]) -> str:
-    """A server's words without the names of models and prompts, which may hold words of filters.
+    """Return a server's message without the names of models and prompts.
+
+    Names may contain words of filters.
 
     Examples:
         >>> without_names("No model 'safety-filter-xl'.", ["org/safety-filter-xl"])
@@ -320,7 +324,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def _forms(names: Iterable[str]) -> set[str]:
-    """Names, and those of models without their organization or provider."""
+    """Return names, and names of models also without organization or provider."""
     forms: set[str] = set()
     for name in names:
         forms.add(name)
@@ -331,7 +335,7 @@ def _forms(names: Iterable[str]) -> set[str]:
 
 
 def without_fields(text: str, fields: Iterable[str]) -> str:
-    """A server's words without the quoted names of a request's fields, such as 'moderation'."""
+    """Return a server's message without quoted names of request fields, such as 'moderation'."""
     for field in fields:
         name = re.escape(field)
         text = re.sub(

@@ -1,4 +1,4 @@
-"""Models on servers: how long one is waited for, and many requests at a time.
+"""Ask models on servers: retries, waits, and many requests at a time.
 
 Requests run on an event loop in a thread of its own, because only there can a deadline end one
 wherever it hangs: in the connection, in the headers, or in a body that comes byte by byte.
@@ -53,12 +53,12 @@ T = TypeVar("T")
 _OPENAI = "https://api.openai.com/v1"
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
 _RATE_LIMITED = 429
-_PATIENCE = 300.0  # seconds without any answer
-_LONGEST_WAIT = 30.0  # unless the server asks for more
+_PATIENCE = 300.0  # seconds without any answer, after which requests fail
+_LONGEST_WAIT = 30.0  # seconds, unless the server asks for more
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 _NO_WORDS = re.compile(r"Error code: \d+")
-_WORDS = 160  # characters of a busy server's words
-# Parts of the names that libraries give to what is no answer at all.
+_WORDS = 160  # characters of a busy server's message that are shown
+# Parts of the names of library exceptions that mean there was no answer at all.
 _AWAY = (
     "connect",
     "timeout",
@@ -75,10 +75,15 @@ _ARGUMENTS = "--model-args, --judge-args, --rewriter-args or --proposer-args"
 class ServerArguments(Arguments):
     """Where a server is, and how long it is waited for.
 
-    The key itself is never an argument, because arguments are stored with the run: `api_key_env`
-    names the environment variable that holds it. `timeout` is of one attempt, in seconds, to the
-    last byte; waiting for a rate limit does not count as one of the `retries`. `first_attempts` are
-    those at a server that has not answered anything yet, `largest_reply` is in bytes, unpacked.
+    The key itself is never an argument, because arguments are stored with the run.
+
+    Attributes:
+        base_url: The address of the server.
+        api_key_env: The environment variable that has the key.
+        timeout: Seconds of one attempt, until the last byte.
+        retries: Number of attempts; waiting for a rate limit does not count as one.
+        first_attempts: Number of attempts at a server that has not answered anything yet.
+        largest_reply: Bytes of the largest reply that is read, unpacked.
     """
 
     first_attempts: ClassVar[int | None] = None
@@ -91,7 +96,7 @@ class ServerArguments(Arguments):
 
 
 def checked_address(base_url: str) -> str:
-    """The address of a server."""
+    """Return the address of a server without a final slash; an error if it is invalid."""
     import httpx
 
     try:
@@ -104,7 +109,7 @@ def checked_address(base_url: str) -> str:
         httpx.URL(base_url)
     except (ValueError, httpx.InvalidURL):  # http://[::1, or a port that is no number
         parts, valid = None, False
-    # What may hold a password or a key is not shown.
+    # An address that may contain a password or a key is not shown.
     shown = f"base_url={base_url}" if not set("@?#") & set(base_url) else "base_url"
     if parts is None or not valid or not base_url.isprintable() or " " in base_url:
         raise T2IBenchError(f"{' '.join(shown.split())[:200]}: {_EXAMPLE}.")
@@ -121,11 +126,14 @@ def checked_address(base_url: str) -> str:
 
 
 class Failure(Exception):
-    """Why a request has no answer yet: words that follow 'The server …'.
+    """Raised if a request has no answer yet, with the reason.
 
-    `limited`: the server asks for fewer requests; it works, and waiting alone will help. `wait` is
-    the seconds that it asks to wait, and `answered` whether there was an answer at all. `lasting`:
-    it speaks of a limit for a day or longer.
+    Attributes:
+        why: The reason, in words that follow 'The server …'.
+        limited: Whether the server asks for fewer requests, so that waiting alone will help.
+        wait: Seconds that the server asks to wait; None if it does not say.
+        answered: Whether there was an answer at all.
+        lasting: Whether the server names a limit for a day or longer.
     """
 
     def __init__(
@@ -142,17 +150,25 @@ class Failure(Exception):
 
 
 class Server:
-    """A server behind a client library, asked again where it is busy or away for a moment.
+    """A server behind a client library, asked again if it is busy or briefly unavailable.
 
-    A request is made again until as many attempts have failed as the arguments say. A rate limit
-    is no failure: it is waited for. Both end once the server has answered nothing at all for five
-    minutes, so that a server that is gone is not waited for by one request after the other. A
+    A request is repeated until as many attempts have failed as the arguments say. A rate limit does
+    not count as a failure; the request waits. Both end once the server has answered nothing at all
+    for five minutes, so that requests do not wait one after the other for a server that is down. A
     server that asks for a longer wait than that is not waited for at all.
 
-    `where` is what messages call it, `address` where a proxy may be between. `code_of` gives the
-    code that stands for an exception of the library, such as 'content_policy_violation';
-    `hopeless` are its exceptions that mean that no call can work. `tell` gets a sentence about
-    every longer wait, and `failed` every attempt that failed, both from another thread.
+    Attributes:
+        tell: Gets a sentence about every longer wait, from another thread.
+        failed: Gets every failed attempt, from another thread.
+
+    Args:
+        where: How messages name the server.
+        key: Its key.
+        args: Its arguments.
+        address: Its address, to which a proxy may apply.
+        code_of: Returns the code that a library's exception stands for, such as
+            'content_policy_violation'; None if there is none.
+        hopeless: Exceptions of the library after which no call can succeed.
     """
 
     def __init__(
@@ -177,15 +193,15 @@ class Server:
         self._hopeless = hopeless
         self._answered = False
         self._silent_since: float | None = None
-        self._told_until = 0.0
+        self._announced_until = 0.0
 
     def names(self) -> list[str]:
-        """Names of the server, whose words are no word about a request."""
+        """Return the server's own name, which is ignored in its messages."""
         host = urlsplit(self.address or "").hostname
         return [host] if host else []
 
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
-        """What a call of the library brings, or what the server replies instead."""
+        """Return what a call of the library returns, or the server's reply to a failed call."""
         from tenacity import (
             AsyncRetrying,
             retry_if_exception_type,
@@ -246,7 +262,7 @@ class Server:
             raise self._given_up(failure, len(failures), monotonic() - began) from None
 
     def _too_long(self, failure: Failure) -> LongWaitError:
-        """What to say of a wait that is longer than the server is waited for."""
+        """Return the error for a wait that is longer than the server is waited for."""
         if (failure.wait or 0.0) <= _PATIENCE:
             return LongWaitError(
                 f"The server {self.where} {failure.why}: this limit is for a day or longer, and "
@@ -264,7 +280,7 @@ class Server:
     def _given_up(
         self, failure: Failure, attempts: int, seconds: float
     ) -> ServerAwayError:
-        """What to say of a server that was asked often enough."""
+        """Return the error for a server that was asked often enough."""
         times = "once" if attempts == 1 else f"{attempts} times"
         within = f" in {in_words(seconds)}" if seconds >= _WORTH_SAYING else ""
         advice = proxy_advice(self.address)
@@ -301,7 +317,7 @@ class Server:
             task.cancel()
 
     def _read(self, error: Exception) -> Reply:
-        """The server's reply in an exception of a library; raises what is no reply."""
+        """Return the server's reply in a library's exception; raise an error if it has none."""
         chain = _chain_of(error)
         for cause in chain[1:]:
             if isinstance(cause, T2IBenchError):
@@ -331,8 +347,8 @@ class Server:
         raise BadReplyError(f"{kinds[0]}: {words}") from None
 
     def _taken(self, reply: Reply, headers: Any = None) -> Reply:
-        """A reply that says something of the request; raises where the server is only busy."""
-        # an image is not read twice
+        """Return a reply that is about the request; raise Failure if the server is only busy."""
+        # An image without an error is not searched for a message.
         if reply.status < 300 and b'"error"' not in reply.body:
             return reply
         message = reply.message()
@@ -341,7 +357,7 @@ class Server:
         limited = reply.status == _RATE_LIMITED
         body = _json_of(reply)
         wait = seconds_to_wait(headers, body)
-        # Google says "quota" of a limit a minute, too, but then how long to wait.
+        # Google also says "quota" about a limit per minute, but then says how long to wait.
         unpaid = wait is None and is_unpaid(message.codes, message.text)
         if (
             unpaid_code(message.codes)
@@ -360,12 +376,14 @@ class Server:
         )
 
     def _announce(self, failure: Failure, wait: float, left: float) -> None:
-        """Say that there is a wait, once for all the requests that wait together."""
+        """Report a wait, once for all requests that wait together."""
         now = monotonic()
-        if wait < _WORTH_SAYING or now < self._told_until:
+        if wait < _WORTH_SAYING or now < self._announced_until:
             return
-        self._told_until = now + wait
-        with contextlib.suppress(Exception):  # to say it is no reason to fail
+        self._announced_until = now + wait
+        with contextlib.suppress(
+            Exception
+        ):  # a failing message must not fail the request
             self.tell(
                 f"The server {self.where} {failure.why}; the next attempt is in {wait:.0f} s, the "
                 f"last one in {in_words(left)} at the latest."
@@ -373,7 +391,7 @@ class Server:
 
 
 def _response_of(chain: Sequence[BaseException]) -> tuple[Any, int | None]:
-    """The response behind an exception, or behind its cause: a library may fail to read it."""
+    """Return the response and the status behind an exception or its causes, if there are any."""
     for cause in chain:
         response = getattr(cause, "response", None)
         for source in (cause, response):
@@ -384,7 +402,7 @@ def _response_of(chain: Sequence[BaseException]) -> tuple[Any, int | None]:
 
 
 def _json_of(reply: Reply) -> Any:
-    """The body of a reply; None where it is not JSON."""
+    """Return the body of a reply as JSON; None if it is not JSON."""
     try:
         return reply.json()
     except BadReplyError:
@@ -392,7 +410,7 @@ def _json_of(reply: Reply) -> Any:
 
 
 def _body_of(error: Exception, response: Any, code: str | None) -> bytes:
-    """The body of a reply that a library made an exception of."""
+    """Return the body of the reply that a library turned into an exception."""
     content = b""
     with contextlib.suppress(Exception):  # a library may not have read it
         content = bytes(response.content)
@@ -411,7 +429,7 @@ def _body_of(error: Exception, response: Any, code: str | None) -> bytes:
 
 
 class OpenAiServer(Server):
-    """A server behind the openai client, which the first call makes."""
+    """A server behind the openai client, which is created with the first request."""
 
     def __init__(self, path: str, args: ServerArguments) -> None:
         self.base_url = checked_address(args.base_url or _OPENAI)
@@ -423,8 +441,8 @@ class OpenAiServer(Server):
         self.client: Any = None
 
     def check_access(self) -> None:
-        """Refuse what is known to need a key, before anything is sent."""
-        host = urlsplit(_OPENAI).hostname  # others say so themselves
+        """Raise an error if the server is known to need a key and there is none."""
+        host = urlsplit(_OPENAI).hostname  # other servers reply that a key is missing
         if not self.key and urlsplit(self.base_url).hostname == host:
             name = self.key.variable
             raise ServerAwayError(
@@ -434,7 +452,7 @@ class OpenAiServer(Server):
             )
 
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
-        """The same as `Server.ask`, with the client there before an attempt's time begins."""
+        """Create the client if necessary, and ask the server (see `Server.ask`)."""
         self.check_access()
         if self.client is None:
             from openai import AsyncOpenAI
@@ -451,15 +469,15 @@ class OpenAiServer(Server):
                 http_client=below,
                 default_headers={"User-Agent": USER_AGENT},
             )
-            # their modules take a while
+            # These import modules, which takes a while.
             _ = self.client.chat.completions, self.client.images
             weakref.finalize(self, lambda: submit(below.aclose())).atexit = False
         return await super().ask(call)
 
 
 def _load_litellm() -> Any:
-    """The module; one line where it is not installed."""
-    # Its table of prices comes with it; without this, the import asks the network for another.
+    """Import and return LiteLLM; raise T2IBenchError if it is not installed."""
+    # LiteLLM has a table of prices; without this, its import downloads another.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         litellm: Any = importlib.import_module("litellm")  # an extra
@@ -475,13 +493,13 @@ def _load_litellm() -> Any:
 
 
 class LitellmServer(Server):
-    """What LiteLLM reaches, by its own names, such as bedrock/…, at its own address or another."""
+    """A model that LiteLLM reaches, by LiteLLM's own name for it, such as bedrock/…."""
 
     def __init__(self, model: str, args: ServerArguments) -> None:
         self.library = _load_litellm()
         address = checked_address(args.base_url) if args.base_url else None
         ask_loopback_directly(address)
-        # What LiteLLM may take for a key, and a server could send back.
+        # Values that LiteLLM may use as a key, and that a server could send back.
         secrets = [value for name, value in os.environ.items() if is_secret_name(name)]
         super().__init__(
             address or f"litellm:{model}",
@@ -504,28 +522,30 @@ class LitellmServer(Server):
         }
 
     def given(self) -> dict[str, Any]:
-        """What every call is given."""
+        """Return the arguments of every call of LiteLLM."""
         return {**self._given, "api_key": self.key.value or None, "max_retries": 0}
 
 
 class StopHeard(BaseException):
-    """A run was asked to stop while it waited for a server; nothing that came is lost.
+    """Raised if a run was asked to stop while it waited for a server; no answer is lost.
 
-    It is no `Exception`, so that no handler takes it for the failure of an image or an answer.
+    It is not an `Exception`, so that no handler takes it for the failure of an image or an answer.
     """
 
 
 class _WaitEndedError(T2IBenchError):
-    """A wait between two attempts ended because the run stops."""
+    """Raised if a wait between two attempts ends because the run stops."""
 
 
-_LISTENING = 0.2  # seconds between two looks at whether the run was asked to stop
-_stop_asked: Callable[[], bool] | None = None  # None where nobody can ask
-_waits_end = threading.Event()  # set, no request waits for its next attempt
+_LISTENING = 0.2  # seconds between two checks whether the run was asked to stop
+_stop_asked: Callable[[], bool] | None = (
+    None  # None if the process cannot be asked to stop
+)
+_waits_end = threading.Event()  # once set, no request waits for its next attempt
 
 
 def heed(stopping: Callable[[], bool]) -> None:
-    """Say what is asked whether this process is to stop."""
+    """Set the function that says whether this process is asked to stop."""
     global _stop_asked  # noqa: PLW0603
     _stop_asked = stopping
 
@@ -545,7 +565,7 @@ _LOCK = threading.RLock()
 
 @lru_cache(maxsize=1)
 def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
-    """The event loop of all servers, started by the first request of a process."""
+    """Return the event loop of all servers, which the first request of a process starts."""
     loop = asyncio.new_event_loop()
     # Errors of a request are raised where it is awaited; others need not be logged.
     loop.set_exception_handler(lambda *_: None)
@@ -554,7 +574,7 @@ def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Begin work on the event loop of all servers."""
+    """Start a coroutine on the event loop of all servers, and return its future."""
     with _LOCK:
         loop = _event_loop(os.getpid())
     return asyncio.run_coroutine_threadsafe(work, loop)
@@ -572,7 +592,7 @@ def as_they_end(
     Args:
         waiting: Keys of the requests to send.
         begin: Sends the request of a key.
-        room: The number of requests under way at a time; 0 gives up all that wait.
+        room: Returns how many requests may run at a time; 0 gives up all that wait.
 
     Raises:
         StopHeard: the run was asked to stop, and some requests were not answered.
@@ -609,7 +629,7 @@ def as_they_end(
 
 
 def _chain_of(error: BaseException) -> list[BaseException]:
-    """An exception and the exceptions that caused it, up to the first that is t2ibench's own."""
+    """Return an exception and its causes, up to the first of t2ibench itself."""
     chain = [error]
     while not isinstance(chain[-1], T2IBenchError):
         cause = chain[-1].__cause__ or chain[-1].__context__
@@ -625,7 +645,7 @@ def _is_about_certificates(chain: Sequence[BaseException]) -> bool:
 
 
 def _result_of(future: Future[T]) -> T | T2IBenchError:
-    """The result of a request, or the error with which it ended."""
+    """Return the result of a request, or the error with which it ended."""
     try:
         return future.result()
     except T2IBenchError as error:

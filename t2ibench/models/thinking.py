@@ -1,10 +1,10 @@
-"""Separate the answer of a language model from its thinking text."""
+"""Separate the answer of a language model from its reasoning."""
 
 from __future__ import annotations
 
 import re
 
-# Opening and closing marks of thoughts: DeepSeek, Qwen, GLM and many others; Magistral; Kimi-VL;
+# Opening and closing marks of reasoning: DeepSeek, Qwen, GLM and many others; Magistral; Kimi-VL;
 # Seed-OSS; Gemma. A chat template may open the thoughts itself, so that only the end is there.
 _MARKS = (
     ("<think>", "</think>"),
@@ -23,13 +23,13 @@ _ANSWER_MARKS = (("<|begin_of_box|>", "<|end_of_box|>"), ("<answer>", "</answer>
 # Harmony, the format of gpt-oss: <|channel|>analysis<|message|>…<|end|><|start|>assistant…
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
-# The same where the special tokens were left out of the text.
+# The same format in a text without the special tokens.
 _PLAIN_HARMONY = re.compile(r"\A\s*(?:analysis|commentary)(?=[A-Z\s])")
 _PLAIN_FINAL = "assistantfinal"
 
 
 def without_thinking(text: str) -> str | None:
-    """The answer in a reply; None if the reply ends within the thinking text.
+    """Return the answer in a reply; None if the reply ends within its reasoning.
 
     Examples:
         >>> without_thinking("<think>male? or female?</think>female")
@@ -54,7 +54,7 @@ def without_thinking(text: str) -> str | None:
 
 
 def _final_channel(text: str) -> str | None:
-    """The text of Harmony's channel 'final'."""
+    """Return the text of Harmony's channel 'final'; None if there is none."""
     final: str | None = None
     for channel in _CHANNEL.finditer(text):
         if channel.group(1) == "final":

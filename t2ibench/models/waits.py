@@ -9,8 +9,8 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-_LONGEST_NUMBER = 15  # digits of a time
-_SECONDS_OF_EPOCH = 1e9  # from here on a number of seconds is a moment, not a wait
+_LONGEST_NUMBER = 15  # digits of a time that are read
+_SECONDS_OF_EPOCH = 1e9  # larger numbers of seconds are points in time, not durations
 _MILLISECONDS_OF_EPOCH = 1e12
 _RESETS = ("x-ratelimit-reset", "ratelimit-reset")
 # OpenAI's headers: when the limit of requests, or that of tokens, is whole again.
@@ -32,7 +32,7 @@ _WORDS_OF_UNITS = {"mi": "m", "se": "s", "ho": "h", "da": "d"}
 def seconds_to_wait(
     headers: Mapping[str, str] | None, body: Any = None
 ) -> float | None:
-    """The seconds that a reply asks to wait before the next request; None where it does not.
+    """Return the seconds that a reply asks to wait before the next request; None if it does not.
 
     `retry-after-ms` comes before `Retry-After`, as in the openai client, and both before the
     moment at which a rate limit is reset. A body may hold Google's `retryDelay` or the headers
@@ -54,7 +54,7 @@ def seconds_to_wait(
 
 
 def seconds_in_words(text: str) -> float | None:
-    """The seconds that a server's message asks to wait; None where it does not.
+    """Return the seconds that a server's message asks to wait; None where it does not.
 
     Examples:
         >>> seconds_in_words("Limit reached, retry after 86400 seconds")
@@ -75,13 +75,13 @@ def seconds_in_words(text: str) -> float | None:
 
 
 def names_day_quota(body: Any) -> bool:
-    """Whether a body names a quota of Google's for a whole day, whatever delay it gives."""
+    """Return whether a body names one of Google's quotas for a day, whatever delay it gives."""
     details = _error_in(body).get("details")
     return "PerDay" in str(details) if isinstance(details, list) else False
 
 
 def seconds_asked(retry_after: str | None) -> float | None:
-    """What a server asks for in Retry-After: a number of seconds, a date, or one of ISO 8601."""
+    """Return the seconds in a Retry-After header: a number, or the time until a date."""
     text = (retry_after or "").strip()
     seconds = _number(text)
     if seconds is not None:
@@ -95,20 +95,20 @@ def seconds_asked(retry_after: str | None) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """A date as mail and HTTP write it, or as ISO 8601 has it."""
+    """Return the date in a text, as in mail and HTTP or ISO 8601; None if there is none."""
     try:
         return parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
         pass
     try:
-        # Before Python 3.11 it reads no 'Z'.
+        # Before Python 3.11 fromisoformat does not accept 'Z'.
         return datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
     except ValueError:
         return None
 
 
 def in_words(seconds: float) -> str:
-    """A duration in words.
+    """Return a duration in words.
 
     Examples:
         >>> in_words(45), in_words(600), in_words(86400), in_words(40 * 3600)
@@ -132,7 +132,7 @@ def _number(text: str | None, unit: float = 1.0) -> float | None:
 
 
 def _until(text: str | None) -> float | None:
-    """The seconds to a reset, which is a moment since 1970, a number of seconds, or '6m0s'."""
+    """Return the seconds until a reset: a time since 1970, a number of seconds, or '6m0s'."""
     value = _number(text)
     if value is None:
         return _duration(text)
@@ -150,7 +150,7 @@ def _duration(text: str | None) -> float | None:
 
 
 def _of_empty_limits(headers: Mapping[str, str]) -> float | None:
-    """The longest wait until a used-up limit is reset."""
+    """Return the longest wait until a used-up limit is reset; None if none is used up."""
     waits = []
     for kind in _KINDS:
         if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0":
@@ -165,7 +165,7 @@ def _error_in(body: Any) -> Mapping[str, Any]:
 
 
 def _words_in(body: Any) -> str:
-    """The message of an error, or the error where it is a text."""
+    """Return an error's message, or the error itself if it is a text; else ''."""
     error = body.get("error") if isinstance(body, Mapping) else None
     text = error if isinstance(error, str) else _error_in(body).get("message")
     return text if isinstance(text, str) else ""

@@ -1,7 +1,7 @@
-"""Detect defective files of a model: pointers, web pages, and incomplete files.
+"""Detect damaged model files: Git LFS pointers, web pages and incomplete files.
 
-Libraries answer to these with words of their own, such as 'header too large'. They are looked for
-after a library could not load a model, so a file that nobody reads hinders nobody.
+Libraries report these in words such as 'header too large'. The files are only examined after a
+library could not load a model, so that a damaged file that is never read does no harm.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from t2ibench.errors import shown
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
-_POINTER_SIZE = 1024  # bytes that a pointer never has
+_POINTER_SIZE = 1024  # bytes; a pointer is smaller
 _PAGES = (b"<!doctype html", b"<html", b"<?xml")
 _START = 512
 _SAFETENSORS = ".safetensors"
@@ -38,14 +38,14 @@ _LONGEST_HEADER = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileDefect:
-    """A defect of a model's file, and the next step."""
+    """What is wrong with a model's file, and the next step."""
 
     reason: str
     hint: str
 
 
 def find_file_defect(source: Path) -> FileDefect | None:
-    """The first defect of a model's file, or of the files of its folder; None where there is none.
+    """Return the first defect of a file, or of the files in a folder; None if there is none.
 
     Args:
         source: A file, or a folder with its sub-folders.
@@ -67,7 +67,7 @@ def find_file_defect(source: Path) -> FileDefect | None:
 
 
 def _files_of(source: Path) -> Iterator[Path]:
-    """The files that a library may read; pickled weights only if there are no others."""
+    """Yield the files that a library may read; pickled weights only if there are no others."""
     if source.is_file():
         yield source
         return
@@ -89,10 +89,10 @@ def _defect_of(path: Path, name: str, repository: Path) -> FileDefect | None:
             f"{name} is a Git LFS pointer, not the file itself",
             f"Run `git lfs pull` in {shown(repository, 200)} (`git lfs install` before it, once).",
         )
-    again = "Download it again, or copy it again."
+    hint = "Download it again, or copy it again."
     is_weights = path.suffix in PICKLED or path.suffix == _SAFETENSORS
     if is_weights and size == 0:
-        return FileDefect(f"{name} is empty", again)
+        return FileDefect(f"{name} is empty", hint)
     if start.lstrip().lower().startswith(_PAGES) and path.suffix != ".txt":
         return FileDefect(
             f"{name} is a web page, not the file itself",
@@ -101,14 +101,14 @@ def _defect_of(path: Path, name: str, repository: Path) -> FileDefect | None:
         )
     if path.suffix == _SAFETENSORS:
         reason = _safetensors_defect(path, size)
-        return None if reason is None else FileDefect(f"{name} {reason}", again)
+        return None if reason is None else FileDefect(f"{name} {reason}", hint)
     if path.name.endswith(_INDEX):
         return _missing_shard(path, name)
     return None
 
 
 def _safetensors_defect(path: Path, size: int) -> str | None:
-    """Why a file cannot be one of safetensors, whose header says where every tensor ends."""
+    """Return why a file is not a complete safetensors file, judging by its header; else None."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(_LENGTH), "little")
         if size < _LENGTH or length > _LONGEST_HEADER:

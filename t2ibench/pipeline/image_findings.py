@@ -104,7 +104,7 @@ def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStor
 
 
 def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[str]:
-    """The prompts of a task without any image, sorted.
+    """Return the prompts of a task without any image, sorted.
 
     A prompt whose images the model refused, or a filter took, is not missing: that is what the
     model does with it.

@@ -73,7 +73,7 @@ class Job:
 
     @property
     def stopped(self) -> dict[str, str]:
-        """Each encoder or judge that is no longer used, with the reason."""
+        """Return each encoder or judge that is no longer used, with the reason."""
         return self.missing.stopped
 
     @property

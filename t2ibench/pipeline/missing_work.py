@@ -50,7 +50,7 @@ class ObservationStores:
 
     @classmethod
     def opened(cls, database: Database, observers: Observers) -> ObservationStores:
-        """The stores of a run's encoders and judges."""
+        """Return the stores of a run's encoders and judges."""
         encoders = [
             EvidenceStore(
                 database, encoder.name, encoder.fingerprint, encoder.embeds_images

@@ -126,7 +126,7 @@ def is_counted(image: ImageKey, counts: Mapping[str, int]) -> bool:
 
 
 def part_of(plan: Plan, number: int, count: int) -> Plan:
-    """The images of one of several parts of a plan; a prompt's images stay together."""
+    """Return the images of one of several parts of a plan; a prompt's images stay together."""
     return replace(plan, requests=tuple(requests_by_part(plan, count).get(number, ())))
 
 
@@ -170,7 +170,7 @@ def make_plan(
     settings: Settings,
     needs_of: Mapping[str, Needs] | None = None,
 ) -> Plan:
-    """The union of the needs of all tasks."""
+    """Return the union of the needs of all tasks."""
     needs_by_task = {
         task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
         for task in tasks

@@ -154,7 +154,7 @@ def _people(database: Database) -> dict[str, AnswerStore]:
 
 
 def stored_plan(folder: RunFolder) -> Plan:
-    """The plan of a folder's latest run."""
+    """Return the plan of a folder's latest run."""
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
     loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)

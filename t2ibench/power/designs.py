@@ -1,4 +1,4 @@
-"""Find the numbers of images and prompts that a run needs to reach a goal, and what they cost."""
+"""Find how many images and prompts a run needs to reach a goal."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from t2ibench.methods.core.inference import Question
 from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
 
-# Images of a prompt; a single image has no variance.
+# Fewest images of a prompt, because a single image has no variance.
 _FEWEST = 2
 # Range in which the smallest detectable effect is searched; no headline is larger.
 _SMALLEST = 0.01
 _LARGEST = 4.0
-# Power with which the effect that a report names is detected.
+# The power for which reports name the smallest detectable effect.
 _REPORTED_POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run has to be large enough for.
+    """What a run has to achieve: an effect to detect, and the width of its interval.
 
     Attributes:
         effect: A headline to detect, on the scale that tables show.
@@ -37,7 +37,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A design and what it would show.
+    """A design, and the interval and power that it would have.
 
     Attributes:
         what: The goal that it reaches, in words.
@@ -151,7 +151,7 @@ class Reach:
 
 
 def reach(pilot: Pilot, value: float) -> Reach:
-    """What a run whose headline is shown as `value` can detect about its own question."""
+    """Return what a run of the pilot's size can detect, if its headline is shown as `value`."""
     forecaster = pilot.forecaster(pilot.question)
     width = forecaster.width(value, 1.0, 1.0)
     effect = least(

@@ -48,13 +48,13 @@ class Forecaster(Protocol):
         ...
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """Expected width of the interval where the headline is `effect`."""
+        """Return the expected width of the interval if the headline is `effect`."""
         ...
 
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """Probability of p < alpha, 1 - level by default, where the headline is `effect`."""
+        """Return the probability of p < alpha (default 1 - level) if the headline is `effect`."""
         ...
 
 
@@ -77,20 +77,20 @@ class Signed:
     level: float
 
     def _scaled(self, images: float, prompts: float) -> tuple[float, float]:
-        """Standard error and degrees of freedom of a design."""
+        """Return the standard error and the degrees of freedom of a design."""
         variance = (self.by_image / images + self.by_prompt) / prompts
         df = self.df * prompts * (images if self.df_by_image else 1.0)
         return float(np.sqrt(variance)), max(df, 1.0)
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
+        """Return the expected width of the interval (see `Forecaster.width`)."""
         error, df = self._scaled(images, prompts)
         return float(2 * t.ppf((1 + self.level) / 2, df) * error)
 
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """See `Forecaster`."""
+        """Return the probability of detecting the effect (see `Forecaster.power`)."""
         error, df = self._scaled(images, prompts)
         if error == 0:
             return float(effect != 0)
@@ -118,13 +118,13 @@ class Squares:
     level: float
 
     def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
-        """Variances and degrees of freedom of the rows of a design."""
+        """Return the variances and degrees of freedom of the rows of a design."""
         count = min(max(1, round(len(self.variances) * prompts)), _MOST_ROWS)
         rows = np.arange(count) % len(self.variances)
         return self.variances[rows] / images, np.maximum(self.dfs[rows] * images, 1.0)
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """See `Forecaster`; of the root, which tables show."""
+        """Return the expected width of the interval of the root, which tables show."""
         variances, dfs = self._rows(images, prompts)
         estimate = mean_square(
             np.sqrt(effect**2 + variances), variances, dfs, level=self.level
@@ -134,7 +134,7 @@ class Squares:
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """See `Forecaster`."""
+        """Return the probability of detecting the effect (see `Forecaster.power`)."""
         variances, dfs = self._rows(images, prompts)
         total = variances.sum()
         df, df_error = _degrees(variances, dfs)
@@ -166,13 +166,13 @@ class Shares:
     def _errors(
         self, effect: float, images: float, prompts: float
     ) -> tuple[float, float]:
-        """Standard errors with the effect and without it."""
+        """Return the standard errors with the effect and without it."""
         floor = self.floor / images**2
         with_effect = self.slope * effect**2 / images + floor + self.by_prompt
         return float(np.sqrt(with_effect / prompts)), float(np.sqrt(floor / prompts))
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """See `Forecaster`; of the root, which tables show."""
+        """Return the expected width of the interval of the root, which tables show."""
         error, _ = self._errors(effect, images, prompts)
         half = float(norm.ppf((1 + self.level) / 2)) * error
         return _root(effect**2 + half) - _root(effect**2 - half)
@@ -180,7 +180,7 @@ class Shares:
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """See `Forecaster`."""
+        """Return the probability of detecting the effect (see `Forecaster.power`)."""
         error, fair = self._errors(effect, images, prompts)
         critical = float(norm.isf(_alpha(alpha, self.level))) * fair
         if not error:
@@ -207,14 +207,14 @@ class Excess:
     level: float
 
     def _sets(self, prompts: float, level: float) -> tuple[Float64Array, float, float]:
-        """Log mean squares of sets of words, and their two quantiles that make the interval."""
+        """Return log mean squares of sets of words, and the two quantiles for the interval."""
         worth = max(self.concepts * prompts, 1.0)
         places = np.array([(1 - level) / HIGH_END, level, *_PLACES])
         least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
     def _errors(self, images: float, level: float) -> tuple[float, float, float]:
-        """Standard error due to images, and how far it moves the lower and the upper end."""
+        """Return the standard error due to images, and how far it moves the lower and upper end."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,
@@ -223,7 +223,7 @@ class Excess:
         )
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
+        """Return the expected width of the interval (see `Forecaster.width`)."""
         _, least, most = self._sets(prompts, self.level)
         _, below, above = self._errors(images, self.level)
         ratio = 2 * np.arctanh(min(effect, _EDGE))
@@ -234,7 +234,7 @@ class Excess:
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """See `Forecaster`; the effect also has to exceed the error due to images."""
+        """Return the probability of detecting the effect beyond the error due to images."""
         level = 1 - _alpha(alpha, self.level)
         sets, _, most = self._sets(prompts, level)
         error, below, _ = self._errors(images, level)
@@ -248,7 +248,7 @@ def _alpha(alpha: float | None, level: float) -> float:
 
 
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
-    """Degrees of freedom of the numerator and the denominator of the F test."""
+    """Return the degrees of freedom of the numerator and the denominator of the F test."""
     total = variances.sum()
     numerator = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
     denominator = total**2 / (variances**2 / (dfs + 2)).sum()
@@ -265,7 +265,7 @@ def forecaster(
     image_strata: Collection[str],
     level: float,
 ) -> Forecaster:
-    """The forecaster of a pilot's headline.
+    """Return the forecaster for a pilot's headline.
 
     Args:
         headline: The pilot's headline.
@@ -308,7 +308,7 @@ def forecaster(
 def _no_interval(
     headline: HeadlineEstimate, inference: Inference | None
 ) -> T2IBenchError:
-    """The error of a pilot whose headline has no interval, with the reason."""
+    """Return the error for a pilot whose headline has no interval, with the reason."""
     why = headline.reason or (inference.reason if inference else None)
     why = why or "it has no interval"
     return T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
@@ -317,7 +317,7 @@ def _no_interval(
 def _variance_by_image(
     headline: HeadlineEstimate, question: Question, variance: float, level: float
 ) -> float:
-    """The part of a headline's variance that is its variance with fixed prompts."""
+    """Return the part of a headline's variance that it has with fixed prompts."""
     fixed_prompts = headline.inference.get("fixed_prompts")
     if fixed_prompts is not None:
         return min(variance, _variance(fixed_prompts, level) or 0.0)
@@ -327,7 +327,7 @@ def _variance_by_image(
 
 
 def _squares(headline: HeadlineEstimate, level: float) -> Squares:
-    """The forecaster of a mean square of leans, one for each part of the headline."""
+    """Return the forecaster for a mean square of leans, one for each part of the headline."""
     influences = [part.influence for part in headline.parts]
     return Squares(
         variances=np.array([influence.variance for influence in influences]),
@@ -339,7 +339,7 @@ def _squares(headline: HeadlineEstimate, level: float) -> Squares:
 def _shares(
     headline: HeadlineEstimate, variance: float, by_image: float, level: float
 ) -> Shares:
-    """The forecaster of a mean square of shares."""
+    """Return the forecaster for a mean square of shares."""
     value = max(headline.value or 0.0, 0.0)
     fair = headline.fair[1] if headline.fair is not None else 0.0
     floor = min((fair / float(norm.ppf(level))) ** 2, by_image)
@@ -352,7 +352,7 @@ def _shares(
 
 
 def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess:
-    """The forecaster of an excess.
+    """Return the forecaster for an excess.
 
     The band of random sets ends at a quantile of chi-squared; that gives the number of unrelated
     concepts.
@@ -373,7 +373,7 @@ def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess
 
 
 def _variance(inference: Inference, level: float) -> float | None:
-    """The variance that an interval implies, whatever the interval takes into account."""
+    """Return the variance that an interval implies, whatever the interval accounts for."""
     if inference.ci_low is None or inference.ci_high is None:
         return None
     half = (inference.ci_high - inference.ci_low) / 2
@@ -382,7 +382,7 @@ def _variance(inference: Inference, level: float) -> float | None:
 
 
 def _image_share(headline: HeadlineEstimate, strata: Collection[str]) -> float:
-    """The share of a headline's variance that is between images of the same prompt."""
+    """Return the share of a headline's variance that is between images of the same prompt."""
     if len(headline.parts) != 1:
         return 1.0
     influence = headline.parts[0].influence
@@ -396,7 +396,7 @@ def _image_share(headline: HeadlineEstimate, strata: Collection[str]) -> float:
 def least(
     reached: Callable[[float], bool], most: float = _MOST, fewest: float = 0.05
 ) -> float | None:
-    """The smallest multiple of the pilot's size, or the smallest effect, that is enough.
+    """Return the smallest multiple, or the smallest effect, for which a condition holds; else None.
 
     Examples:
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None

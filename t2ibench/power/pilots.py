@@ -1,4 +1,4 @@
-"""Read pilots from runs: what a run says about a task's variance before a larger run."""
+"""Read pilots from runs: the variance of a task in a run, for planning a larger run."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Size:
 
     @property
     def units(self) -> int:
-        """The number of what a larger design can have more of: concepts or prompts."""
+        """Return the number of concepts or prompts, of which a larger design can have more."""
         return self.concepts or self.prompts
 
     @classmethod
     def of(cls, needed: Needs) -> Size:
-        """The size of a task that needs these images."""
+        """Return the size of a task that needs these images."""
         counts = needed.images_by_prompt
         return cls(
             images=max(counts.values(), default=0),
@@ -65,15 +65,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a run says about a task's variance.
+    """A task's variance in a run, from which larger designs are forecast.
 
     Attributes:
         task: The task's id.
         question: The question that its headline answers.
         forecaster: Forecasts larger designs, for a question.
         size: The size of the task in the run.
-        source: Which run it is, in words.
-        speed: Images per second; None where it was not measured.
+        source: The run that it is from, in words.
+        speed: Images per second; None if not measured.
         rule: When a run calls the test clear.
     """
 
@@ -89,7 +89,7 @@ class Pilot:
 def run_pilots(
     path: Path, tasks: Sequence[str], n_tests: int | None = None
 ) -> list[Pilot]:
-    """The pilots of a run's tasks.
+    """Return the pilots for a run's tasks.
 
     Args:
         path: The run folder.
@@ -139,14 +139,14 @@ def pilot_of(
     speed: float | None = None,
     n_tests: int = 1,
 ) -> Pilot | None:
-    """The pilot that a task's results are; None for a task that needs no images.
+    """Return the pilot that a task's results provide; None if the task needs no images.
 
     Args:
         task: The task.
         result: Its result in a run.
         parts: The parts of its headline, with their influences.
-        where: Which run it is, in words.
-        speed: Images per second; None where it was not measured.
+        where: The run that it is from, in words.
+        speed: Images per second; None if not measured.
         n_tests: Number of tests that Holm's correction is over.
     """
     needed = needs(task, Settings.of(result.settings))
@@ -177,7 +177,7 @@ def _tests_corrected_with(result: TaskResult, results: Results) -> int:
 
 
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> HeadlineEstimate:
-    """The headline that a method returned, restored from results."""
+    """Return the headline that a method returned, restored from results."""
     stored = result.headline
     inference: dict[Question, Inference] = {
         question: named_inference

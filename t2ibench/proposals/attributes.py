@@ -12,7 +12,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.people_tables.headings import heading_key, role_of
 from t2ibench.store.people_tables.reader import Table, read_table
 
-# The name of a file of human labels in a folder of images.
+# The usual name of a file of human labels in a folder of images.
 SHEET = "people.csv"
 # A column with more distinct values than this does not hold classes.
 MOST_CLASSES = 12
@@ -53,12 +53,12 @@ class Column:
 
     @property
     def repeats(self) -> bool:
-        """Whether its values repeat, as those of classes do and those of remarks do not."""
+        """Return whether its values repeat, as those of classes do and those of remarks do not."""
         return 1 < len(self.classes) <= self.cells / 2
 
 
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
-    """The file with human labels: the given one, or the one in a folder of images."""
+    """Return the given file of human labels, or that of a folder of images; None without one."""
     if answers is not None:
         return Path(answers).expanduser()
     scheme, _, folder = (captions or "").partition(":")
@@ -69,7 +69,7 @@ def sheet_of(captions: str | None, answers: str | None) -> Path | None:
 def answered_columns(
     path: Path, named: Mapping[str, str] | None = None
 ) -> list[Column]:
-    """The columns of a file of human labels that hold classes, in its order.
+    """Return the columns of a file of human labels that contain classes, in their order.
 
     Args:
         path: The file.
@@ -82,7 +82,7 @@ def answered_columns(
             attributes[table.mapped[heading_key(word)]] = word
     columns = []
     for heading in table.columns:
-        # A role is such as the image's name, or who answered.
+        # Columns with a role, such as the image's name or the labeller, are no attributes.
         is_role = role_of(heading) is not None or heading in table.mapped.values()
         if is_role and heading not in attributes:
             continue
@@ -95,7 +95,7 @@ def answered_columns(
 
 
 def _read_column(table: Table, heading: str, attribute: str) -> Column:
-    """Count the values of a column."""
+    """Count a column's values, and return the column with its classes."""
     values: Counter[str] = Counter()
     for line, row in table.rows:
         words = table.text(line, row, heading).split()
@@ -111,7 +111,7 @@ def _read_column(table: Table, heading: str, attribute: str) -> Column:
 
 
 def plain(name: str) -> str:
-    """The name of an attribute in plain words.
+    """Return the name of an attribute in plain words.
 
     Examples:
         >>> plain("Skin_Tone "), plain("skin-tone")
@@ -121,7 +121,7 @@ def plain(name: str) -> str:
 
 
 def attributes_of(text: str | None, choices: Sequence[str]) -> list[str] | None:
-    """The attributes that `--attributes` lists; None where it is not given."""
+    """Return the attributes that `--attributes` lists; None where it is not given."""
     if text is None:
         return None
     names = list(dict.fromkeys(plain(name) for name in text.split(",") if name.strip()))
@@ -142,7 +142,7 @@ def asked_about(
     columns: Sequence[Column],
     captions: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """The biases that a task asks about, with the classes of human labels.
+    """Return the biases that a task asks about, with the classes of human labels.
 
     A named attribute that was not proposed, but has human labels, is asked about every caption.
     Without names, every proposed bias is asked about.
@@ -165,7 +165,7 @@ def asked_about(
 
 
 def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
-    """A proposed bias with the classes and the name of a column of human labels."""
+    """Return a proposed bias with the classes and the name of a column of human labels."""
     if len(column.classes) > 1:
         bias["classes"] = list(column.classes)
     if column.name not in plain(bias["question"]):
@@ -175,7 +175,7 @@ def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
 
 
 def _asked(column: Column, captions: Sequence[str]) -> dict[str, Any]:
-    """A bias that asks about a column of human labels for every caption."""
+    """Return a bias that asks about a column's attribute for every caption."""
     if len(column.classes) < 2:
         raise T2IBenchError(
             f"--attributes: the column '{shown(column.name)}' has one value, "
@@ -212,15 +212,15 @@ def remarks(
     asked = list(dict.fromkeys(plain(bias["name"]) for bias in biases))
     with_column = {column.name for column in columns}
     labelled = [name for name in asked if name in with_column]
-    absent = [name for name in asked if name not in with_column]
+    missing = [name for name in asked if name not in with_column]
     lines = [
         _unknown_values(column, sheet)
         for column in columns
         if column.name in asked and column.unknown
     ]
-    if absent and labelled:
+    if missing and labelled:
         lines.append(
-            f"{sheet.name} has no column for: {', '.join(map(shown, absent))}."
+            f"{sheet.name} has no column for: {', '.join(map(shown, missing))}."
         )
     further = _not_asked_about(columns, asked)
     if further:
@@ -245,7 +245,7 @@ def _unknown_values(column: Column, sheet: Path) -> str:
 def _further_columns(
     further: Sequence[str], labelled: Sequence[str], sheet: Path, command: str
 ) -> str:
-    """A message about columns that no question is about, with the command that asks about them."""
+    """Return a message about columns that no question is about, and how to ask about them."""
     names = ",".join([*labelled, *(name.replace(" ", "_") for name in further)])
     plural = "s" if len(further) > 1 else ""
     them = "them" if plural else "it"

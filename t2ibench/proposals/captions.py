@@ -24,11 +24,11 @@ from t2ibench.store.people_tables.encoding import decode_text
 from t2ibench.store.people_tables.headings import heading_key, known_column
 from t2ibench.store.people_tables.reader import Table, read_table
 
-# Bytes of a file of captions; COCO's of 2017 has 92 MB.
+# Bytes of the largest file of captions that is read; COCO's of 2017 has 92 MB.
 _LARGEST = 1024 * 2**20
 _TABLES = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".xlsx", ".xlsm"})
 _SHORT = {"validation": "val", "val": "validation"}
-# Characters of a caption; longer captions are dropped.
+# Characters of the longest caption that a task accepts; longer ones are dropped.
 LONGEST = 200
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
 _HUB_ID = re.compile(r"^[\w.-]+(?:/[\w.-]+)?$")
@@ -48,7 +48,7 @@ class TableLayout:
     """How to read a user's table or folder.
 
     Attributes:
-        columns: The table's own heading of a role, such as caption, where it has another name.
+        columns: The table's own headings of roles such as caption, if they have other names.
         sheet: The sheet of a workbook; None for the first.
         pattern: The pattern of file names that contain prompts; None if they contain none.
         notes: Messages for the user, added while reading.
@@ -105,7 +105,7 @@ def read_captions(
 
 
 def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | None:
-    """The prompts of a folder of images, and how many images each has; None for other sources."""
+    """Return how many images each prompt of `folder:DIR` has; None for other sources."""
     scheme, _, folder = source.partition(":")
     if scheme != "folder":
         return None
@@ -117,25 +117,25 @@ def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | 
         pattern=layout.pattern,
     )
     counts: Counter[str] = Counter()
-    spelt: dict[str, str] = {}
+    first_spellings: dict[str, str] = {}
     for _, prompt in images.existing():
-        counts[spelt.setdefault(normal(prompt), prompt)] += 1
+        counts[first_spellings.setdefault(normal(prompt), prompt)] += 1
     layout.notes[:] = images.notes
     return counts
 
 
 def is_id(source: str) -> bool:
-    """Whether a source that is no file or folder can be the id of a `datasets` data set."""
+    """Return whether a source that does not exist here can be a data set's id."""
     return bool(_HUB_ID.match(source)) and not Path(source).suffix
 
 
 def usable(captions: Iterable[str]) -> list[str]:
-    """Captions that a task takes."""
+    """Return the captions that a task accepts: short enough, without invisible characters."""
     return [text for text in captions if len(text) <= LONGEST and visible(text) == text]
 
 
 def one_person(caption: str) -> bool:
-    """Whether a caption names just one person.
+    """Return whether a caption names just one person.
 
     Examples:
         >>> one_person("A woman riding a horse"), one_person("Two men talk")
@@ -171,7 +171,7 @@ def _from_file(path: Path, column: str | None, layout: TableLayout) -> Iterator[
 
 
 def _heading(table: Table, column: str | None) -> str:
-    """The heading of a table's column of captions."""
+    """Return the heading of a table's column of captions."""
     if column is not None:
         return _column(table.columns, column, table.where())
     for role in ("caption", "prompt"):
@@ -215,7 +215,7 @@ def _from_rows(
 
 
 def _column(names: Iterable[str], column: str | None, where: str) -> str:
-    """The name of the column that holds the captions."""
+    """Return the name of the column that holds the captions."""
     headings = list(map(str, names))
     name = _named(headings, column) or column
     if name is None or name not in headings:
@@ -229,7 +229,7 @@ def _column(names: Iterable[str], column: str | None, where: str) -> str:
 
 
 def _named(names: Iterable[str], column: str | None) -> str | None:
-    """The given name, whatever its case and spaces, or else the usual name."""
+    """Return the name that equals a given one but for case and spaces, or else the usual one."""
     if column is None:
         return known_column("caption", map(str, names))
     wanted = heading_key(column)
@@ -237,7 +237,7 @@ def _named(names: Iterable[str], column: str | None) -> str | None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The captions in a cell: a text, a list of texts, or the sentences of Karpathy's files."""
+    """Yield the captions in a cell: a text, a list of texts, or sentences of Karpathy's files."""
     for item in value if isinstance(value, list) else [value]:
         text = item.get("raw") if isinstance(item, dict) else item
         if text is not None:
@@ -271,7 +271,7 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
 
 
 def _split(names: Sequence[str], wanted: str, where: str) -> str:
-    """The split with this name, or with the other usual name of it."""
+    """Return the split with this name, or with the other usual name for it."""
     available = next(
         (name for name in (wanted, _SHORT.get(wanted)) if name in names), None
     )

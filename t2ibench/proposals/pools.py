@@ -1,4 +1,4 @@
-"""Fill a task that waits for captions; the same file gives the same task, byte for byte."""
+"""Fill tasks that wait for captions; the same file gives the same task, byte for byte."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """The place as a path, whether or not it exists."""
+        """Return the place as a path, whether or not it exists."""
         return Path(self.place).expanduser()
 
     @property
     def name(self) -> str:
-        """Its name in records: the id, or the file name without its folders."""
+        """Return the source's name in records: the id, or the file name without its folders."""
         remote = not self.path.exists() and is_id(self.place)
         return self.place if remote else self.path.name or self.place
 
     def sha256(self) -> str | None:
-        """SHA-256 of the file; None for a folder or a data set."""
+        """Return the SHA-256 of the file; None for a folder or a data set."""
         if not self.path.is_file():
             return None
         with reading(self.path):
@@ -53,7 +53,7 @@ class Source:
 
 
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
-    """Fill a task with the captions of a source.
+    """Return a task that waits for captions, filled with those of a source.
 
     Raises:
         T2IBenchError: the source has too few captions.
@@ -76,7 +76,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
             f"Expected: {pool.title}; give the whole of {pool.file}.",
         )
     texts = "".join(f"{text}\n" for text in captions)
-    drawn = CaptionSource(
+    caption_source = CaptionSource(
         source=source.name,
         split=split,
         column=None,  # stored runs may name one
@@ -88,7 +88,9 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     content = task.spec.model_dump(mode="json", exclude_unset=True) | dict(
         proposed.body
     )
-    content["pool"] = pool.given(drawn).model_dump(mode="json", exclude_unset=True)
+    content["pool"] = pool.given(caption_source).model_dump(
+        mode="json", exclude_unset=True
+    )
     spec = type(task.spec).model_validate(content)
     errors = [
         str(problem)
@@ -101,6 +103,6 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
 
 
 def task_text(spec: BaseTask) -> str:
-    """The YAML text of a task with its words and captions filled in."""
+    """Return the YAML text of a task with its words and captions filled in."""
     content = spec.model_dump(mode="json", exclude_unset=True)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def proposal_of(name: str) -> Proposal[Any]:
-    """How a method proposes tasks.
+    """Return how a method proposes tasks.
 
     Raises:
         T2IBenchError: the method is unknown, or proposes none.
@@ -44,7 +44,7 @@ def proposal_of(name: str) -> Proposal[Any]:
 
 
 def method_for(subjects: str) -> str:
-    """The method whose tasks are proposed from 'captions' or 'prompts'."""
+    """Return the method whose tasks are proposed from 'captions' or 'prompts'."""
     return next(
         name
         for name, target in _targets().items()
@@ -53,7 +53,7 @@ def method_for(subjects: str) -> str:
 
 
 def _targets() -> dict[str, str]:
-    """Where the proposal of each method is defined, for methods that propose tasks."""
+    """Return where the proposal of each method is defined, for methods that propose tasks."""
     targets: dict[str, str] = {}
     for key in METHODS:
         # A broken plug-in must not stop the other methods.
@@ -81,7 +81,7 @@ class Recorder:
                     self._replies[_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation, recorded or from the proposer."""
+        """Return the next reply of a conversation, recorded or newly asked for."""
         key = _key(messages)
         if key not in self._replies:
             try:
@@ -114,7 +114,7 @@ class Recorder:
             messages: The conversation so far.
             read: Parses a reply, and raises UnreadableError.
             tries: How often to ask.
-            again: The message that asks again; {why} in it becomes the error.
+            again: The message that asks again, in which the error replaces {why}.
         """
         conversation = list(messages)
         for attempt in range(tries):
@@ -132,7 +132,7 @@ class Recorder:
 
 
 def _key(messages: Sequence[Message]) -> str:
-    """The key under which the reply to a conversation is recorded."""
+    """Return the key under which the reply to a conversation is recorded."""
     return json.dumps(
         [[message["role"], message["content"]] for message in messages],
         ensure_ascii=False,
@@ -148,7 +148,7 @@ def propose(
     replies: Path | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Proposed, int]:
-    """Ask a proposer about captions or prompts; also return how many replies it was asked for."""
+    """Propose a task for captions or prompts; also return how many replies were asked for."""
     asked = usable(subjects) if proposal.subjects == "captions" else list(subjects)
     recorder = Recorder(proposer, replies)
     proposed = proposal.propose(asked, recorder, settings, advance)

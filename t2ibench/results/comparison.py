@@ -119,7 +119,7 @@ class _ScorePair:
 
     @property
     def total(self) -> float:
-        """The sum of the two scores."""
+        """Return the sum of the two scores."""
         return (self.first.value or 0.0) + (self.second.value or 0.0)
 
 

@@ -51,7 +51,7 @@ class Contrast:
 def linear(
     value: float, first: Influence, second: Influence, level: float, sign: float = -1.0
 ) -> Contrast:
-    """The difference of two estimates, or their sum.
+    """Return the difference of two estimates, or their sum.
 
     V = V₁ + V₂ − 2 C, with C over the units that both have, and Student's t with Satterthwaite's
     degrees of freedom over the strata of the difference.
@@ -83,7 +83,7 @@ def detectable_difference(
 def difference_interval(
     first: Score, second: Score, sign: float = -1.0
 ) -> tuple[float | None, float | None]:
-    """The interval of a difference, or sum, of independent runs (MOVER; Zou and Donner 2008)."""
+    """Return the interval of a difference or sum of independent runs (MOVER; Zou & Donner 2008)."""
     if (
         first.value is None
         or first.ci_low is None

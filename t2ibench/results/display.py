@@ -326,7 +326,7 @@ def score_rows(results: Results) -> Iterator[list[object]]:
 
 
 def _state_if_tested(score: Score) -> State | None:
-    """The state of a score; None of one that has a value and no p-value."""
+    """Return the state of a score; None of one that has a value and no p-value."""
     tested = score.value is None or score.p is not None
     return row_state(score) if tested else None
 

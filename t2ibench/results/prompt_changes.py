@@ -42,7 +42,7 @@ class PromptChange:
 
     @property
     def known_share(self) -> float | None:
-        """The class's known share."""
+        """Return the class's known share."""
         return self.first.counted.known.get(self.group)
 
     @property

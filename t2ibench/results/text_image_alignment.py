@@ -135,7 +135,7 @@ def compare_agreement(
 
 
 def _same_tasks(first: Results, second: Results) -> list[str]:
-    """The tasks that both runs have with the same content."""
+    """Return the tasks that both runs have with the same content."""
     return [
         name
         for name, task in first.tasks.items()

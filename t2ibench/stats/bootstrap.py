@@ -80,7 +80,7 @@ def two_sample_bootstrap(
 
 
 def _values_of_draws(values: Float64Array, rows: slice) -> Float64Array:
-    """The values of these draws: the same for all draws, or a row for each."""
+    """Return the values of these draws: the same for all draws, or a row for each."""
     return values if values.ndim == 1 else values[rows]
 
 

@@ -46,7 +46,7 @@ class BoundedProportion:
     most: Proportion
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The lower end of the least share's interval and the upper end of the most's.
+        """Return the lower end of the least share's interval and the upper end of the most's.
 
         Both are of the level at which together they cover the share.
         """

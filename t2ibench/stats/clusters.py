@@ -84,7 +84,7 @@ class Clusters:
 
     @cached_property
     def equal_sized(self) -> bool:
-        """Whether all clusters have one size."""
+        """Return whether all clusters have one size."""
         return bool((self.sizes == self.sizes[0]).all())
 
     @property
@@ -129,7 +129,7 @@ class Resamples:
     uniforms: Float64Array | None = None
 
     def counts(self) -> Float64Array:
-        """How often each value was drawn, shape (draws, n)."""
+        """Return how often each value was drawn, shape (draws, n)."""
         draws = len(self.picks)
         order = self.clusters.order
         n = len(order)
@@ -248,7 +248,7 @@ _KS_BLOCK_CELLS = 4_000_000
 
 
 def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array:
-    """The largest two-sample Kolmogorov-Smirnov distance between any two groups.
+    """Return the largest two-sample Kolmogorov-Smirnov distance between any two groups.
 
     D = max over groups g, h and values t of |F_g(t) − F_h(t)|, F the empirical distribution
     functions.
@@ -371,7 +371,7 @@ class Proportion:
 
 
 def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
-    """The mean over these clusters of a class's share; only the answers within each vary.
+    """Return the mean over these clusters of a class's share; only the answers within each vary.
 
     V = Σ_c p_c (1 − p_c) / (n_c − 1) / C², and the effective number of answers is p (1 − p) / V.
     Where the clusters show (nearly) no variance it is at most the number of answers, or that of

@@ -58,7 +58,7 @@ class CellExcess:
 
 
 def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
-    """The excess of every combination of classes, for these prompts.
+    """Return the excess of every combination of classes, for these prompts.
 
     For each prompt P(a, b) - P(a) P(b) is estimated without bias: the product of shares by distinct
     images. The variance is the delete-one-image jackknife's, at least that of independent classes

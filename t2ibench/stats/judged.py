@@ -46,7 +46,7 @@ def corrected_share(
     unanswered: float = 0.0,
     labels_of_unanswered: npt.ArrayLike = (),
 ) -> Corrected:
-    """A share from many answers of a judge and a few of people (PPI++, double sampling).
+    """Return a share from many answers of a judge and a few of people (PPI++, double sampling).
 
     Among the K images that the judge answered for
 
@@ -108,7 +108,7 @@ def corrected_share(
 def _answered_share(
     judged: Float64Array, f: Float64Array, y: Float64Array
 ) -> tuple[float, float, float]:
-    """The share among images that the judge answered for, its variance and its weight."""
+    """Return the share among images that the judge answered for, its variance and its weight."""
     n = len(y)
     n_judged = len(judged)
     if not n:
@@ -146,7 +146,7 @@ def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
 
 
 def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> IntArray:
-    """How often the judge gave each class where people gave each.
+    """Return how often the judge gave each class where people gave each.
 
     Args:
         truth: People's classes, by number.

@@ -147,7 +147,7 @@ def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
 def _without_noise(
     s: Float64Array, noise: Float64Array, level: float, rng: np.random.Generator
 ) -> tuple[Correlation, str | None]:
-    """The correlation of S - N with its interval, or why there is none."""
+    """Return the correlation of S - N with its interval, or why there is none."""
     n = len(noise)
     if n < FEWEST_ITEMS:
         return Correlation(math.nan), f"{n} items; {FEWEST_ITEMS} are the fewest"

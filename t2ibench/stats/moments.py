@@ -77,17 +77,17 @@ def _mean_y(pair: Pair) -> Values:
 
 
 def _cohens_d(pair: Pair) -> Values:
-    """The difference over the pooled SD within the samples."""
+    """Return the difference over the pooled SD within the samples."""
     return safe_ratio(pair.difference, pair.pooled_sd)
 
 
 def _union_d(pair: Pair) -> Values:
-    """The difference over the SD of all values, with ddof 1."""
+    """Return the difference over the SD of all values, with ddof 1."""
     return safe_ratio(pair.difference, pair.union_sd(ddof=1))
 
 
 def _union_d_ddof0(pair: Pair) -> Values:
-    """The difference over the SD of all values, with ddof 0."""
+    """Return the difference over the SD of all values, with ddof 0."""
     return safe_ratio(pair.difference, pair.union_sd(ddof=0))
 
 
@@ -147,7 +147,7 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
-    """How each value of one sample dominates the other sample.
+    """Return how each value of one sample dominates the other sample.
 
     V_i = mean over j of sign(x_i − y_j), W_j = mean over i of sign(x_i − y_j). Both have mean δ,
     and Var(δ) is about s²(V) / n + s²(W) / m.

@@ -37,7 +37,7 @@ class Interval:
 
 
 def exact_share(hits: int, total: int, level: float = 0.95) -> Interval:
-    """The share of items, with the interval of Clopper and Pearson.
+    """Return the share of items, with the interval of Clopper and Pearson.
 
     Args:
         hits: Items with the property.
@@ -165,7 +165,7 @@ def _one_hot(codes: Sequence[int], k: int) -> Float64Array:
 
 
 def _resampled(count: int, rng: np.random.Generator) -> Float64Array:
-    """How often each image is drawn, shape (draws, images)."""
+    """Return how often each image is drawn, shape (draws, images)."""
     weights: Float64Array = rng.multinomial(
         count, np.full(count, 1 / count), DRAWS
     ).astype(float)
@@ -223,7 +223,7 @@ class MajorityAccuracy:
     k: int = 2  # classes
 
     def widened(self, interval: tuple[float, float]) -> tuple[float, float]:
-        """The interval of a true share, from that of a share of what most people said.
+        """Return the interval of a true share, from that of a share of what most people said.
 
         It has room for every accuracy from the least to 1.
 
@@ -257,7 +257,7 @@ def majority_accuracy(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> MajorityAccuracy | None:
-    """How far what most people say about images can be wrong, from how they disagree.
+    """Return how far what most people say about images can be wrong, from how they disagree.
 
     Of an image that is clear, a person sees the class with probability a, and otherwise guesses
     among all k; of others everybody guesses. With a share w of clear images two people's agreement
@@ -327,11 +327,11 @@ class _Votes:
 
     @property
     def disputed(self) -> bool:
-        """Whether people disagree about any image."""
+        """Return whether people disagree about any image."""
         return bool((self.counts.max(axis=1, initial=0.0) < self.sizes).any())
 
     def accuracy(self, weights: Float64Array) -> Float64Array:
-        """A for images drawn as often as the weights say, shape (draws,)."""
+        """Return a for images drawn as often as the weights say, shape (draws,)."""
         agreement = np.clip(self._agreement(weights), 0.0, 1.0)
         seen = np.maximum(self._seen(weights, agreement), np.sqrt(agreement))
         clear = np.divide(agreement, seen**2, out=np.zeros_like(seen), where=seen > 0)
@@ -364,7 +364,7 @@ class _Votes:
         return mean
 
     def _seen(self, weights: Float64Array, agreement: Float64Array) -> Float64Array:
-        """How well a person sees a clear image, from what three people say alike.
+        """Return how well a person sees a clear image, from what three people say alike.
 
         With x the indicator of a class less 1/k, E[x x x] = S a e + a² f E[x], f = (1 − 1/k)³ +
         1/k³ and e = f/k − 1/k³. The a with the least squared differences, over prompts and classes.

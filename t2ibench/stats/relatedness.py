@@ -49,7 +49,7 @@ class Relatedness:
     def learnt(
         cls, reference: Float64Array, values: npt.ArrayLike
     ) -> Relatedness | None:
-        """The curve of everyday words: unit rows (r, d) with values (r,) or (r, q).
+        """Return the curve of everyday words: unit rows (r, d) with values (r,) or (r, q).
 
         With z the standardised values, the correlation in a bin of cosines is the sum of z_i z_j
         over its pairs, divided by that of (z_i² + z_j²) / 2; then made monotone (isotonic
@@ -70,7 +70,7 @@ class Relatedness:
         np.fill_diagonal(bins, _BINS + 1)
 
         def sums(weights: Float64Array | None) -> npt.NDArray[Any]:
-            """The sum of each bin's pairs; without weights, their number."""
+            """Return the sum of each bin's pairs; without weights, their number."""
             of_bins = np.bincount(bins.ravel(), weights, minlength=_BINS + 2)
             return of_bins[: _BINS + 1]
 
@@ -97,7 +97,7 @@ class Relatedness:
 
 
 def relatedness_across(words: Float64Array, direction: Float64Array) -> Float64Array:
-    """The correlations of words' values along a direction, without reference words.
+    """Return the correlations of words' values along a direction, without reference words.
 
     Args:
         words: Unit rows, shape (n, d).
@@ -134,7 +134,7 @@ def _unit_diagonal(matrix: Float64Array) -> Float64Array:
 
 
 def noise_correlation(related: Float64Array) -> Float64Array:
-    """The correlations of words' values about the mean of their set.
+    """Return the correlations of words' values about the mean of their set.
 
     What all words of a set share belongs to the mean, which is estimated, and is no noise: with g
     the correlation of unrelated words of the set, the noise correlates by (R - g) / (1 - g). Most
@@ -177,7 +177,7 @@ def noise_correlation(related: Float64Array) -> Float64Array:
 
 
 def positive_definite(related: Float64Array) -> Float64Array:
-    """The correlations without negative eigenvalues.
+    """Return the correlations without negative eigenvalues.
 
     Args:
         related: Correlations, shape (n, n), with a unit diagonal.
@@ -256,7 +256,7 @@ def related_dominance(
     n_draws: int = 5000,
     rng: np.random.Generator,
 ) -> Dominance:
-    """The Mann-Whitney test of values that are correlated within each set, with its interval.
+    """Return the Mann-Whitney test and interval for values correlated within each set.
 
     Draws g ~ N(0, K_x) and h ~ N(0, K_y) have deltas δ*; p = (1 + #{|δ*| >= |δ|}) / (draws + 1).
     Exact for every monotone transform of normal values with these correlations; with none of them

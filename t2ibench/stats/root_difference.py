@@ -118,7 +118,7 @@ def root_difference(
     p = (1 + n_beyond) / (1 + len(draws))
 
     def beyond(difference: float) -> float:
-        """How far |Z| lies above its critical value at a difference."""
+        """Return how far |Z| lies above its critical value at a difference."""
         z, drawn = model.at(difference)
         return abs(z) - float(np.quantile(np.abs(drawn), level))
 
@@ -229,7 +229,7 @@ class _Model:
         return float(z[0]), self._drawn(squares, difference)
 
     def detectable(self, level: float) -> float:
-        """The least difference, in hundredths, that the test detects in 8 of 10 cases."""
+        """Return the least difference, in hundredths, that the test detects in 8 of 10 cases."""
         _, equal_squares = self._studentised(self.x, np.ones((2, 1)), 0.0)
         equal = np.sqrt(equal_squares)
         limit = float(np.quantile(np.abs(self._drawn(equal**2, 0.0)), level))
@@ -239,7 +239,7 @@ class _Model:
         fewer.scale = self.scale[:, ::_POWER_STRIDE]
 
         def detects(difference: float, run: int) -> bool:
-            """Whether the test detects that one run's root is larger by so much."""
+            """Return whether the test detects that one run's root is larger by so much."""
             roots = equal.copy()
             roots[run] += difference
             beyond = roots[run] - np.sqrt(self.top[run])
@@ -272,7 +272,7 @@ class _Model:
         return z
 
     def _remaining_noise(self, squares: _TwoByDraws) -> Float64Array:
-        """The share of the noise that remains at these mean squares."""
+        """Return the share of the noise that remains at these mean squares."""
         remaining: Float64Array = np.maximum(1 - squares / self.top, _LEAST)
         return remaining
 
@@ -308,7 +308,7 @@ class _Model:
 
 
 def _middle(x: _TwoByDraws, weights: _TwoByDraws, half: float) -> Float64Array:
-    """The m that minimises Σ w (x − (m ± half)²)², where neither root is below 0."""
+    """Return the m that minimises Σ w (x − (m ± half)²)², where neither root is below 0."""
     weights = weights / weights.sum(axis=0)
     largest_root = np.sqrt(np.maximum(x, 0.0)).max(axis=0)
     # Newton's method from above, where the derivative is convex.
@@ -335,7 +335,7 @@ def _correlated(normal: npt.NDArray[np.float64], correlation: float) -> Float64A
 def _squares(
     noise: SquareNoise, direction: Float64Array, others: Float64Array
 ) -> Float64Array:
-    """The sum of squared noise, one square of which is that along the leans."""
+    """Return the sum of squared noise, one square of which is that along the leans."""
     slope, _ = noise.slopes
     df = noise.noise / slope if slope > 0 else 0.0
     if df <= 1:
@@ -346,7 +346,7 @@ def _squares(
 
 
 def _relative(noise: SquareNoise, normal: Float64Array) -> Float64Array:
-    """An estimate of the noise over the noise; 1 where it is known."""
+    """Return an estimate of the noise over the noise; 1 where it is known."""
     if not np.isfinite(noise.df) or np.isfinite(noise.top):
         return np.ones_like(normal)
     drawn: Float64Array = chdtri(noise.df, ndtr(-normal)) / noise.df

@@ -125,7 +125,7 @@ def pseudo_variance(
 
 
 def critical_value(null: npt.ArrayLike, level: float) -> float:
-    """The largest value that a Monte Carlo test at 1 − level does not reject.
+    """Return the largest value that a Monte Carlo test at 1 − level does not reject.
 
     Args:
         null: Draws of the statistic without an effect, shape (draws,).

@@ -151,7 +151,7 @@ def mean_square(
 
 
 def _f_degrees(v: Float64Array, f: Float64Array) -> tuple[float, float]:
-    """The h and h₂ of variances v with f degrees of freedom; see `mean_square`."""
+    """Return the h and h₂ of variances v with f degrees of freedom; see `mean_square`."""
     total = float(v.sum())
     h = total**2 / float((v**2 * f / (f + 2)).sum())
     h2 = total**2 / float((v**2 / (f + 2)).sum())
@@ -168,7 +168,7 @@ def f_square(
     value: float | None = None,
     growth: float = 0.0,
 ) -> MeanSquare:
-    """A mean of k squared estimates N with covariance S: its F test and its interval.
+    """Return a mean of k squared estimates N with covariance S: its F test and its interval.
 
     Args:
         squares: N'N / k.
@@ -280,7 +280,7 @@ def square_interval(
     rejected = float(chdtrc(noise / least, critical / least))
 
     def at(x: float) -> tuple[float, float]:
-        """The probability of fewer squares, and the weight of the test."""
+        """Return the probability of fewer squares, and the weight of the test."""
         larger = 1 + growth * x
         u = noise * larger
         room = max(1 - x / top, _SMALLEST)
@@ -294,12 +294,12 @@ def square_interval(
         return float(below), float(weight)
 
     def within(x: float) -> bool:
-        """Whether x is below the upper end."""
+        """Return whether x is below the upper end."""
         below, weight = at(x)
         return below >= tail * (1 - weight)
 
     def beyond(x: float) -> bool:
-        """Whether x is below the lower end."""
+        """Return whether x is below the lower end."""
         below, weight = at(x)
         return 1 - below < tail + (rejected - tail) * weight
 
@@ -315,7 +315,7 @@ def square_interval(
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
-    """The largest value in [0, high] up to which a condition holds."""
+    """Return the largest value in [0, high] up to which a condition holds."""
     if holds(high):
         return high
     low = 0.0

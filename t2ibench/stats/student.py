@@ -247,7 +247,7 @@ def ratio_of_parts(
         return freedom
 
     def end(side: int) -> Float64Array:
-        """The root of (N - t D)² = q² V(t), with q at that end's own df."""
+        """Return the root of (N - t D)² = q² V(t), with q at that end's own df."""
         t = np.zeros_like(n)
         for _ in range(_ITERATIONS):
             squared = stdtrit(degrees(t), (1 + level) / 2) ** 2

@@ -50,7 +50,7 @@ def _sum_of(content: Mapping[str, Any]) -> str:
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a JSON file with its checksum as the last key."""
+    """Return the content of a JSON file with its checksum as the last key."""
     return {**content, KEY: _sum_of(content)}
 
 

@@ -207,7 +207,7 @@ class EvidenceStore:
         return int(self._sums[part][row])
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
-        """The keys that have no embedding yet, in order, each once."""
+        """Return the keys that have no embedding yet, in order, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self._places[kind]]
 
     @property

@@ -27,7 +27,7 @@ _STREAMS = {"/dev", "/dev/fd", "/proc/self/fd"}  # /dev/stdout and the like
 
 
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
-    """A sort key that orders the numbers in names by their value.
+    """Return a sort key that orders the numbers in names by their value.
 
     Examples:
         >>> sorted(["task_10", "task_9"], key=natural_key)

@@ -39,7 +39,7 @@ def labeller_name(name: str, flag: str) -> str:
 
 
 def item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """The identifier of an image with a question.
+    """Return the identifier of an image with a question.
 
     It begins with a letter that begins no number, date or formula ('1e5', '3-4', '00012'), because
     spreadsheets change what looks like one.
@@ -108,7 +108,7 @@ class LabelStore:
         self._refresh()
 
     def all(self) -> list[Label]:
-        """Every label, sorted."""
+        """Return every label, sorted."""
         return list(self._labels)
 
     def votes(

@@ -1,4 +1,4 @@
-"""Task files: reading YAML with line numbers, validating it, and finding tasks by name.
+"""Read task files with line numbers, validate them, and find tasks by name.
 
 No module here knows any particular method.
 """

@@ -1,4 +1,4 @@
-"""Explain validation errors to somebody who edits YAML."""
+"""Explain validation errors to a user who edits YAML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KINDS = {
 
 
 def explain(item: Any, model: type[Any]) -> str:
-    """Say in one line what is wrong: the key, what was expected, the nearest spelling."""
+    """Return one line on what is wrong: the key, what was expected, and the nearest spelling."""
     location = ".".join(str(part) for part in item["loc"])
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
@@ -31,9 +31,9 @@ def explain(item: Any, model: type[Any]) -> str:
 
 
 def _expected(kind: str, value: Any, item: Any) -> str:
-    """What was expected, and what was given instead."""
+    """Return what was expected, and what was given instead."""
     message = str(item["msg"])
-    text = f"{message[:1].lower()}{message[1:]} (found {_found(value)})"
+    text = f"{message[:1].lower()}{message[1:]} (found {_shown(value)})"
     if kind == "literal_error":
         expected = item["ctx"]["expected"]
         options = expected.replace(" or ", ", ").replace("'", "").split(", ")
@@ -49,7 +49,7 @@ def _expected(kind: str, value: Any, item: Any) -> str:
         text = "this is empty"
     elif kind == "too_short":
         least = item["ctx"]["min_length"]
-        text = f"expected at least {least} entries, found {len(value)}: {_found(value)}"
+        text = f"expected at least {least} entries, found {len(value)}: {_shown(value)}"
     elif kind == "too_long":
         text = f"expected at most {item['ctx']['max_length']} items, found {len(value)}"
     elif kind == "string_pattern_mismatch":
@@ -57,17 +57,17 @@ def _expected(kind: str, value: Any, item: Any) -> str:
             f"'{shown(value)}' may only have lower-case letters, digits and underscores"
         )
     elif kind in _KINDS:
-        text = f"{_KINDS[kind]}, found {'nothing' if value is None else _found(value)}"
+        text = f"{_KINDS[kind]}, found {'nothing' if value is None else _shown(value)}"
     return text
 
 
-def _found(value: Any) -> str:
-    """The `repr` of a value, shortened for a message."""
+def _shown(value: Any) -> str:
+    """Return the `repr` of a value, shortened for a message."""
     return shown(repr(value))
 
 
 def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
-    """The keys that a model accepts at a location, such as ("groups", 0)."""
+    """Return the keys that a model accepts at a location, such as ("groups", 0)."""
     current: Any = model
     # True where the next part is a free key of a dict, not the name of a field.
     in_mapping = False
@@ -85,7 +85,7 @@ def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
 
 
 def _inner_model(annotation: Any) -> Any:
-    """The pydantic model inside an annotation such as `list[Model]`; None if there is none."""
+    """Return the pydantic model inside an annotation such as `list[Model]`; None without one."""
     if hasattr(annotation, "model_fields"):
         return annotation
     for argument in getattr(annotation, "__args__", ()):

@@ -26,7 +26,7 @@ from t2ibench.tasks.loader import (
 from t2ibench.tasks.source import Problem
 
 _GLOB = re.compile(r"[*?\[]")
-# Characters of a pattern; fnmatch takes time that grows with the square of its length.
+# Characters of the longest glob; the time of fnmatch grows with the square of its length.
 _LONGEST = 1000
 _ID = re.compile(r"^id:[ \t]*(\S+)", re.MULTILINE)
 
@@ -44,7 +44,7 @@ class TaskIndex:
     broken: dict[Path, list[Problem]] = field(default_factory=dict)
 
     def left_out(self) -> list[str]:
-        """A message for each file with errors, such as a warning shows."""
+        """Return a message for each file that is left out because it has errors."""
         lines = []
         for path, problems in self.broken.items():
             if problems[0].path != path:
@@ -64,7 +64,7 @@ class TaskIndex:
 
     @property
     def groups(self) -> dict[str, list[str]]:
-        """Task ids by group; a task of group a/b also belongs to group a."""
+        """Return task ids by group; a task of group a/b also belongs to group a."""
         groups: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for group in accumulate(task.group.split("/"), "{}/{}".format):
@@ -73,7 +73,7 @@ class TaskIndex:
 
     @property
     def tags(self) -> dict[str, list[str]]:
-        """Task ids by tag."""
+        """Return task ids by tag."""
         tags: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for tag in task.spec.tags:
@@ -81,7 +81,7 @@ class TaskIndex:
         return dict(sorted(tags.items()))
 
     def select(self, patterns: Iterable[str]) -> list[LoadedTask]:
-        """The tasks that match any of the patterns, in the order of the index.
+        """Return the tasks that match any of the patterns, in the order of the index.
 
         Raises:
             TaskFileError: a pattern is the id of a task whose file has errors.
@@ -129,7 +129,7 @@ class TaskIndex:
 
 
 def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
-    """Tasks whose id is also the name of a group of other tasks."""
+    """Return an error for each task whose id is also the name of a group of other tasks."""
     index = TaskIndex({task.id: task for task in tasks})
     return [
         Problem(
@@ -145,7 +145,7 @@ def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
 def build_index(
     include_paths: Sequence[Path] = (),
 ) -> tuple[TaskIndex, list[Problem]]:
-    """Index the bundled tasks and those of further folders; also return every problem."""
+    """Index the bundled tasks and those of further folders; also return all problems."""
     first_root = shipped_tasks(include_paths)
     roots = list(
         {root.resolve(): root for root in (first_root, *include_paths)}.values()
@@ -186,7 +186,7 @@ def build_index(
 
 
 def _ids_in(path: Path) -> set[str]:
-    """The ids that a task file with errors may define: what it gives as id, or its file name."""
+    """Return the ids that a task file with errors may define: those in it, or its file name."""
     if "stimuli" in path.parts:
         return set()
     if not path.is_file():  # a pipe or a device has no end
@@ -230,7 +230,7 @@ def load_tasks(
 def specs_of(
     hashes: Mapping[str, str], include_paths: Sequence[Path] = ()
 ) -> dict[str, BaseTask]:
-    """The tasks that results were made with, as far as they exist here unchanged.
+    """Return the tasks with which results were computed, as far as they exist here unchanged.
 
     Args:
         hashes: The hash of each task, by id, as results.json has it.

@@ -25,7 +25,7 @@ from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
 from t2ibench.tasks.explain import explain
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 
-# what --tasks takes beside the names of tasks, groups and tags
+# Words that --tasks accepts besides ids, groups and tags.
 RESERVED = ("all", "extended")
 _NOT_SCORED = {
     "title",
@@ -42,7 +42,7 @@ _NOT_SCORED = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedTask:
-    """A task read from a file, its word lists filled in.
+    """A task read from a file, with its word lists filled in.
 
     Attributes:
         spec: The validated task.
@@ -62,7 +62,7 @@ class LoadedTask:
 
     @property
     def id(self) -> str:
-        """The task's unique name."""
+        """Return the task's unique name."""
         return self.spec.id
 
 
@@ -74,7 +74,7 @@ class ReferenceTable(Strict):
 
 
 class StimuliFile(Strict):
-    """A file of tasks/stimuli/: lists of words and tables of shares by name, and their source."""
+    """A file of tasks/stimuli/: named lists of words and tables of shares, and their source."""
 
     source: Text
     lists: dict[Identifier, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
@@ -93,19 +93,19 @@ class Library:
 
     @property
     def context(self) -> dict[str, Any]:
-        """The context of validation, in which names of lists are looked up."""
+        """Return the context for validation, in which names of lists are looked up."""
         return {"lists": self.lists, "references": self.references}
 
 
 def bundled_tasks() -> Path:
-    """The folder of the tasks that come with t2ibench."""
+    """Return the folder of the tasks that come with t2ibench."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "bundled" / "tasks"
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
 def shipped_tasks(roots: Iterable[Path]) -> Path:
-    """The folder of t2ibench's own tasks: that of a checkout around a root, or the bundled one."""
+    """Return the folder of t2ibench's tasks: of a checkout around a root, or the bundled one."""
     bundled = bundled_tasks()
     for root in roots:
         resolved = Path(os.path.realpath(root))
@@ -117,7 +117,7 @@ def shipped_tasks(roots: Iterable[Path]) -> Path:
 
 
 def task_hash(spec: BaseTask) -> str:
-    """SHA-256 of what decides a task's score, so without titles, notes and tags."""
+    """Return the SHA-256 over what decides a task's score, without titles, notes and tags."""
     # Captions decide the score; the file from which they were taken does not.
     excluded = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
     content = spec.model_dump(mode="json", exclude=excluded)
@@ -151,7 +151,7 @@ def read_library(roots: Iterable[Path]) -> Library:
                     owners[name] = path
             for name, words in stimuli.lists.items():
                 library.problems += _list_problems(name, words, document)
-                # The first list of a name stays, so a clash changes no other folder's tasks.
+                # The first list of a name counts, so a clash changes no other folder's tasks.
                 library.lists.setdefault(name, words)
             for name, table in stimuli.references.items():
                 library.references.setdefault(name, dict(table.shares))
@@ -192,13 +192,13 @@ def _validate(
                 item["type"] == "too_short"
                 and len(item["input"]) >= item["ctx"]["min_length"]
             ):
-                continue  # its entries are wrong, and each is reported on its own
+                continue  # its entries are invalid, and each has an error of its own
             problems.append(document.problem(item["loc"], explain(item, model)))
     return None
 
 
 def check_task(task: BaseTask, document: Document) -> list[Problem]:
-    """The problems of a task that its schema cannot express."""
+    """Return the problems of a task that its schema cannot express."""
     problems = []
     if task.id in RESERVED or task.id in METHODS:
         message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
@@ -264,7 +264,7 @@ def _bundled_library() -> Library:
 
 
 def library_for(roots: Sequence[Path]) -> Library:
-    """The word lists that tasks below the roots may use: theirs and the bundled ones."""
+    """Return the word lists that tasks below the roots may use: theirs and the bundled ones."""
     shipped = shipped_tasks(roots)
     extra = [root for root in roots if root.resolve() != shipped.resolve()]
     if not extra and shipped == bundled_tasks():
@@ -273,7 +273,7 @@ def library_for(roots: Sequence[Path]) -> Library:
 
 
 def task_files(root: Path) -> list[Path]:
-    """Every task file below a folder, without word lists and hidden folders."""
+    """Return every task file below a folder, without word lists and hidden folders."""
 
     def wanted(path: Path) -> bool:
         parts = path.relative_to(root).parts
@@ -316,14 +316,14 @@ def _read_folder(
 
 
 def raise_refused(tasks: Iterable[LoadedTask]) -> None:
-    """Raise, as one error, every warning that prevents a run from starting."""
+    """Raise one error with every warning that prevents a run from starting."""
     raise_errors(
         [replace(problem, warning=False) for task in tasks for problem in task.refused]
     )
 
 
 def raise_errors(problems: Sequence[Problem]) -> None:
-    """Raise every problem that is not a warning, as one error."""
+    """Raise one error with every problem that is not a warning."""
     errors = [problem for problem in problems if not problem.warning]
     if errors:
         raise TaskFileError(map(str, errors))

@@ -1,4 +1,4 @@
-"""Copies of tasks that a run stores with the captions it was given."""
+"""Read the copies of tasks that a run stores together with their captions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FOLDER = "tasks"
 
 
 def kept_file(run: Path, task: str) -> Path:
-    """The file in which a run stores a task."""
+    """Return the file in which a run stores a task."""
     return run / FOLDER / f"{task}.yaml"
 
 
 def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
-    """The copy of a task that a run stores with its captions; None if it stores none."""
+    """Return the copy of a task that a run stores with its captions; None if it stores none."""
     file = kept_file(run, task.id)
     if not file.is_file():
         return None
@@ -47,7 +47,7 @@ def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
 
 
 def kept_specs(run: Path) -> dict[str, BaseTask]:
-    """The tasks that a run stores, by their hashes."""
+    """Return the tasks that a run stores, by their hashes."""
     specs: dict[str, BaseTask] = {}
     for file in sorted((run / FOLDER).glob("*.yaml")):
         task, _ = load_file(file, file.parent, library_for([]))

@@ -15,9 +15,9 @@ from t2ibench.store.file_errors import why_unreadable
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
-# A task file needs five; libyaml overflows the C stack at some thousands.
+# Levels of nesting; a task file needs five, and libyaml overflows the C stack at some thousands.
 _MAX_DEPTH = 40
-_MAX_NODES = 250_000  # the largest task that ships has 9,000
+_MAX_NODES = 250_000  # the largest bundled task has 9,000
 _STANDARD = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {
     _STANDARD + kind
@@ -65,7 +65,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, location: Location) -> int | None:
-        """The line of a location, or of the nearest one around it."""
+        """Return the line of a location, or of the nearest one around it."""
         for length in range(len(location), 0, -1):
             if location[:length] in self.lines:
                 return self.lines[location[:length]]
@@ -78,7 +78,7 @@ class Document:
         warning: bool = False,
         stops_run: bool = False,
     ) -> Problem:
-        """A problem at a location of this file."""
+        """Return a problem at a location of this file."""
         return Problem(self.path, self.line(location), message, warning, stops_run)
 
 
@@ -105,13 +105,13 @@ def read_yaml(path: Path) -> Document:
 
 
 def _text(path: Path) -> str | Problem:
-    """The text of a file, or the problem because of which it cannot be read."""
+    """Return the text of a file, or the problem that prevents reading it."""
     line: int | None = None
     why: str | None
     try:
         status = path.stat()
         file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-        # A shell passes the output of a command in such files: <(…), or a pipe.
+        # A shell passes the output of a command as such a file: <(…), or a pipe.
         from_a_shell = str(path).startswith(
             ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
         )
@@ -130,13 +130,13 @@ def _text(path: Path) -> str | Problem:
         why = f"cannot be read: {why_unreadable(error, path)[0]}"
     except UnicodeDecodeError as error:
         why = f"is not UTF-8 text (byte {error.start})"
-    except ValueError:  # a NUL in a name that a file gave
+    except ValueError:  # a NUL in the name of the file
         why = "cannot be read: no file has such a name"
     return Problem(path, line, why)
 
 
 def _too_much(text: str) -> tuple[int | None, str | None]:
-    """The line at which a document gets deeper or longer than allowed, and which of the two."""
+    """Return the line at which a document becomes too deep or too long, and the reason."""
     if sum(map(text.count, "[{-:?")) <= _MAX_DEPTH:
         return None, None
     depth = 0

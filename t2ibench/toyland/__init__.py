@@ -26,5 +26,5 @@ __all__ = [
 
 
 def draw(caption: str, seed: int, biases: BiasSettings | None = None) -> Image:
-    """Draw the image of a caption, RGB, 64 x 64 pixels; the same for the same seed."""
+    """Return the image of a caption, RGB, 64 x 64 pixels; the same seed gives the same image."""
     return draw_scene(sample_scene(caption, seed, biases))

@@ -1,4 +1,4 @@
-"""Read a caption: what it fixes in an image, and what it leaves open."""
+"""Parse a caption: which attributes it fixes in an image, and which it leaves open."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Caption:
         kind: One of world.KINDS.
         noun: The thing that the image shows.
         things: Names under which bias settings apply, the most specific first.
-        gender: The value that the caption fixes; None where it leaves it open.
-        skin: The same of skin.
-        age: The same of age.
-        weather: The same of weather.
+        gender: The gender that the caption fixes; None if it leaves it open.
+        skin: The skin tone that it fixes, or None.
+        age: The age that it fixes, or None.
+        weather: The weather that it fixes, or None.
         several: Whether the image shows several people.
         described: Whether a word describes the people: it fixes a value, or is an adjective.
         understood: Whether toyland understands any part of the caption.
@@ -43,7 +43,7 @@ class Caption:
 
 @dataclass(slots=True)
 class _Phrases:
-    """What was read so far, in the order of the words.
+    """The phrases of a caption that were recognised so far, in the order of the words.
 
     Attributes:
         things: Name, group and kind of each thing that was named.
@@ -64,11 +64,11 @@ class _Phrases:
 
 @lru_cache(maxsize=100_000)
 def parse(text: str) -> Caption:
-    """Read a caption.
+    """Return which attributes a caption fixes, and which it leaves open.
 
     Pleasant and unpleasant words set the weather after a comma ("a photo of tulip, joy") or where
-    nothing else is there ("joy"). Elsewhere they mean what they name: "a photo of bomb" is a
-    weapon and "a person focusing on family" somebody with a family.
+    nothing else is there ("joy"). Elsewhere they have their usual meaning: "a photo of bomb" shows
+    a weapon, and "a person focusing on family" a person.
     """
     head, _, modifiers = text.partition(",")
     phrases = _read(head, world())
@@ -100,13 +100,13 @@ def parse(text: str) -> Caption:
 
 
 def _is_plural(words_for_people: list[str]) -> bool:
-    """Whether words for people mean several; a word for one person, such as "man", decides."""
+    """Return whether words for people mean several people; "man" and the like mean one."""
     people = set(words_for_people)
     return people.isdisjoint(_ONE) and not people.isdisjoint(world().several)
 
 
 def _read(text: str, here: World) -> _Phrases:
-    """Read every phrase of a text."""
+    """Return the phrases that toyland recognises in a text."""
     words = words_of(text)
     phrases = _Phrases(
         things=[], fixed={}, weather=None, people=[], unknown=[], adjectives=[]
@@ -118,7 +118,7 @@ def _read(text: str, here: World) -> _Phrases:
 
 
 def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -> int:
-    """Read the longest phrase that starts at `index`, and return how many words it has."""
+    """Record the longest phrase that starts at `index`, and return its number of words."""
     for length in range(min(here.longest, len(words) - index), 0, -1):
         written = tuple(words[index : index + length])
         for phrase in (written, tuple(word.lower() for word in written)):
@@ -147,10 +147,10 @@ def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -
 
 
 def _subject(phrases: _Phrases) -> tuple[str, str]:
-    """The kind of image, and the noun that decides what it looks like."""
+    """Return the kind of image, and the noun that decides its appearance."""
     people = [thing for thing, _, kind in phrases.things if kind == "person"]
     if people or phrases.people or phrases.fixed:
-        # Skin, sexuality and names describe somebody; an occupation or activity says who.
+        # Skin, sexuality and names only describe a person; an occupation or activity is the noun.
         named = [
             thing
             for thing, group, kind in phrases.things

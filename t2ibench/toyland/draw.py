@@ -1,4 +1,4 @@
-"""Draw a scene with Pillow, three times as large as the image, and scale it down to 64 x 64."""
+"""Draw a scene with Pillow at three times its size, and scale it down to 64 x 64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Colour = tuple[int, int, int]
 
 
 def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
-    """The colour of a noun: its own hue, saturated enough to stand out from the background."""
+    """Return a noun's colour: a hue of its own that stands out from the background."""
     hue, value, *_ = look(noun)
     if kind == "flower":
         hue = (0.68 + 0.48 * hue) % 1.0  # violet to yellow; leaves are green
@@ -31,13 +31,13 @@ def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
 
 
 def clothes_colour(noun: str) -> Colour:
-    """What a person wears: the colour of their occupation, or blue where there is none."""
+    """Return the colour of a person's clothes: that of their occupation, or blue without one."""
     return (92, 112, 168) if noun == "person" else accent("person", noun)
 
 
 @lru_cache(maxsize=2)
 def _background(weather: str) -> Image.Image:
-    """Sky and ground of an image, without sun, clouds and rain, which move."""
+    """Draw the sky and the ground, without sun, clouds and rain, whose positions vary."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (_BIG, _BIG))
@@ -77,7 +77,7 @@ def _background(weather: str) -> Image.Image:
 
 
 def draw_scene(scene: Scene) -> Image.Image:
-    """The image of a scene, RGB, 64 x 64."""
+    """Return the image of a scene, RGB, 64 x 64."""
     from PIL import Image, ImageDraw
 
     if scene.light is None:
@@ -138,7 +138,7 @@ class Pen:
         self._scale = scene.scale
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """The pixel of a place; scaling leaves the middle of the ground where it is."""
+        """Return the pixel of a place; scaling does not move the middle of the ground."""
         return (
             (32 + (x - 32) * self._scale + self._dx) * _SCALE,
             (56 + (y - 56) * self._scale + self._dy) * _SCALE,

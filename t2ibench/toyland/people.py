@@ -1,4 +1,4 @@
-"""Draw a person: presentation by hair and clothes, age by size and hair, skin by tone."""
+"""Draw a person: gender by hair and clothes, age by size and hair, skin by its tone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SKIN = {"light": (240, 200, 168), "dark": (124, 80, 52)}
 
 
 class _Figure:
-    """A pen for one person: x from the person's middle, y from the ground, in body units."""
+    """Draws in the coordinates of one person: x from their middle, y from the ground."""
 
     def __init__(self, pen: Pen, x: float, size: float) -> None:
         self.pen = pen
@@ -49,7 +49,7 @@ def _shaded(colour: Colour, amount: float) -> Colour:
 def draw_person(
     pen: Pen, person: Person, clothes: Colour, x: float, size: float
 ) -> None:
-    """Draw one person standing at x."""
+    """Draw a person who stands at x."""
     figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)
     hair = (206, 206, 204) if person.age == "old" else _HAIR[int(person.hair * 2.999)]

@@ -1,7 +1,7 @@
-"""Recognise what an image shows with a small network that gets nothing but the pixels.
+"""Recognise what an image shows, with a small network that sees only the pixels.
 
 The weights in reader.safetensors were trained by tools/train_toyland_reader.py on rendered scenes,
-blurred, compressed and disturbed, so that images that imitate toyland can be read too.
+blurred, compressed and distorted, so that it can also read images that imitate toyland.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Reading:
     colour: tuple[float, float, float]
 
     def top(self, attribute: str) -> str:
-        """The likeliest class of an attribute."""
+        """Return the most likely class of an attribute."""
         shares = self.shares[attribute]
         return max(shares, key=lambda name: shares[name])
 
 
 def prepare(image: Image) -> PixelArray:
-    """The RGB pixels of any image, resized to 64 x 64: shape (64, 64, 3)."""
+    """Return the RGB pixels of an image, resized to 64 x 64: shape (64, 64, 3)."""
     rgb = image if image.mode == "RGB" else image.convert("RGB")
     if rgb.size != (SIZE, SIZE):
         rgb = rgb.resize((SIZE, SIZE))
@@ -66,7 +66,7 @@ def prepare(image: Image) -> PixelArray:
 
 
 def features(pixels: PixelArray) -> Float32Array:
-    """Means of blocks of 4 x 4 pixels, shape (768,), scaled to -1 to 1."""
+    """Return means of blocks of 4 x 4 pixels, shape (768,), scaled to -1 to 1."""
     blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
     means: Float32Array = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
     scaled: Float32Array = means / np.float32(127.5) - np.float32(1.0)
@@ -84,12 +84,12 @@ def _weights() -> dict[str, Float32Array]:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """SHA-256 of the weights."""
+    """Return the SHA-256 of the network's weights."""
     return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
 
 
 def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
-    """Raw outputs of the network, shape (n, classes of all heads + 3).
+    """Return the raw outputs of the network, shape (n, classes of all heads + 3).
 
     One image at a time: a product of matrices would round differently with the number of rows,
     and an image's reading must not depend on its neighbours.
@@ -108,7 +108,7 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
 
 
 def split(row: Float32Array) -> Reading:
-    """The reading of an image from its row of outputs: the softmax of each head, and the colour."""
+    """Return an image's reading from its row of outputs: softmax of each head, and the colour."""
     shares = {}
     start = 0
     for head, classes in HEADS.items():
@@ -125,5 +125,5 @@ def split(row: Float32Array) -> Reading:
 
 
 def read(image: Image) -> Reading:
-    """What an image shows, recognised from its pixels."""
+    """Return what an image shows, recognised from its pixels."""
     return split(outputs([prepare(image)])[0])

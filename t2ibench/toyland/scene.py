@@ -1,4 +1,4 @@
-"""Sample a scene, everything that an image shows, from a caption and a seed."""
+"""Sample a scene, which is everything that an image shows, from a caption and a seed."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ class Scene:
 
 
 def look(noun: str) -> tuple[float, ...]:
-    """Eight numbers from 0 to 1, a hash of a noun, that decide what it looks like."""
+    """Return eight numbers from 0 to 1, a hash of a noun, that decide its appearance."""
     digest = hashlib.sha256(noun.encode()).digest()
     return tuple(byte / 255 for byte in digest[:8])
 
 
 def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) -> Scene:
-    """Sample a scene: what the caption fixes, and values drawn from shares for everything else.
+    """Sample a scene: as the caption fixes it, and by the shares where it leaves values open.
 
-    The same random numbers are drawn whatever the caption fixes. With another bias setting and the
-    same seed, therefore, a value changes only where its share passes its random number.
+    The same random numbers are sampled whatever the caption fixes. So with the same seed and other
+    bias settings, a value changes only if the change of its share passes its random number.
     """
     settings = biases or BiasSettings()
     content = parse(caption)
@@ -105,12 +105,12 @@ def _sample_person(
     """Sample a person from five random numbers: gender, skin, age, hair and shade."""
     fixed = {"gender": content.gender, "skin": content.skin, "age": content.age}
     values: dict[str, str] = {}
-    drawn: dict[str, str] = {}
+    sampled: dict[str, str] = {}
     for number, (axis, value) in zip(numbers.tolist(), fixed.items(), strict=False):
         if value is None:
-            is_first = number < settings.following(axis, drawn, content.things)
-            drawn[axis] = AXES[axis][0 if is_first else 1]
-        values[axis] = value or drawn[axis]
+            is_first = number < settings.following(axis, sampled, content.things)
+            sampled[axis] = AXES[axis][0 if is_first else 1]
+        values[axis] = value or sampled[axis]
     return Person(
         gender=values["gender"],
         skin=values["skin"],

@@ -1,4 +1,4 @@
-"""The words and things that toyland knows, and the shares planted for open attributes."""
+"""Define the words and things that toyland knows, and the shares planted for open attributes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXES = {
     "age": ("old", "adult"),
     "weather": ("pleasant", "unpleasant"),
 }
-# Pairs of axes of a person that can be correlated: the second is drawn given the first.
+# Pairs of axes of a person that can be correlated: the second is sampled given the first.
 PAIRS = {
     f"{first}_{second}": (first, second)
     for first, second in (
@@ -31,7 +31,7 @@ PAIRS = {
     )
 }
 TOGETHER = "together"
-APART = "apart"
+SEPARATE = "apart"
 # The argument that chooses a world, and the worlds.
 WORLD = "world"
 PLAIN = "plain"
@@ -41,8 +41,8 @@ _FORM = (
     "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
     "all.weather.pleasant=0.5; axes are "
     f"{', '.join(f'{axis} ({a} or {b})' for axis, (a, b) in AXES.items())}, and "
-    f"{', '.join(PAIRS)} ({TOGETHER} or {APART}). Its model card lists things. {WORLD}={FRAMING} "
-    "frames people by how their caption is put."
+    f"{', '.join(PAIRS)} ({TOGETHER} or {SEPARATE}). Its model card lists things. "
+    f"{WORLD}={FRAMING} frames people by how their caption is put."
 )
 
 Phrase = tuple[str, ...]
@@ -76,17 +76,17 @@ class World:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, as they are capitalised."""
+    """Return the words of a text, with their capitals."""
     return _WORD.findall(text)
 
 
 def thing_name(words: str) -> str:
-    """The name of a thing as settings write it: 'computer programmer' is 'computer_programmer'."""
+    """Return a thing's name in settings: 'computer_programmer' for 'computer programmer'."""
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 
 def _phrases(text: str) -> set[Phrase]:
-    """A phrase as written and in lower case; a capitalised first name only as written."""
+    """Return a phrase as written and in lower case; a capitalised first name only as written."""
     words = tuple(words_of(text))
     if len(words) == 1 and words[0].istitle() and words[0] not in {"English"}:
         return {words}
@@ -94,13 +94,13 @@ def _phrases(text: str) -> set[Phrase]:
 
 
 def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
-    """Shares by axis from shares by 'axis.value', whose values are always the first."""
+    """Return shares by axis from shares by 'axis.value', whose value is always the first."""
     return {key.split(".")[0]: float(value) for key, value in raw.items()}
 
 
 @lru_cache(maxsize=1)
 def world() -> World:
-    """The world that world.yaml describes, read once."""
+    """Return the world that world.yaml describes, which is read once."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (Path(__file__).parent / "world.yaml").read_text(encoding="utf-8")
     raw: dict[str, Any] = yaml.load(text, Loader=loader)
@@ -138,7 +138,7 @@ def world() -> World:
 
 @dataclass(frozen=True)
 class BiasSettings:
-    """What the user sets for values that a caption leaves open.
+    """The user's shares for values that a caption leaves open.
 
     Attributes:
         user: The share of an axis's first value, by thing and axis.
@@ -153,7 +153,7 @@ class BiasSettings:
     framing: bool = False
 
     def share(self, axis: str, things: tuple[str, ...]) -> float:
-        """The share of the axis's first value.
+        """Return the share of an axis's first value for a subject.
 
         A share that the user set has precedence over a planted one. Among each of the two, that of
         the most specific thing has precedence, and that of 'all' comes last.
@@ -165,13 +165,13 @@ class BiasSettings:
         raise KeyError(axis)
 
     def following(
-        self, axis: str, drawn: Mapping[str, str], things: tuple[str, ...]
+        self, axis: str, sampled: Mapping[str, str], things: tuple[str, ...]
     ) -> float:
-        """The share of an axis's first value, given the values drawn for a person so far."""
+        """Return the share of an axis's first value, given a person's values so far."""
         share = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
             strength = self._strength(name, things)
-            if second != axis or first not in drawn or not strength:
+            if second != axis or first not in sampled or not strength:
                 continue
             first_share = self.share(first, things)
             # The probability that both have their first value lies between these two.
@@ -181,41 +181,41 @@ class BiasSettings:
                 extreme = max(0.0, first_share + share - 1.0)
             independent = first_share * share
             both = independent + abs(strength) * (extreme - independent)
-            if drawn[first] == AXES[first][0]:
+            if sampled[first] == AXES[first][0]:
                 return both / first_share
             return (share - both) / (1.0 - first_share)
         return share
 
     def _strength(self, pair: str, things: tuple[str, ...]) -> float:
-        """How strongly a pair of axes is correlated for these things, from -1 to 1."""
+        """Return how strongly a pair of axes is correlated for these things, from -1 to 1."""
         for thing in (*things, "all"):
             if pair in self.pairs.get(thing, {}):
                 return self.pairs[thing][pair]
         return 0.0
 
     def as_args(self) -> dict[str, float]:
-        """The user's settings in the form of --model-args, sorted."""
+        """Return the user's settings in the form of --model-args, sorted."""
         shares = {
             f"{thing}.{axis}.{AXES[axis][0]}": value
             for thing, axes in sorted(self.user.items())
             for axis, value in sorted(axes.items())
         }
         return shares | {
-            f"{thing}.{pair}.{TOGETHER if value >= 0 else APART}": abs(value)
+            f"{thing}.{pair}.{TOGETHER if value >= 0 else SEPARATE}": abs(value)
             for thing, pairs in sorted(self.pairs.items())
             for pair, value in sorted(pairs.items())
         }
 
 
 def known_things() -> list[str]:
-    """Every thing for which shares can be set."""
+    """Return every thing for which shares can be set."""
     names = {"all", *KINDS, *world().shares}
     names |= {thing for thing, *_ in world().things.values()}
     return sorted(names)
 
 
 def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
-    """Read the arguments of toyland, shares by 'thing.axis.value' and perhaps a 'world'.
+    """Read toyland's arguments, shares by 'thing.axis.value' and perhaps a 'world', as settings.
 
     Raises:
         T2IBenchError: a world, thing, axis or value is unknown, a share is not from 0 to 1, two
@@ -226,7 +226,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()
-    axes: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
+    axes: dict[str, tuple[str, str]] = AXES | dict.fromkeys(PAIRS, (TOGETHER, SEPARATE))
     for key, text in shares.items():
         parts = key.split(".")
         if len(parts) != 3:

@@ -193,7 +193,7 @@ def test_a_config_file(cli: Cli, tmp_path: Path) -> None:
         assert status == 1 and message in err, err
 
 
-def test_a_device_that_is_not_here_is_said_before_a_run(
+def test_a_missing_device_is_reported_before_a_run(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers may have it, so that a plan is made all the same."""

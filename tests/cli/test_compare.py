@@ -30,7 +30,7 @@ def runs(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
-def test_what_has_no_end_is_not_read(
+def test_endless_and_huge_files_are_refused(
     runs: dict[str, Path], cli: Cli, tmp_path: Path
 ) -> None:
     endless = tmp_path / "results.json"

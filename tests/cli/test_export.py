@@ -89,7 +89,7 @@ def test_prompts_are_never_names(tmp_path: Path) -> None:
     )
 
 
-def test_images_that_are_gone_are_named_and_left_out(run: Path, cli: Cli) -> None:
+def test_missing_images_are_named_and_left_out(run: Path, cli: Cli) -> None:
     gone = sorted(run.glob("images/??/*"))[0]
     gone.unlink()
     status, _, errors = cli("export", run, "--output", "out")

@@ -110,7 +110,7 @@ def test_the_traceback_is_there_for_who_asks(
         (KeyboardInterrupt(), "interrupted", ""),
     ],
 )
-def test_what_is_expected_is_no_fault_of_t2ibench(
+def test_expected_errors_are_not_called_a_fault_of_t2ibench(
     error: BaseException, start: str, advice: str, fail: Callable[..., str]
 ) -> None:
     err = fail(error, status=130 if isinstance(error, KeyboardInterrupt) else 1)
@@ -120,7 +120,9 @@ def test_what_is_expected_is_no_fault_of_t2ibench(
     assert "fault" not in err
 
 
-def test_what_ends_a_program_on_purpose_still_does(fail: Callable[..., str]) -> None:
+def test_a_broken_pipe_and_a_system_exit_end_the_program_silently(
+    fail: Callable[..., str],
+) -> None:
     assert fail(BrokenPipeError(32, "Broken pipe"), status=0) == ""
     assert fail(SystemExit(7), status=7) == ""
     with pytest.raises(GeneratorExit):
@@ -199,7 +201,7 @@ FEW = (
 
 
 @pytest.mark.parametrize("name", [*OTHERS, "Base"])
-def test_code_of_others_is_told_in_one_line_and_its_odd_reasons_are_stored(
+def test_errors_of_third_party_code_are_one_line_and_its_reasons_are_stored(
     name: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path.cwd()))
@@ -272,7 +274,7 @@ images_per_prompt: 1
     "more", [(), ("--generate-only",)], ids=["run", "generate-only"]
 )
 @pytest.mark.parametrize("name", [*GIVEN])
-def test_a_generator_that_gives_nothing_ends_the_run_however_small_it_is(
+def test_a_generator_without_any_image_ends_even_a_small_run(
     name: str,
     more: tuple[str, ...],
     cli: Cli,

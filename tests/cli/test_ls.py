@@ -22,7 +22,7 @@ def listed(cli: Cli, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     "pattern", ["core", "all", "extended", "mcas", "tag:gender", "t2iat_*", "core,weat"]
 )
-def test_a_word_lists_what_tasks_takes_it_for(pattern: str, cli: Cli) -> None:
+def test_ls_selects_the_same_tasks_as_the_flag_tasks(pattern: str, cli: Cli) -> None:
     names = listed(cli, pattern)
     assert names
     assert names == [task.id for task in load_tasks(pattern)]
@@ -103,7 +103,7 @@ def test_an_unknown_word_names_the_nearest(word: str, nearest: str, cli: Cli) ->
     assert len(err.splitlines()) == 1
 
 
-def test_a_task_of_ones_own_is_printed_and_a_broken_one_says_where(
+def test_a_users_task_is_printed_and_a_broken_one_names_the_line(
     cli: Cli, tmp_path: Path
 ) -> None:
     (shipped,) = load_tasks("weat_7_math_arts")

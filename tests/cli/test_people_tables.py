@@ -99,7 +99,7 @@ def test_columns_and_pattern_reach_folder_and_answers(folder: Path, cli: Cli) ->
         ),
     ],
 )
-def test_what_reads_no_table_takes_no_columns(
+def test_columns_and_pattern_are_refused_if_no_table_is_read(
     cli: Cli, words: list[str], message: str
 ) -> None:
     status, _, error = cli(

@@ -88,7 +88,7 @@ def row_of(out: str, repository: str) -> str:
     return " ".join(row.split())
 
 
-def test_what_was_fetched_is_all_that_a_run_without_a_network_needs(
+def test_a_prefetched_run_needs_no_network(
     hub: LocalHub, run: Run, tmp_path: Path
 ) -> None:
     listed = run(hub.address, "prefetch", "org/pipeline", *FLAGS, "--dry-run")

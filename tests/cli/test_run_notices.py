@@ -14,7 +14,7 @@ ONLY_IMAGES = (*TASK, "--generate-only")
 
 
 @pytest.mark.parametrize(("load", "shown"), [(12.3, True), (2.4, False), (0.0, False)])
-def test_a_busy_machine_is_said_once(
+def test_a_busy_machine_is_reported_once(
     load: float, shown: bool, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("t2ibench.worker_pool.load_average", lambda: load)

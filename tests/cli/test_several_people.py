@@ -192,11 +192,15 @@ def test_label_agree_takes_people_without_a_judge(folder: Path, cli: Cli) -> Non
     assert json.loads(again) == found
 
 
-def test_somebody_alone_agrees_with_nobody(folder: Path, cli: Cli) -> None:
+def test_a_single_labeller_has_no_agreement(folder: Path, cli: Cli) -> None:
     assert run(cli, folder, *judge(folder, "anna"))[0] == 0
     made = folder.parent / "runs" / "by-files"
     status, _, errors = cli("label", "agree", made)
-    assert status == 1 and "has no two people" in errors and errors.count("\n") == 1
+    assert (
+        status == 1
+        and "has no image that two people" in errors
+        and errors.count("\n") == 1
+    )
     task = task_of(made)
     assert not task.people
     assert (

@@ -70,7 +70,7 @@ def run(cli: Cli, folder: Path, *further: str, status: int = 0) -> str:
     return error if status else out
 
 
-def test_what_a_request_changes_is_said_prompt_by_prompt(
+def test_changes_by_a_request_are_reported_for_each_prompt(
     tmp_path: Path, cli: Cli
 ) -> None:
     out = run(cli, write(tmp_path / "plain", PLAIN))

@@ -252,7 +252,7 @@ def newer(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, "female"
 
 
-def test_what_a_server_declines_costs_one_request_whatever_the_workers() -> None:
+def test_a_declined_field_costs_one_request_with_any_number_of_workers() -> None:
     with serving(newer) as (url, posted):
         answers, ended = given(url)
         assert [answer.answer for answer in answers] == ["female"] * 12 and not ended

@@ -117,7 +117,9 @@ def test_scores_are_those_of_a_pass_for_each_class(folder: Path) -> None:
     assert not said
 
 
-def test_an_answer_does_not_depend_on_what_is_padded_beside_it(folder: Path) -> None:
+def test_an_answer_does_not_depend_on_other_questions_in_its_batch(
+    folder: Path,
+) -> None:
     judge, _ = make(folder)
     asked = queries()
     together = [answer.answer for answer in judge.answer(asked)]

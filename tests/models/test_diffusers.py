@@ -161,7 +161,7 @@ def test_effective_settings_resolve_the_pipelines_defaults(
         (0.5, True, "filtered", "safety checker"),
     ],
 )
-def test_what_is_no_image_is_filtered_or_failed(
+def test_black_flagged_and_nan_images_are_filtered_or_failed(
     value: float, flag: bool, status: str, reason: str, folders: dict[str, Path]
 ) -> None:
     images = np.full((2, 8, 8, 3), 0.7)
@@ -348,7 +348,7 @@ def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(
         ('["pipeline", "Mine"]', "Python code of its own, which t2ibench does not run"),
     ],
 )
-def test_what_makes_no_image_is_refused_before_it_is_loaded(
+def test_pipelines_that_generate_no_images_are_refused_before_loading(
     name: str, message: str, tmp_path: Path
 ) -> None:
     """Nothing but its index is there, so nothing else can have been read."""

@@ -136,31 +136,31 @@ def test_a_lora_is_the_file_that_diffusers_would_guess() -> None:
         LoraFiles().wanted(["lora.bin", "optimizer.safetensors"], read)
 
 
-def test_what_a_download_lacks(tmp_path: Path) -> None:
+def test_missing_files_of_a_download_are_listed(tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps(INDEX))
     for part in ("unet", "tokenizer"):
         (tmp_path / part).mkdir()
         name = "config.json" if part == "unet" else "vocab.json"
         (tmp_path / part / name).write_text("{}")
     files = PipelineFiles()
-    assert files.lacking(tmp_path) == ["unet/model.safetensors", "safety_checker/"]
+    assert files.missing(tmp_path) == ["unet/model.safetensors", "safety_checker/"]
     shards = {"a": "diffusion_pytorch_model-00001-of-00002.safetensors"}
     shards["b"] = "diffusion_pytorch_model-00002-of-00002.safetensors"
     index = tmp_path / "unet/diffusion_pytorch_model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": shards}))
     (tmp_path / "unet" / shards["a"]).write_bytes(b"weights")
     without = PipelineFiles(without=frozenset({"safety_checker"}))
-    assert without.lacking(tmp_path) == [f"unet/{shards['b']}"]
+    assert without.missing(tmp_path) == [f"unet/{shards['b']}"]
     (tmp_path / "unet" / shards["b"]).write_bytes(b"weights")
-    assert without.lacking(tmp_path) == []
-    assert ModelFiles().lacking(tmp_path) == [
+    assert without.missing(tmp_path) == []
+    assert ModelFiles().missing(tmp_path) == [
         "config.json",
         "model.safetensors",
         "tokenizer.json",
     ]
 
 
-def test_what_adapters_declare() -> None:
+def test_adapters_declare_the_repositories_that_they_read() -> None:
     def repositories(downloads: object) -> list[str]:
         assert isinstance(downloads, list)
         return [download.repository for download in downloads]
@@ -198,7 +198,7 @@ def test_what_adapters_declare() -> None:
 def test_the_first_of_several_names(names: tuple[str, ...], tmp_path: Path) -> None:
     files = NamedFiles(names)
     assert files.wanted(["a.bin", "b"], read) == ["a.bin"]
-    assert files.lacking(tmp_path) == [names[0]]
+    assert files.missing(tmp_path) == [names[0]]
     (tmp_path / "a.bin").write_bytes(b"")
-    assert files.lacking(tmp_path) == []
+    assert files.missing(tmp_path) == []
     assert Download("o/n", files).command() == f"hf download o/n --include {names[0]}"

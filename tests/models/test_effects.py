@@ -97,7 +97,7 @@ def refusal(folder: Path, **args: str) -> str:
         ("lumina", {"call.max_sequence_length": "32"}, "Leave it out"),
     ],
 )
-def test_what_changes_nothing_is_refused_with_a_reason(
+def test_settings_without_effect_are_refused_with_a_reason(
     kind: str, args: dict[str, str], reason: str, folders: dict[str, Path]
 ) -> None:
     said = refusal(folders[kind], **args)
@@ -121,7 +121,7 @@ def test_what_changes_nothing_is_refused_with_a_reason(
         ("lcm", {"guidance": "3"}),
     ],
 )
-def test_what_changes_something_or_says_what_is_so_is_taken(
+def test_settings_with_an_effect_or_equal_to_defaults_are_accepted(
     kind: str, args: dict[str, str], folders: dict[str, Path]
 ) -> None:
     assert refusal(folders[kind], **args) == ""

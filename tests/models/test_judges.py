@@ -280,7 +280,9 @@ def test_bad_answer_files(tmp_path: Path, text: str, message: str) -> None:
         ("openai:x", {"base_url": "localhost:1"}, "expected an address"),
     ],
 )
-def test_what_is_no_judge(spec: str, args: dict[str, str], message: str) -> None:
+def test_invalid_judges_are_refused(
+    spec: str, args: dict[str, str], message: str
+) -> None:
     with pytest.raises(T2IBenchError, match=message):
         judge(spec, **args)
 
@@ -344,7 +346,7 @@ TOO_FEW = {"error": {"message": "max_tokens must be at least 1024", "code": "inv
         ),
     ],
 )
-def test_what_is_no_answer_is_shown_with_the_next_step(
+def test_replies_without_an_answer_end_with_the_next_step(
     status: int, body: bytes, message: str
 ) -> None:
     asked = [query(f"a photo of {n}", "Which?", "male", "female") for n in range(9)]

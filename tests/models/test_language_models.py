@@ -15,7 +15,7 @@ from tests.models import tiny
 pytestmark = pytest.mark.slow
 
 
-def test_what_is_no_vision_language_model(tmp_path: Path) -> None:
+def test_models_without_vision_are_refused_as_judges(tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match=r"could not load|no processor"):
         create_judges([f"vlm:{tiny.llama(tmp_path / 'llama')}"], {})
     with pytest.raises(T2IBenchError, match="has not been downloaded"):

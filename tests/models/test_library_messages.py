@@ -100,7 +100,7 @@ def shown_messages() -> Any:
         yield lines
 
 
-def test_what_is_not_known_is_shown_once_with_its_library(
+def test_unknown_messages_are_shown_once_with_their_library(
     shown_messages: list[LibraryMessage],
 ) -> None:
     for _ in range(2):
@@ -164,7 +164,7 @@ def test_a_model_without_some_weights_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_what_is_to_know_is_on_the_terminal_and_on_every_page(
+def test_recorded_messages_are_on_the_terminal_and_on_every_page(
     workers: str, tmp_path: Path, cli: Cli
 ) -> None:
     """A weight that the network has no place for: told once, recorded, and shown on the pages."""
@@ -196,7 +196,7 @@ def test_what_is_to_know_is_on_the_terminal_and_on_every_page(
     assert again == [warning]
 
 
-def test_outside_of_a_run_it_is_a_line_on_standard_error() -> None:
+def test_outside_of_a_run_a_message_is_a_line_on_standard_error() -> None:
     code = (
         "import logging\n"
         "from t2ibench.models.library_messages import collect_messages\n"

@@ -95,7 +95,7 @@ def test_a_second_negative_prompt_is_read_beside_the_first(
         ),
     ],
 )
-def test_what_cannot_be_loaded_so_is_one_line(
+def test_invalid_load_options_get_a_one_line_error(
     args: dict[str, str], message: str, sdxl: Path
 ) -> None:
     with refused(message):
@@ -113,7 +113,7 @@ def test_a_back_end_that_is_not_installed_comes_with_its_pip_line(sdxl: Path) ->
         pixels(sdxl, {"load.quantization_config": config}, REQUESTS[:1])
 
 
-def test_what_decides_where_weights_are_decides_no_image(sdxl: Path) -> None:
+def test_the_placement_of_weights_affects_no_image(sdxl: Path) -> None:
     plain = made(sdxl, **ARGS)
     balanced = made(sdxl, **{**ARGS, "load.device_map": "balanced"})
     guided = made(sdxl, **{**ARGS, "load.enable_pag": "true"})

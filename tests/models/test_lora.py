@@ -83,7 +83,7 @@ def refusal(folder: Path, lora: str) -> str:
 
 
 @pytest.mark.parametrize("form", [of_unet, kohya])
-def test_a_file_that_fits_is_taken_and_said_in_the_settings(
+def test_a_fitting_lora_is_applied_and_reported_in_the_settings(
     form: Callable[..., Any],
     folders: dict[str, Path],
     weights: dict[str, Any],
@@ -100,7 +100,7 @@ def test_a_file_that_fits_is_taken_and_said_in_the_settings(
     assert "lora" not in made(folders["sd"]).effective_settings()
 
 
-def test_kohyas_form_for_flux_counts_the_layers_that_it_becomes(
+def test_a_flux_lora_in_kohyas_form_reports_its_converted_layers(
     folders: dict[str, Path], save: Save
 ) -> None:
     generator = made(folders["flux"], lora=save(of_flux(0)))
@@ -118,7 +118,7 @@ def test_a_file_of_another_kind_of_model_is_refused(
     assert "transformer.down_blocks" in said and "trained on this kind of model" in said
 
 
-def test_a_file_in_pefts_own_form_says_how_to_save_it(
+def test_a_lora_in_pefts_form_gets_advice_on_saving(
     folders: dict[str, Path], weights: dict[str, Any], save: Save
 ) -> None:
     bare = {f"base_model.model.{key}": tensor for key, tensor in weights.items()}
@@ -126,7 +126,7 @@ def test_a_file_in_pefts_own_form_says_how_to_save_it(
     assert "peft's own form" in said and "save_lora_weights" in said
 
 
-def test_pefts_own_form_is_named_where_diffusers_fails_on_it(
+def test_an_unreadable_lora_in_pefts_form_is_named_as_such(
     folders: dict[str, Path], weights: dict[str, Any], save: Save
 ) -> None:
     bare = {f"base_model.model.{key}": tensor for key, tensor in weights.items()}

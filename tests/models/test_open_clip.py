@@ -79,7 +79,7 @@ def expected_activation(architecture: str, configuration: dict[str, Any]) -> str
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_every_tag_runs_as_it_was_trained() -> None:
+def test_every_open_clip_tag_has_its_trained_activation_and_preprocessing() -> None:
     """Activation function, mean, std, interpolation and resize mode, of every tag there is."""
     import open_clip
 
@@ -121,7 +121,7 @@ def test_plain_and_quickgelu_names_of_a_tag_are_one_network_and_so_are_their_twi
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_the_default_encoder_has_another_fingerprint_than_the_network_nobody_trained() -> (
+def test_the_default_encoders_fingerprint_differs_from_the_mismatched_networks() -> (
     None
 ):
     from t2ibench.models.fingerprint import fingerprint
@@ -199,7 +199,9 @@ def test_a_file_needs_no_tag_where_all_tags_agree(weights: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_weights")
-def test_the_configuration_beside_a_file_says_how_it_was_trained(weights: Path) -> None:
+def test_the_training_of_a_file_comes_from_the_configuration_beside_it(
+    weights: Path,
+) -> None:
     beside = weights.with_name("open_clip_config.json")
     preprocessing = {"mean": [0.5] * 3, "std": [0.25] * 3}
     for quick_gelu in (True, False):
@@ -218,7 +220,7 @@ def test_the_configuration_beside_a_file_says_how_it_was_trained(weights: Path) 
         create_encoder(f"open_clip:ViT-L-14/{weights}", device="cpu")
 
 
-def test_a_tag_that_says_nothing_leaves_it_to_its_architecture() -> None:
+def test_a_tag_without_an_activation_has_its_architectures() -> None:
     assert training_of_tag("roberta-ViT-B-32", "laion2b_s12b_b32k").quick_gelu
     assert not training_of_tag(
         "xlm-roberta-base-ViT-B-32", "laion5b_s13b_b90k"

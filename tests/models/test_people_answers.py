@@ -275,7 +275,7 @@ NEWCOMERS = [
 
 
 @pytest.mark.parametrize("program", NEWCOMERS)
-def test_what_programs_export_is_read(folder: Path, program: Any) -> None:
+def test_exports_of_common_programs_are_read(folder: Path, program: Any) -> None:
     name = program(folder)
     args = (
         {"columns": "image=Which picture? (file name)"}
@@ -323,7 +323,7 @@ def test_words_that_fit_no_class_are_listed_with_their_counts(folder: Path) -> N
     assert counts["nurse"] == {"female": 2, "male": 1, "unknown": 1}
 
 
-def test_words_for_a_class_are_read_and_said(folder: Path) -> None:
+def test_synonyms_of_a_class_are_read_with_a_message(folder: Path) -> None:
     counts, line = asked(folder, written(folder, "file,gender", *rows_with(WORDS)))
     assert counts == RIGHT
     assert "read 'Woman' as female, 'Man' as male." in line
@@ -401,7 +401,7 @@ def test_only_columns_that_are_used_contradict(folder: Path) -> None:
     )
 
 
-def test_a_question_is_named_by_a_word_of_it(folder: Path) -> None:
+def test_a_question_column_may_name_a_question_by_one_word(folder: Path) -> None:
     rows = [f"{name},Gender,{truth}" for name, truth in TRUTH.items()]
     rows += [f"{name},Race,white" for name in TRUTH]
     assert asked(folder, written(folder, "file,question,answer", *rows))[0] == RIGHT
@@ -470,7 +470,7 @@ def test_two_people_of_one_table_are_two_judges(folder: Path) -> None:
     assert f'--judge "answers:{path},by=anna,answers:{path},by=Ben"' in error
 
 
-def test_a_column_of_labellers_that_cannot_be_read_hinders_nobody(folder: Path) -> None:
+def test_an_unreadable_column_of_labellers_is_ignored(folder: Path) -> None:
     rows = [f"{name},{truth},a,b" for name, truth in TRUTH.items()]
     assert asked(folder, written(folder, "file,gender,rater,rater", *rows))[0] == RIGHT
     records = [
@@ -614,7 +614,7 @@ def test_addresses_and_headings_of_a_platform_for_crowds(folder: Path) -> None:
     assert asked(folder, answers)[0] == RIGHT
 
 
-def test_a_title_above_the_headings_is_left_out_and_said(folder: Path) -> None:
+def test_a_title_above_the_headings_is_skipped_with_a_message(folder: Path) -> None:
     book = Workbook()
     for row in (
         ["Umfrage Mai 2026"],

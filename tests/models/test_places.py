@@ -67,7 +67,7 @@ def test_the_hub_is_not_asked_for_a_path(spec: str, message: str, here: Path) ->
 
 
 @pytest.mark.slow
-def test_a_hub_id_whose_first_part_is_here_can_be_said(
+def test_a_hub_id_that_starts_like_a_local_folder_can_be_named(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(T2IBenchError, match="is diffusers:pipes/other"):
@@ -170,5 +170,5 @@ def test_why_a_local_pipeline_does_not_load(tmp_path: Path) -> None:
         (ValueError("odd"), "None"),
     ],
 )
-def test_what_a_library_says_becomes_the_next_step(error: Exception, ends: str) -> None:
+def test_a_librarys_error_becomes_the_next_step(error: Exception, ends: str) -> None:
     assert str(loading_hint("org/name", error)).endswith(ends)

@@ -70,7 +70,7 @@ def test_a_proxy_that_fails_is_named_without_its_password(
     assert "secret" not in line and "user" not in line
 
 
-def test_what_is_excluded_is_asked_through_no_proxy(
+def test_hosts_in_no_proxy_are_asked_directly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")

@@ -92,7 +92,9 @@ def test_a_text_that_a_pipeline_cuts_before_its_tokenizer(
     assert towers["Qwen"].unread and LONGER.endswith(towers["Qwen"].unread)
 
 
-def test_prompts_of_one_batch_are_told_apart(folders: dict[str, Path]) -> None:
+def test_truncated_prompts_of_one_batch_are_distinguished(
+    folders: dict[str, Path],
+) -> None:
     generator = made(folders["sd"])
     prompts = [SENTENCE, LONG, LONG + " clerk", SENTENCE]
     draw(generator, [ImageRequest(prompt, 0, 1) for prompt in prompts], 4)
@@ -111,7 +113,7 @@ def test_noting_changes_no_image(
     assert generator.unread_prompts() == {}
 
 
-def test_a_rewriter_passes_it_on(folders: dict[str, Path]) -> None:
+def test_a_rewritten_generator_reports_unread_prompts(folders: dict[str, Path]) -> None:
     from types import SimpleNamespace
 
     generator = made(folders["sd"])

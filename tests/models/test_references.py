@@ -76,7 +76,7 @@ def expected_texts(folder: Path, texts: list[str]) -> np.ndarray:
     ("kind", "vocabulary", "lower"),
     [("Siglip", 200, False), ("Siglip", GEMMA, True), ("Siglip2", GEMMA, True)],
 )
-def test_siglip_reads_texts_as_it_was_trained(
+def test_siglip_preprocesses_texts_as_in_its_training(
     kind: str, vocabulary: int, lower: bool, tmp_path: Path
 ) -> None:
     folder = siglip(tmp_path, kind, vocabulary)
@@ -192,7 +192,7 @@ def test_a_model_that_always_thinks_answers_at_once(tmp_path: Path) -> None:
     assert plain._prompt(query.question, query.classes).endswith("assistant: ")
 
 
-def test_a_template_that_can_be_told_not_to_think_is_told(tmp_path: Path) -> None:
+def test_reasoning_is_switched_off_if_the_template_allows_that(tmp_path: Path) -> None:
     thought = (
         "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% "
         "endif %}"

@@ -71,7 +71,7 @@ def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
         ("folder", {}, "Unknown model 'folder'"),
     ],
 )
-def test_what_cannot_be_made_is_one_line(
+def test_generators_that_cannot_be_created_get_a_one_line_error(
     spec: str, args: dict[str, str], message: str
 ) -> None:
     with refused(message):
@@ -93,7 +93,7 @@ def test_objects_are_used_as_they_are() -> None:
     assert clip.name == "clip:flat"
 
 
-def test_encoders_and_judges_of_a_users_own() -> None:
+def test_a_users_own_encoders_and_judges_are_created_with_arguments() -> None:
     assert isinstance(create_encoder(f"{PARTS}:Flat"), Flat)
     loud, _ = create_judges([f"{PARTS}:Yes", "clip"], {"loud": "yes", "margin": "0.2"},
                             encoders=["toyland"])  # fmt: skip
@@ -110,7 +110,7 @@ def test_encoders_and_judges_of_a_users_own() -> None:
         create_judges(["clip"], {}, encoders=["vectors:glove.txt"])
 
 
-def test_an_alias_of_a_judge_is_the_judge_it_stands_for(
+def test_an_alias_of_a_judge_creates_that_judge(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []

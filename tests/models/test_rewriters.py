@@ -85,7 +85,7 @@ def test_a_row_of_an_image_comes_before_one_of_all(tmp_path: Path) -> None:
     assert texts(rewriter, RewriteRequest("a", 0), RewriteRequest("a", 1)) == ["b", "c"]
 
 
-def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
+def test_missing_rewritings_are_reported_before_the_run(tmp_path: Path) -> None:
     rewriter: Any = written(tmp_path / "a.csv", "prompt,rewritten\na,b\n")
     with pytest.raises(
         T2IBenchError, match=r"lacks 4 of the 5 rewritings .* 'c', 'd', 'e', …"
@@ -124,7 +124,7 @@ def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"prompt": "a", "rewritten": "b"}\n' * 2,
-            ":2: 'a' is there twice",
+            ":2: 'a' occurs twice",
         ),
         ("a.jsonl", "[1]", "not a JSON object"),
         ("a.jsonl", "", "has no rewritings"),
@@ -259,7 +259,7 @@ def test_sampling_is_seeded_and_numbered() -> None:
     assert {one["temperature"] for one in posted} == {1.0}
 
 
-def test_a_server_that_goes_away_keeps_what_it_gave(
+def test_rewritings_received_before_a_server_fails_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     without_waiting(monkeypatch)

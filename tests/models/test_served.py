@@ -91,7 +91,9 @@ def toyland() -> Iterator[str]:
         yield url
 
 
-def test_it_keeps_the_contract_and_gives_the_images_of_its_model(toyland: str) -> None:
+def test_a_served_generator_meets_the_contract_and_returns_the_models_images(
+    toyland: str,
+) -> None:
     assert check_generator(lambda: served(toyland)) == []
     wanted = requests(PROMPTS, 2)
     for here, there in zip(
@@ -102,7 +104,7 @@ def test_it_keeps_the_contract_and_gives_the_images_of_its_model(toyland: str) -
         assert np.array_equal(np.asarray(here.image), np.asarray(there.image))
 
 
-def test_what_a_server_does_not_take_is_left_out_once_and_said() -> None:
+def test_rejected_fields_are_left_out_and_reported_once() -> None:
     def speak(body: dict[str, Any], _: Any) -> Said:
         for name in ("seed", "response_format"):
             if name in body:
@@ -401,7 +403,7 @@ HOPELESS: dict[str, tuple[Said, str]] = {
 
 
 @pytest.mark.parametrize("how", HOPELESS)
-def test_what_cannot_work_is_said_at_the_first_request(
+def test_hopeless_requests_end_the_run_at_the_first_reply(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = without_waiting(monkeypatch)
@@ -431,7 +433,7 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     assert len(waits) == 2
 
 
-def test_a_server_that_goes_away_loses_nothing_that_it_gave(
+def test_images_received_before_a_server_fails_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_waiting(monkeypatch)
@@ -558,7 +560,7 @@ def test_max_cost_stops_and_a_higher_one_goes_on(
     assert generator is not None and generator.cost == total / 4
 
 
-def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
+def test_the_cost_is_stored_with_every_image(tmp_path: Path) -> None:
     """So a process that is killed at any moment has spent nothing that the next does not know."""
     known: list[float | None] = []
 
@@ -585,7 +587,7 @@ def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_unknown_price_is_said_and_not_guessed(
+def test_an_unknown_price_is_reported_and_not_guessed(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = run_words(toyland, tmp_path)
@@ -669,7 +671,7 @@ NO_COST = [
 @pytest.mark.parametrize(
     ("cost", "total"), [("0.5", 2.0), *((cost, None) for cost in NO_COST)]
 )
-def test_what_the_server_says_an_image_cost_is_counted_and_loses_none(
+def test_the_reported_cost_of_images_is_added_up(
     cost: str, total: float | None
 ) -> None:
     body = f'{{"data": [{json.dumps(ROW)}], "usage": {{"cost": {cost}}}}}'.encode()
@@ -748,7 +750,7 @@ def test_arguments_that_do_not_fit_are_named(args: dict[str, str], says: str) ->
         create_generator("openai:m", args)
 
 
-def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -> None:
+def test_an_interrupted_run_requests_only_missing_images(tmp_path: Path) -> None:
     api = Faults(
         images_server().images_app("m", create_generator("toyland")), 10**9, hang=0
     )

@@ -264,7 +264,9 @@ LATER = (
     ("state", "kind"),
     [pair for pair in EVERYWHERE if pair[0] in LATER and pair[1] != "proposers"],
 )
-def test_what_came_before_a_state_is_kept(state: str, kind: str) -> None:
+def test_results_before_a_server_becomes_unusable_are_kept(
+    state: str, kind: str
+) -> None:
     reply, line = STATES[state]
     sent = iter(range(100))
 

@@ -96,7 +96,7 @@ def test_rows_are_put_together_from_prompts_that_were_encoded_alone() -> None:
 
 
 @pytest.mark.parametrize("method", [both, longest])
-def test_what_is_not_row_by_row_goes_to_the_pipeline_itself(
+def test_encodings_that_depend_on_the_batch_come_from_the_pipeline_itself(
     method: Callable[..., Any],
 ) -> None:
     import torch

@@ -61,7 +61,7 @@ def test_a_server_is_held_to_the_classes() -> None:
     assert schema["required"] == ["answer"] and schema["additionalProperties"] is False
 
 
-def test_without_it_the_reply_is_parsed() -> None:
+def test_without_a_schema_the_reply_is_parsed() -> None:
     with serving(constrained) as (url, posted):
         answers = judge(url, structured="none").answer(queries())
     # It denies both, and then says which is likelier.
@@ -81,7 +81,7 @@ def declining(status: int = 400) -> Callable[[dict[str, Any]], tuple[int, Any]]:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_what_a_server_declines_is_remembered(status: int) -> None:
+def test_a_declined_schema_is_not_sent_again(status: int) -> None:
     with serving(declining(status)) as (url, posted):
         one = judge(url, workers="1")
         assert all(answer.answer in GENDER for answer in one.answer(queries()))
@@ -91,13 +91,13 @@ def test_what_a_server_declines_is_remembered(status: int) -> None:
     assert not any("response_format" in body for body in posted[1:])
 
 
-def test_what_was_under_way_when_a_plainer_form_was_taken_is_put_again() -> None:
+def test_questions_sent_with_a_declined_schema_are_sent_again_without() -> None:
     with serving(declining()) as (url, _):
         answers = judge(url, workers="6").answer(queries())
     assert all(found.answer in GENDER for found in answers)
 
 
-def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> None:
+def test_a_question_declined_with_and_without_schema_affects_no_other() -> None:
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
         if read(posted_image(body)).top("gender") == "male":
             return 400, {"error": {"message": "image too large"}}
@@ -113,7 +113,7 @@ def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> No
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])
-def test_what_a_filter_declines_is_asked_once(status: int) -> None:
+def test_a_question_that_a_filter_refuses_is_asked_once(status: int) -> None:
     said = {"error": {"code": "content_filter", "message": "The image was flagged."}}
     with serving(lambda _: (status, said)) as (url, posted):
         answers = judge(url, workers="1").answer(queries())

@@ -85,7 +85,7 @@ def test_each_tower_is_an_encoder_of_its_own(sd3: Path) -> None:
     )
 
 
-def test_what_is_wrong_is_one_line(sd3: Path, tmp_path: Path) -> None:
+def test_invalid_text_encoders_get_a_one_line_error(sd3: Path, tmp_path: Path) -> None:
     with refused(
         "Did you mean 'text_encoder_3'", "text_encoder, text_encoder_2, text_encoder_3"
     ):

@@ -48,7 +48,7 @@ def test_a_tokenizer_can_be_a_pointer_too(folder: Path) -> None:
     )
 
 
-def test_pickled_weights_that_nobody_reads_hinder_nobody(folder: Path) -> None:
+def test_damaged_pickled_weights_beside_safetensors_are_ignored(folder: Path) -> None:
     (folder / "unet" / "diffusion_pytorch_model.bin").write_text(POINTER)
     assert find_file_defect(folder) is None
 
@@ -63,7 +63,7 @@ def test_pickled_weights_that_nobody_reads_hinder_nobody(folder: Path) -> None:
         (b"\x02\x00\x00\x00\x00\x00\x00\x00[]", "is no safetensors file"),
     ],
 )
-def test_what_is_no_file_of_weights_is_named(
+def test_invalid_weight_files_are_named_with_the_reason(
     data: bytes, reason: str, folder: Path
 ) -> None:
     (folder / WEIGHTS).write_bytes(data)

@@ -34,7 +34,7 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> Encoder:
     return create_encoder("wordllama")
 
 
-def test_it_keeps_the_contract_of_an_encoder(encoder: Encoder) -> None:
+def test_wordllama_meets_the_contract_of_an_encoder(encoder: Encoder) -> None:
     assert check_encoder(lambda: create_encoder("wordllama")) == []
     assert not encoder.embeds_images
     assert not embeds_images("wordllama")
@@ -68,7 +68,7 @@ def test_a_text_without_pieces_is_unknown(encoder: Encoder) -> None:
     assert not np.isnan(known).any()
 
 
-def test_its_untrained_twin_knows_no_meaning(encoder: Encoder) -> None:
+def test_an_untrained_wordllama_has_no_meaning(encoder: Encoder) -> None:
     assert isinstance(encoder, HasUntrained)
     words = ["king", "queen", "cabbage"]
     king, queen, cabbage = encoder.encode_texts(words)
@@ -85,7 +85,7 @@ def test_its_untrained_twin_knows_no_meaning(encoder: Encoder) -> None:
     assert np.array_equal(encoder.encode_texts(words)[0], king)
 
 
-def test_the_logging_of_other_libraries_stays_as_it_is(encoder: Encoder) -> None:
+def test_loading_wordllama_does_not_change_the_root_logger(encoder: Encoder) -> None:
     """Importing the package calls logging.basicConfig(level=INFO)."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "wordllama"]:
         del sys.modules[name]
@@ -95,7 +95,7 @@ def test_the_logging_of_other_libraries_stays_as_it_is(encoder: Encoder) -> None
     assert (root.level, root.handlers) == before
 
 
-def test_a_missing_package_is_one_line_that_says_how_to_install_it(
+def test_a_missing_wordllama_package_is_named_with_its_pip_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("t2ibench.models.encoders.wordllama.find_spec", lambda _: None)

@@ -107,7 +107,7 @@ def at_four(found: Any) -> Parts:
         ([(4, Answer("red", None))], ""),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_answer_costs_no_other(
+def test_a_failing_question_does_not_affect_other_answers(
     found: Any, stopped: str, tmp_path: Path
 ) -> None:
     judge = at_four(found)
@@ -151,7 +151,7 @@ def test_a_judge_that_answers_nothing_is_not_asked_for_ever(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "text", ["a \ud800 man\x1b[2J\x00", "\udc00", "caf\u00e9 \u200d\U0001f373"]
 )
-def test_free_text_is_kept_word_for_word_and_shown_harmlessly(
+def test_free_text_is_stored_verbatim_and_shown_escaped(
     text: str, tmp_path: Path
 ) -> None:
     (picture,) = images(tmp_path, 1)
@@ -223,7 +223,7 @@ def test_words_that_were_taken_for_unknown_are_shown(tmp_path: Path) -> None:
     assert report.unread == {"it answered 'Rouge.'; classes are red, green": 4}
 
 
-def test_what_a_judge_measured_is_no_word_of_no_class(tmp_path: Path) -> None:
+def test_a_judges_measurements_are_not_words_of_no_class(tmp_path: Path) -> None:
     """Such as the faces that face-gender found, which it keeps as JSON."""
     judge = Parts(lambda number: [(number, Answer("unknown", "[]"))])
     assert (

@@ -170,7 +170,7 @@ def test_tasks_without_captions_are_left_out(
         ),
     ],
 )
-def test_what_cannot_be_run(
+def test_invalid_captions_are_refused_with_the_reason(
     tasks: str,
     given: dict[str, str],
     said: str,
@@ -185,7 +185,7 @@ def test_what_cannot_be_run(
     assert said in caught.value.message
 
 
-def test_what_lists_tasks_needs_no_captions(cli: Cli) -> None:
+def test_ls_lists_tasks_that_wait_for_captions(cli: Cli) -> None:
     status, out, _ = cli("ls", "tasks")
     assert status == 0
     assert "[needs --captions]" in " ".join(out.split())

@@ -130,7 +130,7 @@ def recovers(run: Path, before: dict[str, bytes], cli: Cli) -> list[str]:
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("kind", FILES)
-def test_a_damaged_file_costs_nothing_or_is_said(
+def test_damage_to_a_file_is_harmless_or_reported(
     kind: str, damage: str, run: Path, cli: Cli
 ) -> None:
     before = hand.outputs(run)
@@ -149,7 +149,9 @@ def test_a_damaged_file_costs_nothing_or_is_said(
 
 
 @pytest.mark.parametrize("kind", ROWS)
-def test_a_damaged_row_costs_nothing_or_is_said(kind: str, run: Path, cli: Cli) -> None:
+def test_damage_to_a_row_is_harmless_or_reported(
+    kind: str, run: Path, cli: Cli
+) -> None:
     before = hand.outputs(run)
     hand.damage(run, ROWS[kind])
     assert bool(recovers(run, before, cli)) == (kind not in MENDED)
@@ -163,7 +165,7 @@ def test_a_damaged_row_costs_nothing_or_is_said(kind: str, run: Path, cli: Cli) 
         (ROWS["answer"], 1, "answers", ToylandJudge, "answer"),
     ],
 )
-def test_what_is_damaged_costs_its_row_alone(
+def test_a_damaged_row_affects_only_that_row(
     statement: str, count: int, table: str, model: Any, method: str, run: Path, cli: Cli,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -250,7 +252,7 @@ def test_files_are_made_again_where_pixels_are_needed(run: Path, cli: Cli) -> No
     assert images_of(run) == hashes and hand.outputs(run) == before
 
 
-def test_an_image_that_comes_out_otherwise_is_said_and_counts(
+def test_a_regenerated_image_that_differs_is_reported_and_counts(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in (run / "images").rglob("*.png"):
@@ -314,7 +316,7 @@ def test_other_settings_replace_a_result_though_images_are_fewer(
     assert all(task.settings.images_per_prompt == 1 for task in tasks.values())
 
 
-def test_labels_that_are_damaged_are_said(run: Path, cli: Cli) -> None:
+def test_damaged_labels_are_reported(run: Path, cli: Cli) -> None:
     labels = [
         Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)
     ]

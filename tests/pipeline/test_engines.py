@@ -103,7 +103,7 @@ def test_a_run_that_is_asked_to_stop(
     runs.equals(alone)
 
 
-def test_what_is_begun_to_be_stored_is_stored() -> None:
+def test_an_interrupt_waits_until_results_are_stored() -> None:
     stored = []
     with pytest.raises(KeyboardInterrupt), stop_request.held():
         os.kill(os.getpid(), signal.SIGINT)
@@ -170,7 +170,9 @@ def test_wrong_engines_and_parts_are_one_line(
     assert status == 1 and said.count("\n") == 1 and line in said
 
 
-def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_gpus_and_threads_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
     assert visible_gpus() == ["3", "5"]
     for none in ("", "-1"):

@@ -113,7 +113,7 @@ def test_a_missing_key_stops_before_anything_is_drawn(
         assert cli(*flags(tasks, *args))[0] == 0 and heard
 
 
-def test_a_rate_limit_is_said_and_waited_for(
+def test_a_rate_limit_is_reported_and_waited_for(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = without_waiting(monkeypatch)

@@ -47,7 +47,7 @@ def folder_of(root: Path, task: str = TASK, without: Sequence[str] = ()) -> Path
     return root
 
 
-def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
+def test_a_folder_with_other_prompts_is_refused_with_a_command_that_works(
     tmp_path: Path, cli: Cli
 ) -> None:
     root = folder_of(tmp_path / "mine")
@@ -71,7 +71,7 @@ def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
     assert not any("no image" in line for line in warnings)
 
 
-def test_a_prompt_without_images_is_refused_or_left_out_and_said(
+def test_a_prompt_without_images_is_refused_or_left_out_with_a_message(
     tmp_path: Path, cli: Cli
 ) -> None:
     root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
@@ -245,7 +245,7 @@ def test_a_run_that_generates_nothing_is_not_complete(
         assert status == 3
 
 
-def test_many_bad_files_at_the_start_stop_nothing_and_absent_ones_are_told_apart(
+def test_unreadable_files_stop_no_run_and_differ_from_missing_ones(
     tmp_path: Path, cli: Cli
 ) -> None:
     root = folder_of(tmp_path / "mine")

@@ -82,7 +82,7 @@ def test_half_of_a_group_with_two_images_is_too_few() -> None:
         assert too_few(repeated, groups) == expected
 
 
-def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
+def test_a_repeated_image_counts_once(tmp_path: Path) -> None:
     few = evaluate("toyland", output_dir=tmp_path / "few", images_per_prompt=2, **SMALL)
     with pytest.warns(UserWarning, match="seems to ignore seeds: 40 of 40 prompts"):
         many = evaluate(
@@ -112,7 +112,7 @@ def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     ("side", "kind", "quality"),
     [(64, "JPEG", 90), (300, "JPEG", 60), (300, "WEBP", 80), (600, "JPEG", 75)],
 )
-def test_what_is_encoded_again_looks_the_same(
+def test_a_re_encoded_image_has_nearly_the_same_perceptual_hash(
     side: int, kind: str, quality: int
 ) -> None:
     requests = [ImageRequest("an old male chef", k, k) for k in range(40)]

@@ -223,7 +223,7 @@ def test_a_rewriter_that_always_fails_stops_the_run(tmp_path: Path) -> None:
         ([], "0 rewritings of"),
     ],
 )
-def test_what_a_rewriter_must_not_give(
+def test_invalid_results_of_a_rewriter_are_refused(
     tmp_path: Path, given: list[Any], says: str
 ) -> None:
     rewriter: Any = Counts()
@@ -232,7 +232,7 @@ def test_what_a_rewriter_must_not_give(
         run(tmp_path, rewriter)
 
 
-def test_what_cannot_work_is_said_before_anything_is_made(
+def test_invalid_rewriters_are_refused_before_anything_is_generated(
     cli: Cli, tmp_path: Path
 ) -> None:
     file = tmp_path / "few.csv"

@@ -116,7 +116,9 @@ def test_tasks_that_are_precise_do_not_grow(tmp_path: Path) -> None:
     assert open_run(tmp_path / "toyland").record.measurement.times > 1
 
 
-def test_what_images_cannot_reach_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_a_precision_that_more_images_cannot_reach_is_reported(
+    cli: Cli, tmp_path: Path
+) -> None:
     """About prompts like these, what differs between stimuli stays at any number of images."""
     words = ("run", "--model", "toyland", "--tasks", "t2iat_career_family", *QUICK)
     status, _, err = cli(*words, "--output-dir", tmp_path, "--until-precise", ".02")

@@ -83,7 +83,7 @@ def test_processes_write_what_one_process_writes(
     assert len(computed) < len(TASKS) and shared == alone  # the others elsewhere
 
 
-def test_what_has_not_changed_is_read_and_what_has_is_computed(
+def test_unchanged_scores_are_read_and_changed_ones_computed(
     run: Path,
     scored: Callable[..., tuple[list[str], str]],
     monkeypatch: pytest.MonkeyPatch,

@@ -78,9 +78,7 @@ def test_a_missing_part_is_named_with_its_command_and_nothing_is_scored(
     )
 
 
-def test_the_late_part_completes_what_was_merged_without_it(
-    parts: list[Path], cli: Cli
-) -> None:
+def test_a_late_part_completes_a_merged_run(parts: list[Path], cli: Cli) -> None:
     run = Path("runs/toyland")
     status, out, _ = cli("merge", parts[0], parts[2], "--allow-missing")
     assert (
@@ -153,7 +151,7 @@ def test_an_image_replaces_a_failure_of_an_earlier_merge(
     assert results[0] == results[1]
 
 
-def test_a_part_that_was_killed_while_it_embedded_is_not_finished(
+def test_a_part_killed_during_embedding_is_unfinished(
     parts: list[Path], cli: Cli
 ) -> None:
     open_run(parts[2]).update(status="running")
@@ -207,7 +205,7 @@ def test_a_missing_part_is_made_by_the_command_itself(
     assert all(task["reason"] is None for task in results["tasks"].values())
 
 
-def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -> None:
+def test_parts_of_different_runs_are_not_merged(parts: list[Path], cli: Cli) -> None:
     other = [*FLAGS, "--seed", "1"]
     assert cli(*other, "--shard", "1/3", "--output-dir", "other")[0] == 0
     (seeded,) = Path("other").glob("shard-*/*")

@@ -81,7 +81,7 @@ def test_every_prompt_has_an_image_before_any_has_two(
 
 
 @pytest.mark.parametrize("generate_only", [(), ("--generate-only",)])
-def test_what_is_there_is_embedded_and_scored(
+def test_score_embeds_and_scores_images_of_a_stopped_run(
     generate_only: tuple[str, ...], stopped: list[str], cli: Cli
 ) -> None:
     prompts = prompts_of(cli(*stopped, "--dry-run")[1])

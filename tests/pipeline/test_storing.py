@@ -183,7 +183,7 @@ def test_encoders_get_full_batches_and_the_same_rows(
         assert np.allclose(rows[0], mean / np.linalg.norm(mean))
 
 
-def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(
+def test_a_failing_encoder_keeps_its_rows_and_stops_no_other(
     tmp_path: Path, images: list[StoredImage]
 ) -> None:
     runs = [

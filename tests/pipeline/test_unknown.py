@@ -100,7 +100,7 @@ def command(encoders: str, tmp_path: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.usefixtures("others")
-def test_an_encoder_without_text_vectors_does_not_say_that_nobody_obeys(
+def test_without_text_vectors_obedience_is_unknown_rather_than_0(
     tmp_path: Path, cli: Cli
 ) -> None:
     status, _, errors = cli(*command("encoders_of_others:NoTexts", tmp_path))
@@ -230,7 +230,7 @@ def test_an_image_that_one_of_two_encoders_cannot_embed_is_excluded(
 
 
 @pytest.mark.usefixtures("others")
-def test_that_no_encoder_embeds_images_is_said_before_the_first_one(
+def test_a_run_without_an_image_encoder_is_refused_before_the_first_image(
     tmp_path: Path, cli: Cli
 ) -> None:
     status, _, errors = cli(*command("encoders_of_others:Words", tmp_path))

@@ -102,7 +102,9 @@ def run(folder: Path, encoder: Any, **settings: Any) -> Any:
     ]
 
 
-def test_it_is_a_control_and_never_an_encoder_of_the_results(tmp_path: Path) -> None:
+def test_the_untrained_encoder_is_a_control_and_not_an_encoder_of_the_results(
+    tmp_path: Path,
+) -> None:
     task = run(tmp_path, Learnt(0.5, Leaning("random:learnt", 0.3)))
     control = task.controls["random_encoder"]
     assert control.value == pytest.approx(0.3, abs=0.1)
@@ -126,7 +128,7 @@ def test_it_is_a_control_and_never_an_encoder_of_the_results(tmp_path: Path) -> 
         (0.0, 0.5, None),
     ],
 )
-def test_what_random_weights_reproduce_or_contradict_decides_nothing(
+def test_a_result_that_random_weights_reproduce_or_contradict_is_inconclusive(
     seen: float, blind: float, contradicted: str | None, tmp_path: Path
 ) -> None:
     task = run(tmp_path, Learnt(seen, Leaning("random:learnt", blind)))
@@ -139,7 +141,7 @@ def test_what_random_weights_reproduce_or_contradict_decides_nothing(
     )
 
 
-def test_a_run_of_before_gets_the_control_and_nothing_else_and_keeps_it(
+def test_an_older_run_gets_the_untrained_control_and_nothing_else(
     tmp_path: Path,
 ) -> None:
     blind = Leaning("random:learnt", 0.3)
@@ -186,7 +188,7 @@ def test_a_control_that_fails_costs_itself_alone(tmp_path: Path) -> None:
     assert "random_encoder" not in task.controls
 
 
-def test_what_is_judged_is_not_embedded_for_it() -> None:
+def test_images_that_are_only_judged_are_not_embedded_for_the_control() -> None:
     judged = Needs(
         (PromptNeed("a nurse", 9), PromptNeed(PROMPTS[0], 20)),
         texts=("a nurse",),

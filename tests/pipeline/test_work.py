@@ -160,7 +160,7 @@ OKAY = [GeneratedImage("okay", Image.new("RGB", (8, 8), (9, 9, 9)))]  # type: ig
         ),
     ],
 )
-def test_a_generator_of_ones_own_that_is_wrong_is_one_line(
+def test_a_users_invalid_generator_gets_a_one_line_error(
     member: str, value: object, message: str, tmp_path: Path
 ) -> None:
     model = Grey()

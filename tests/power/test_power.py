@@ -47,7 +47,7 @@ def test_more_images_are_forecast_as_they_turn_out() -> None:
     )
 
 
-def test_a_mean_square_is_forecast_as_it_turns_out() -> None:
+def test_the_forecast_for_a_mean_square_matches_simulations() -> None:
     rng = np.random.default_rng(1)
     known = Squares(np.full(8, 0.04), np.full(8, 20.0), 0.95)
     rows = rng.normal(0.3 * np.tile([1.0, -1.0], 4), np.sqrt(0.04 / 2), (600, 8))
@@ -111,7 +111,7 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
     )  # fmt: skip
 
 
-def test_what_images_alone_cannot_reach_is_said() -> None:
+def test_goals_that_more_images_cannot_reach_are_reported() -> None:
     goal = Goal(effect=0.3, width=0.2, power=0.8)
     pilot = signed_pilot(by_image=0.04, by_prompt=0.04)
     these = plan(pilot, "fixed_prompts", goal)
@@ -194,7 +194,7 @@ def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the
 
 
 @pytest.mark.slow
-def test_the_excess_of_concepts_is_forecast_as_it_turns_out() -> None:
+def test_the_forecast_for_an_excess_matches_simulations() -> None:
     """In 60 worlds whose concepts' squares are three times those of everyday words: ± .13."""
     task = vibex._task(16, 20)
 

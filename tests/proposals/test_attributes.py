@@ -110,7 +110,7 @@ def test_a_column_that_no_list_of_words_has_is_asked_about(
         (("--answers", "nowhere.csv"), "nowhere.csv"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(
+def test_invalid_attributes_get_a_one_line_error(
     folder: Path, cli: Cli, words: tuple[str, ...], said: str
 ) -> None:
     status, biases, errors = propose(cli, folder, *words)

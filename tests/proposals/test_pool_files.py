@@ -82,7 +82,7 @@ def test_the_file_decides_nothing_but_the_record(
     assert asked["race"] - asked["age"] == {"An old woman reads ."}
 
 
-def test_what_a_run_keeps_is_the_same_task(task: LoadedTask, tmp_path: Path) -> None:
+def test_a_run_stores_the_same_filled_task(task: LoadedTask, tmp_path: Path) -> None:
     made = filled(task, Source(str(token(tmp_path / "a.token", TEXTS))), tmp_path)
     made.path.parent.mkdir()
     made.path.write_text(task_text(made.spec), encoding="utf-8")

@@ -74,7 +74,7 @@ def test_messy_replies_are_read(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", NO_BIAS.values(), ids=NO_BIAS)
-def test_what_cannot_be_read_says_why(reply: str) -> None:
+def test_unreadable_replies_name_the_reason(reply: str) -> None:
     with pytest.raises(UnreadableError, match=r"\w+ \w+"):
         read_biases(reply)
 

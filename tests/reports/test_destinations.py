@@ -68,7 +68,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     return hub
 
 
-def test_what_is_sent_is_what_tables_show(shared_run: Path) -> None:
+def test_destinations_get_the_numbers_of_the_tables(shared_run: Path) -> None:
     sent = payload_of(read_results(shared_run), shared_run)
     head = sent.results.tasks[TASK].headline
     assert sent.metrics[f"{TASK}/headline"] == head.value
@@ -146,7 +146,9 @@ def test_results_go_into_a_dataset_of_the_hub(
     assert f"toyland/samples/{TASK}.jsonl" in hub.pull_requests["dataset org/results"]
 
 
-def test_a_failure_is_a_line_and_the_run_is_kept(cli: Cli, tmp_path: Path) -> None:
+def test_a_failing_destination_is_one_line_and_the_run_is_kept(
+    cli: Cli, tmp_path: Path
+) -> None:
     words = (
         *(
             "--model",
@@ -202,7 +204,7 @@ def test_a_failure_is_a_line_and_the_run_is_kept(cli: Cli, tmp_path: Path) -> No
         (("--log-to", "wandb", "--generate-only"), "leave --generate-only out"),
     ],
 )
-def test_what_cannot_be_sent_is_said_before_anything_is_made(
+def test_invalid_destinations_are_refused_before_anything_is_generated(
     words: tuple[str, ...], message: str, cli: Cli, tmp_path: Path
 ) -> None:
     status, _, errors = cli(

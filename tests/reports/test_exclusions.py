@@ -117,7 +117,7 @@ def test_results_say_what_was_refused_and_rewritten_by_group(run: Path) -> None:
     assert any(says in warning for warning in task.warnings)
 
 
-def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:
+def test_the_page_shows_exclusions_and_escapes_reasons(run: Path) -> None:
     text = (run / "report.html").read_text(encoding="utf-8")
     section = text.split('id="left"')[1].split("</section>")[0]
     assert "more than the others" in section and "&lt;b&gt;policy" in section

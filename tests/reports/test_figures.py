@@ -152,7 +152,7 @@ def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
     assert png(canvas.file_svg("")) == png(canvas.file_svg(""))
 
 
-def test_a_figure_is_drawn_again_only_where_it_changed(tmp_path: Path) -> None:
+def test_a_figure_is_written_again_only_if_changed(tmp_path: Path) -> None:
     figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
     write_figure(figure, "title", tmp_path, "one")
     before = (tmp_path / "one.png").stat()
@@ -228,7 +228,7 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
     assert forest(run_view(hand.results())) is None
 
 
-def test_what_has_no_direction_is_drawn_from_0() -> None:
+def test_a_squared_lean_is_drawn_from_0() -> None:
     row = Row(
         name="a", scores={"squared_lean": Score(value=0.25, ci_low=-0.01, ci_high=0.49)}
     )
@@ -307,7 +307,7 @@ def places(mark: Line | Disc | Box | Text) -> list[tuple[float, float]]:
     return [(mark.x, mark.y)]
 
 
-def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
+def test_a_combination_is_drawn_beside_its_expected_value() -> None:
     rows = [cell("old x female", 0.10, 0.20, 0.001), cell("old x male", 0.30, 0.20, 0.001),
             cell("young x male", 0.21, 0.20)]  # fmt: skip
     drawn = shown(draw(CROSS, task_of(rows, crossing(0.001, 0.7)), []))
@@ -365,7 +365,7 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     assert found[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
 
 
-def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
+def test_missing_concepts_are_0_only_in_complete_lists() -> None:
     male = {
         "name": "male", "concepts": [["man", 2.0], ["cook", 1.0]],
         "axis_concepts": [["man", 1.0]],
@@ -410,7 +410,7 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
         assert ("more in the CSV" in words) == (count == 40)
 
 
-def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
+def test_points_clearly_off_the_line_are_coloured_and_labelled() -> None:
     given = {"nurse": 0.9, "chef": 0.5, "clerk": 0.4}
     rows = []
     for name, share, p in (

@@ -42,7 +42,7 @@ def test_results_that_do_not_record_their_network_say_what_that_may_mean() -> No
     assert unknown_networks(other) == []
 
 
-def test_warnings_of_libraries_are_told_and_escaped() -> None:
+def test_warnings_of_libraries_are_reported_and_escaped() -> None:
     warning = LibraryWarning(library="peft", about="my/lora", text="<b>odd</b> | thing")
     results = made(networks={NAME: NETWORK}, library_warnings=[warning])
     assert warnings_of_libraries(results) == [

@@ -161,7 +161,7 @@ def test_an_interval_beyond_the_axis_is_marked() -> None:
         assert text.count('class="over ') == count
 
 
-def test_images_that_are_gone_leave_a_gap(run: Path, cli: Cli, tmp_path: Path) -> None:
+def test_missing_images_leave_a_gap(run: Path, cli: Cli, tmp_path: Path) -> None:
     copy = copied(run, tmp_path)
     for file in (copy / "images").rglob("*.png"):
         file.unlink()
@@ -313,7 +313,7 @@ def test_backticks_set_code_and_the_rest_stays_text() -> None:
     assert coded("x `<s>` y") == "x <code>&lt;s&gt;</code> y"
 
 
-def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
+def test_a_row_names_a_pole_only_if_clear() -> None:
     axis, row = Axis("female", "male"), Row(name="nurse", scores={})
     clear, not_clear = (
         RowView(

@@ -130,7 +130,7 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
 
 
 @pytest.mark.parametrize("hostile", ["text", [1], [{"pair": None}], {"a": 1}])
-def test_what_is_no_report_is_not_shown(hostile: object) -> None:
+def test_malformed_wording_reports_are_not_shown(hostile: object) -> None:
     other = task("t2iat", 0.02, 8, details={"wording": hostile})
     assert wordings_section(run_view(hand.results(other=other))) is None
 
@@ -150,7 +150,7 @@ def compared(**details: object) -> Results:
     return hand.results(forms=hand.task("occupations", scores=scores, details=details))
 
 
-def test_what_a_test_compares_within_itself_is_a_table() -> None:
+def test_score_tables_of_a_task_are_shown_as_tables() -> None:
     results = compared(
         score_tables=[asdict(TABLE)], forms_holm={"forms:masculine-neutral": 0.03}
     )
@@ -176,7 +176,7 @@ def test_what_a_test_compares_within_itself_is_a_table() -> None:
 
 
 @pytest.mark.parametrize("hostile", ["text", [1], [{"title": None}], {"a": 1}])
-def test_what_is_no_table_of_scores_is_not_shown(hostile: object) -> None:
+def test_malformed_score_tables_are_not_shown(hostile: object) -> None:
     results = compared(score_tables=hostile)
     assert score_tables_section(run_view(results)) is None
     bad_p_values = compared(score_tables=[asdict(TABLE)], forms_holm=hostile)
@@ -204,7 +204,7 @@ NAN = float("nan")
         ),
     ],
 )
-def test_how_two_methods_agree_is_said_in_words(
+def test_agreement_of_two_methods_is_described_in_words(
     true: tuple[float, float, float], reason: str | None, said: str
 ) -> None:
     measure = Measure("a", "t2iat", "clip", ("female", "male"), {}, {}, Settings())

@@ -142,7 +142,7 @@ def test_one_state_has_one_word(
 MIXED = {"x": [1.0, 1.0, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 1.0]}
 
 
-def test_a_terminal_says_it_in_words(
+def test_the_terminal_summary_states_results_in_words(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -9,7 +9,7 @@ from t2ibench.stats import cohens_kappa, expected_severity, kl_divergence, mad, 
 from t2ibench.stats.categorical import krippendorff_alpha
 
 
-def test_ends_and_what_has_no_score() -> None:
+def test_kappa_and_scores_at_extremes_and_undefined() -> None:
     assert severity([[5, 5], [10, 0], [0, 10]]).tolist() == [0.0, 1.0, 1.0]
     nothing = [severity([3]), severity([0, 0]), mad([[0.3]])]
     assert all(np.isnan(value) for value in nothing)

@@ -52,7 +52,7 @@ def test_errors_of_the_same_images_are_no_agreement() -> None:
     assert np.isnan(one.true.value) and "too noisy" in str(one.reason)
 
 
-def test_neither_scale_place_nor_order_counts_and_a_turned_sign_turns_it() -> None:
+def test_agreement_ignores_scale_shift_and_order_and_follows_the_sign() -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=20)
     y = x + 0.3 * rng.normal(size=20)
@@ -75,7 +75,7 @@ def test_without_noise_the_interval_is_fishers() -> None:
     )
 
 
-def test_what_cannot_be_told_says_why() -> None:
+def test_undefined_agreement_names_the_reason() -> None:
     few = found([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], np.zeros((5, 2, 2)))
     assert "5 items" in str(few.reason) and few.linear.value == pytest.approx(0.8)
     alike = found([1.0] * 9, range(9), np.zeros((9, 2, 2)))
@@ -83,7 +83,7 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
-def test_intervals_hold_what_was_planted(rho: float) -> None:
+def test_intervals_cover_the_planted_correlation(rho: float) -> None:
     """Shares, binomial images; three standard errors of the simulation are allowed for."""
     n, images, rng = 20, 10, np.random.default_rng([20, 10, int(10 * rho)])
     held, values = 0, []

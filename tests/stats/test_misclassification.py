@@ -67,7 +67,7 @@ def test_intervals_cover_where_prompts_differ() -> None:
         assert np.mean([one.low <= p <= one.high for one in found]) > 0.92
 
 
-def test_unequal_errors_are_found_and_equal_ones_seldom() -> None:
+def test_unequal_errors_are_detected_and_equal_ones_rarely() -> None:
     """25 prompts whose rates differ; one of three groups is read .25 worse, or none is."""
     rng, draws = np.random.default_rng(5), np.random.default_rng(6)
     rejected = {0.0: 0, 0.25: 0}

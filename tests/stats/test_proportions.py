@@ -52,7 +52,7 @@ def bounded(hits: int, known: int, unknown: int) -> BoundedProportion:
     return BoundedProportion(hits / known, least, most)
 
 
-def test_without_unknown_answers_it_is_the_share_itself() -> None:
+def test_without_unknown_answers_bounds_equal_the_shares_interval() -> None:
     found, share = bounded(30, 80, 0), clustered_proportion([30], [80])
     assert found.interval() == pytest.approx(share.interval())
     assert found.p(0.5) == pytest.approx(share.p(0.5))
@@ -157,7 +157,7 @@ def test_a_corrected_mean_square_is_unbiased_and_covers(share: float) -> None:
         assert np.mean(naive) < planted - 0.1  # what the judge alone would say
 
 
-def test_too_little_is_said_and_not_guessed() -> None:
+def test_too_few_answers_are_reported_and_not_estimated() -> None:
     few = corrected_mean_square([[10, 0]] * 5, [[[10, 0], [0, 10]]] * 5)
     assert few.value is None and few.reason == "100 labels; at least 200 are needed"
     blind = corrected_mean_square([[10, 0]] * 5, [[[25, 25], [25, 25]]] * 5)

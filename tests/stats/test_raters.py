@@ -81,11 +81,11 @@ def test_mistakes_are_seen_by_how_people_disagree(
     assert abs(world(errors, 0.8, 20_000, hard, k)) < 0.03
 
 
-def test_a_bad_labeller_among_good_ones_makes_it_cautious() -> None:
+def test_a_bad_labeller_among_good_ones_lowers_the_estimated_accuracy() -> None:
     assert -0.1 < world((0.05, 0.05, 0.3), 0.8, 20_000, 0.0) < 0
 
 
-def test_nobody_is_doubted_who_never_disagrees_or_answers_alone() -> None:
+def test_without_disagreement_the_majoritys_accuracy_is_undefined() -> None:
     agreeing = np.zeros((12, 3), dtype=np.int64)
     alone = np.array([[0], [1], [0]])
     apart = np.array([[0, NO_CLASS], [NO_CLASS, 1]])

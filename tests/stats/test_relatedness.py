@@ -26,7 +26,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_without_relations_it_is_the_mann_whitney_test() -> None:
+def test_without_relations_the_test_equals_mann_whitney() -> None:
     rng = np.random.default_rng(0)
     for shift in (0.0, 0.8, 1.6):
         x, y = rng.normal(shift, size=6), rng.normal(size=6)
@@ -125,7 +125,7 @@ def test_too_few_or_equal_reference_words_teach_nothing() -> None:
     assert Relatedness.learnt(rows, rows[:, 0]) is not None
 
 
-def test_what_the_whole_set_shares_is_no_noise() -> None:
+def test_similarity_of_the_whole_set_is_not_noise() -> None:
     shared = 0.5 + 0.5 * blocks(6, 4, 0.6)
     noise = noise_correlation(shared)
     assert noise == pytest.approx(blocks(6, 4, 0.6), abs=1e-6)

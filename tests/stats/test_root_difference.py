@@ -25,7 +25,7 @@ def test_equal_mean_squares_do_not_differ() -> None:
     assert found.low == -found.high < 0
 
 
-def test_runs_that_share_images_are_told_apart_sooner() -> None:
+def test_differences_of_runs_with_shared_images_have_narrower_intervals() -> None:
     alone, together = (
         root_difference(
             (0.36, 0.16), (KNOWN, KNOWN), correlations, np.random.default_rng(0)
@@ -55,7 +55,7 @@ def test_more_images_tell_less() -> None:
     assert many == pytest.approx(few / 2, abs=0.03)
 
 
-def test_no_mean_square_is_asked_to_be_above_its_largest() -> None:
+def test_tested_mean_squares_never_exceed_the_largest_possible() -> None:
     """Answers that are nearly all alike leave room for less, not for more."""
     noise = SquareNoise(0.1, (0.0125, 0.0125), 64, 1.0)
     found = root_difference(
@@ -95,7 +95,7 @@ def simulated(
         ((0.5, 0.0), (0.05, 0.05), (0.82, 1.0)),  # at most .91 can be had
     ],
 )
-def test_it_rejects_as_often_as_it_says(
+def test_the_test_of_roots_has_its_nominal_size(
     roots: tuple[float, float],
     variances: tuple[float, float],
     rejects: tuple[float, float],

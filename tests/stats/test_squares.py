@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 from t2ibench.stats.squares import f_square, mean_square, square_interval
 
 
-def test_the_interval_of_a_strong_effect_is_near_it() -> None:
+def test_the_interval_of_a_strong_effect_is_close_to_the_effect() -> None:
     """Scipy's noncentral chi-squared is no number in places that the search passes."""
     rng = np.random.default_rng(0)
     for strength in (5.0, 11.0, 17.0, 30.0, 60.0, 200.0, 1e5):

@@ -26,7 +26,7 @@ def test_a_bottom_that_may_be_zero_bounds_nothing() -> None:
     assert np.isnan(fieller(1.0, 1.0, np.full((2, 2), np.nan), 3)).all()
 
 
-def test_it_agrees_with_the_ratio_of_independent_means() -> None:
+def test_the_ratio_agrees_with_fieller_for_many_degrees_of_freedom() -> None:
     """With very many degrees of freedom the two are one formula."""
     found = ratio([1.0, 0.0], [0.0, 1.0], [2.0, 5.0], [0.5, 0.2], [1e9, 1e9])
     low, high, p = fieller(2.0, 5.0, np.diag([0.5, 0.2]), 1e9)

@@ -79,7 +79,7 @@ def content(database: Database) -> dict[str, list[tuple[object, ...]]]:
     }
 
 
-def test_what_goes_in_comes_out(tmp_path: Path) -> None:
+def test_stored_rows_are_read_back_unchanged(tmp_path: Path) -> None:
     assert not any(content(Database(tmp_path)).values())
     assert not list(tmp_path.iterdir())  # nothing is made by reading
     database = filled(tmp_path)
@@ -250,7 +250,7 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
         filled(tmp_path / "folder")
 
 
-def test_of_two_that_make_it_at_once_one_is_kept(
+def test_of_two_simultaneously_created_databases_one_remains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = Database(tmp_path), Database(tmp_path)
@@ -403,7 +403,7 @@ def test_a_database_that_cannot_be_written_is_one_line(
         Database(tmp_path).execute("DELETE FROM run")
 
 
-def test_scores_of_results_are_kept_until_others_take_their_place(
+def test_published_scores_stay_until_replaced(
     tmp_path: Path,
 ) -> None:
     store = ScoreStore(Database(tmp_path))

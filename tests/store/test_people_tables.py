@@ -93,7 +93,7 @@ def stripped(rows: list[list[str]]) -> list[list[str]]:
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     sep=st.booleans(),
 )
-def test_what_csv_writes_is_read_back(
+def test_csv_tables_are_read_back_unchanged(
     tmp_path: Path,
     rows: list[list[str]],
     delimiter: str,
@@ -117,7 +117,7 @@ def test_what_csv_writes_is_read_back(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=_ROWS)
-def test_what_openpyxl_writes_is_read_back(
+def test_workbooks_of_openpyxl_are_read_back_unchanged(
     tmp_path: Path, rows: list[list[str]]
 ) -> None:
     # XLSX has no empty text, and openpyxl takes '=' for the beginning of a formula.
@@ -127,7 +127,7 @@ def test_what_openpyxl_writes_is_read_back(
     assert [[*row.values()] for _, row in table.rows] == stripped(cells)
 
 
-def test_a_line_of_a_record_is_that_on_which_it_begins(tmp_path: Path) -> None:
+def test_a_records_line_is_its_first_line(tmp_path: Path) -> None:
     text = '"What is\r\nthe gender?",file\r\n"fe\r\nmale",a.png\r\n\r\nmale,b.png,c\r\n'
     assert ":6: 3 cells, but the header has 2: 'c'" in error_of(
         tmp_path / "a.csv", text
@@ -484,7 +484,7 @@ def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
         (b"PK\x03\x04 torn", "cannot be unpacked"),
     ],
 )
-def test_what_only_looks_like_a_workbook(
+def test_files_that_only_look_like_workbooks_are_refused(
     tmp_path: Path, data: bytes, message: str
 ) -> None:
     assert message in error_of(tmp_path / "a.xlsx", data)

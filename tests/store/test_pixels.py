@@ -11,7 +11,7 @@ from PIL import Image
 from t2ibench.store.pixels import UnreadableImageError, is_black, read_image, thumbnail
 
 
-def test_what_is_read_and_what_says_that_it_is_no_image(tmp_path: Path) -> None:
+def test_readable_images_are_read_and_others_raise_an_error(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     Image.new("RGBA", (3, 3), (0, 0, 0, 1)).save(buffer, "PNG")
     assert not is_black(read_image(buffer.getvalue()))  # almost clear, but not quite

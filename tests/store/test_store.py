@@ -100,7 +100,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_file(
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
-def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_pipes_and_devices_are_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -212,7 +212,7 @@ WARNED: list[tuple[str, list[tuple[str, str]], int | None, str]] = [
 
 
 @pytest.mark.parametrize(("text", "edits", "line", "said"), WARNED)
-def test_what_is_worth_a_warning(
+def test_questionable_tasks_get_warnings_at_their_lines(
     text: str, edits: list[tuple[str, str]], line: int | None, said: str, tmp_path: Path
 ) -> None:
     found = warnings(tmp_path, spoil(text, *edits))
@@ -368,7 +368,7 @@ def test_a_paraphrase_has_the_language_of_the_first_wording(tmp_path: Path) -> N
     assert line == 15 and "write the article into the words" in message
 
 
-def test_words_in_another_language_need_it_too(tmp_path: Path) -> None:
+def test_words_in_another_language_need_the_language_too(tmp_path: Path) -> None:
     words = spoil(
         JOBS,
         ("stimuli: [engineer, nurse]", "stimuli: [ein Ingenieur, eine Pflegekraft]"),

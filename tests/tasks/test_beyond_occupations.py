@@ -99,7 +99,7 @@ def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_what_is_planted_comes_out(name: str) -> None:
+def test_planted_leans_are_measured(name: str) -> None:
     spec = TASKS[name].spec
     result, truth = planted(spec)
     found = result.headline

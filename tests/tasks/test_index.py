@@ -46,7 +46,7 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
         ),
     ],
 )
-def test_what_a_pattern_finds(pattern: str, found: str, registry: TaskIndex) -> None:
+def test_patterns_select_tasks(pattern: str, found: str, registry: TaskIndex) -> None:
     assert (
         ids(registry.select(pattern.split(", ")))
         == found.split()
@@ -143,7 +143,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
     assert len(registry.select(["all"])) == 23
 
 
-def test_what_has_changed_is_seen(
+def test_changed_task_files_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only what comes with t2ibench is read once a process."""

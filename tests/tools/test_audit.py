@@ -32,7 +32,7 @@ def test_without_its_data_nothing_is_called_audited(text: str) -> None:
     )
 
 
-def test_what_was_audited_is_counted_and_the_rest_named() -> None:
+def test_audited_packages_are_counted_and_others_named() -> None:
     lines = ["1 of 2 packages were audited", "not audited: b"]
     assert outcome(report(CLEAN, SKIPPED)) == (True, lines)
 

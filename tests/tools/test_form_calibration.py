@@ -15,7 +15,7 @@ from tools.calibration.forms import (
 )
 
 
-def test_what_a_world_plants() -> None:
+def test_a_world_has_its_planted_contrasts() -> None:
     world = FormWorld(forms_task(4, 3, 2), (0.4, -0.1), varying=0.2, spread=0.0)
     assert world.truth == pytest.approx(
         dict(zip(CONTRASTS, (0.5, 0.4, -0.1), strict=True))

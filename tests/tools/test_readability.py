@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tools import readability
 
 CONFIGURATION: dict[str, Any] = {
     "refused_names": ["one"],
+    "refused_words": {"missing": ["lacking", "lost"]},
+    "public_names": ["lost_and_found"],
     "refused_phrases": [r"\bmade anew\b"],
     "limits": {},
     "densities": {},
@@ -132,6 +135,13 @@ def test_named_intermediate_values_make_statements_smaller(tmp_path: Path) -> No
         ("names", "for one in rows:\n    pass", "one"),
         ("names", "def f(one):\n    pass", "one"),
         ("names", "class C:\n    one: int", "one"),
+        ("words", "def lacking_files():\n    pass", "lacking_files"),
+        ("words", "def f(lost_images):\n    pass", "glossary says 'missing'"),
+        ("words", "class LostImage:\n    pass", "LostImage"),
+        ("words", "class C:\n    n_lost: int", "a.py:2: n_lost"),
+        ("words", "def f(x):\n    x.isLost = 1", "a.py:2: isLost"),
+        ("words", "_MUCH_LOST = 1", "_MUCH_LOST"),
+        ("words", "for lost in rows:\n    pass", "lost"),
         ("phrases", "x = 1  # the file is made anew", "made anew"),
         ("phrases", '"""A file.\n\nIt is made anew.\n"""', "a.py:3: made anew"),
     ],
@@ -155,11 +165,30 @@ def test_each_count_names_the_place(
         f"x = f({', '.join(f'a{n}=b.c' for n in range(30))})",
         f"x = [{', '.join(['f(a.b)'] * 30)}]",
         "def f(*, " + ", ".join(f"a{n}: str | None = None" for n in range(30)) + "): 0",
+        "lost_and_found = 1",  # a public name
+        "glossary = lacklustre = losses = 1",
+        "x = y.lost + lost(z)",  # only what gives a name counts
         "def f(a):\n    return " + " or ".join(["a"] * 15),
     ],
 )
-def test_what_is_allowed_is_counted_nowhere(code: str, tmp_path: Path) -> None:
+def test_allowed_code_counts_as_no_place(code: str, tmp_path: Path) -> None:
     assert list(measured(tmp_path, a=code).places()) == []
+
+
+def test_identifiers_are_split_at_underscores_and_capitals() -> None:
+    assert readability.words_of("_MAX_lostImages2") == ["max", "lost", "images"]
+    assert readability.words_of("HTTPServer") == ["http", "server"]
+
+
+def test_the_glossary_has_every_refused_word_beside_its_replacement() -> None:
+    configuration = yaml.safe_load(readability.LIMITS.read_text(encoding="utf-8"))
+    page = (readability.ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    table = page.partition("## Words in the code")[2]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")]
+    glossary = {term.strip(): not_terms.split(",") for _, term, _, not_terms, _ in rows}
+    for concept, words in configuration["refused_words"].items():
+        not_terms = {word.strip() for word in glossary[concept]}
+        assert set(words) <= not_terms, concept
 
 
 def test_a_long_line_of_a_template_is_a_place(tmp_path: Path) -> None:

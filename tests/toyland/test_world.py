@@ -65,7 +65,7 @@ CAPTIONS = {
 
 
 @pytest.mark.parametrize("caption", list(CAPTIONS))
-def test_a_caption_fixes_what_it_names_and_pixels_show_it(caption: str) -> None:
+def test_attributes_named_in_a_caption_are_fixed_and_visible(caption: str) -> None:
     found = parse(caption)
     values = (found.kind, found.gender, found.skin, found.age, found.weather)
     assert " ".join(value or "-" for value in values) == CAPTIONS[caption]
@@ -219,7 +219,7 @@ def shown(args: dict[str, str], count: int = 3000) -> np.ndarray:
     )
 
 
-def test_attributes_of_a_person_go_together_as_far_as_they_are_told() -> None:
+def test_attributes_of_a_person_are_correlated_as_set() -> None:
     half = {"nurse.gender.female": "0.5", "nurse.skin.dark": "0.4"}
     alone = shown(half)
     assert abs(np.corrcoef(alone.T) - np.eye(3)).max() < 0.05

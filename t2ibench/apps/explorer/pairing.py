@@ -17,7 +17,7 @@ MOST_PAIRS = 20_000
 
 
 def same_seeds(first: Source, second: Source) -> bool | None:
-    """Whether two sources generate the same sample of a prompt from the same seed."""
+    """Return whether two sources generate the same sample of a prompt from the same seed."""
     if first.run is None or second.run is None:
         return None
     return first.run.record.measurement.seed == second.run.record.measurement.seed

@@ -32,7 +32,7 @@ _LONGEST = 200
 
 
 def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
-    """The first state of an exploration."""
+    """Return the first state of an exploration."""
     counts = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
         names = dict.fromkeys(anchors, "")
@@ -58,7 +58,7 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
 
 
 def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
-    """A root with one anchor for each label."""
+    """Return a root with one anchor for each label."""
     nodes = [Node(id="root", label=root)]
     nodes += [
         Node(
@@ -82,7 +82,7 @@ def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]
 
 
 def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
-    """The tasks of the first run that the explorer can show."""
+    """Return the tasks of the first run that the explorer can show."""
     from t2ibench.tasks.index import load_tasks
     from t2ibench.tasks.run_tasks import with_kept
 

@@ -32,7 +32,7 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Every distinct image of a run with every question that has classes."""
+    """Yield every distinct image of a run with every question that has classes."""
     distinct = DistinctImages(images)
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
@@ -55,7 +55,7 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
 def stratified(
     strata: Mapping[str, Sequence[Item]], n: int, rng: np.random.Generator
 ) -> list[Item]:
-    """A random sample, each stratum in proportion to its size.
+    """Return a random sample, each stratum in proportion to its size.
 
     Examples:
         >>> items = [Item(str(k), "", "", "", ()) for k in range(4)]

@@ -155,7 +155,7 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
 def _differences(
     models: Sequence[Measured],
 ) -> Callable[[int, int], tuple[float, Float64Array] | None]:
-    """The difference of two models, and its draws, over the tasks that are conclusive for both."""
+    """Return the difference of two models, and its draws, over tasks conclusive for both."""
 
     @cache
     def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Float64Array]:

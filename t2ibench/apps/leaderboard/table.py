@@ -147,7 +147,7 @@ def families(
     sizes: Mapping[str, int],
     paired: Mapping[str, PairedTask],
 ) -> dict[str, Cell]:
-    """The mean squared magnitude of each family, over its conclusive tasks.
+    """Return the mean squared magnitude of each family, over its conclusive tasks.
 
     A family that was not run has no cell: missing is never 0.
     """

@@ -93,7 +93,7 @@ class CountedAttribute:
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
-    """Class to the number of its colour, in that order: the same in every task and run."""
+    """Return the colour number of each class, in order of number; it is the same in every run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
     free = (colour for colour in range(len(places)) if colour not in places.values())
     colours = {
@@ -104,7 +104,7 @@ def class_colours(classes: Sequence[str]) -> dict[str, int]:
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The entries of several judges' details as one: the mean of their counts."""
+    """Return the mean of several judges' answer counts, as entries of `details`."""
     tables = []
     for details in results:
         attributes = _READ.validate_python(details.get(KEY, ()))
@@ -114,7 +114,7 @@ def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
-    """One attribute as several judges answered it: the rows that all have, with mean counts."""
+    """Return one attribute's mean counts over judges, for the rows that all judges have."""
     tables = [{row.name: row for row in counted.rows} for counted in same]
     shared = [name for name in tables[0] if all(name in table for table in tables)]
     rows = [_mean_row([table[name] for table in tables]) for name in shared]
@@ -173,12 +173,12 @@ class ShownRow:
 
     @property
     def images(self) -> float:
-        """Images, answered or not."""
+        """Return the number of images, answered or not."""
         return sum(self.counted.counts.values()) + self.counted.unanswered
 
     @property
     def hits(self) -> float:
-        """Images of the class that most show."""
+        """Return the number of images of the most frequent class."""
         return self.counted.counts.get(self.most or "", 0.0)
 
 
@@ -197,7 +197,7 @@ Lookup = Callable[[str, str | None, str], RowShare | None]
 def shown_attributes(
     details: Mapping[str, Any], tested: Lookup
 ) -> tuple[ShownAttribute, ...]:
-    """The rows of a result; none where its family counts no answers, or details are malformed."""
+    """Return a result's rows; none if its family counts no answers or details are malformed."""
     try:
         attributes = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
@@ -211,7 +211,7 @@ def shown_attributes(
 
 
 def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
-    """The rows of a result that is not written yet, with p-values corrected as they will be."""
+    """Return the rows of a result that is not written yet, with corrected p-values."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     families = {(item.tested_with, name) for item in result.by for name in item.scores}
     for family, name in families:
@@ -275,7 +275,7 @@ def _test_of(counted: CountedAttribute) -> str:
 def _first_score(
     counted: CountedAttribute, row: CountedPrompt, score: str, tested: Lookup
 ) -> RowShare | None:
-    """A score of a row by the names that families give their rows."""
+    """Return a row's score, looked up under each form of name that families give their rows."""
     names: list[tuple[str, str | None]] = [
         (row.name, counted.attribute),
         (f"{row.name} ({counted.attribute})", counted.attribute),
@@ -291,7 +291,7 @@ def _first_score(
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Prompts without the words that all of them begin or end with, and without an article.
+    """Return prompts without the words that all begin or end with, and without articles.
 
     Examples:
         >>> short_names(["a photo of a nurse at work", "a photo of an artist at work"])
@@ -333,7 +333,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def sorted_rows(shown: ShownAttribute) -> list[ShownRow]:
-    """The rows by the share of the class of the first colour, so that sides stand together."""
+    """Return the rows, the largest share of the first-coloured class first."""
     first = next(iter(class_colours(shown.counted.classes)))
 
     def place(row: ShownRow) -> tuple[float, str]:

@@ -23,7 +23,7 @@ _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weigh
 def cycle_words(
     words: Sequence[str], stimulus_number: int, count: int | None
 ) -> list[str]:
-    """The attribute words of one stimulus: balanced, and the same on every machine.
+    """Return the attribute words of one stimulus: balanced, and the same on every machine.
 
     Examples:
         >>> [cycle_words(["joy", "love", "peace"], number, 2) for number in range(3)]
@@ -118,7 +118,7 @@ def adherence(
     a_texts: Float64Array,
     b_texts: Float64Array,
 ) -> tuple[Seen, Seen]:
-    """How many images of A, and of B, are nearer their own attribute's text than the other's.
+    """Return how many images of A and of B are nearer to their own attribute's text.
 
     Texts without a vector count for nothing; where an attribute has no other, its images and the
     other's are unknown.
@@ -135,7 +135,7 @@ def adherence(
 
 
 def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> list[str]:
-    """A warning that names the stimuli without all of their images."""
+    """Return a warning that names the stimuli left out for lack of images, if any."""
     if not stimuli:
         return []
     return [f"Left out, because a prompt of theirs {lacks}: {', '.join(stimuli)}."]
@@ -167,7 +167,7 @@ class Apart:
 
     @property
     def value(self) -> float:
-        """The share, at most 1; negative by chance where nothing sets the images apart."""
+        """Return the distance as a share of at most 1; by chance it may be negative."""
         return self.beyond / self.between if self.between > 0 else float("nan")
 
     @classmethod

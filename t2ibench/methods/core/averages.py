@@ -20,7 +20,7 @@ from t2ibench.stats import p_value
 
 
 def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """The mean of one score over encoders, draw by draw.
+    """Return the mean of one score over encoders, draw by draw.
 
     The draws of all encoders come from the same resamples, so the interval and the p-value of
     the mean account for what the encoders share.
@@ -78,7 +78,7 @@ def _tested_at_null(
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
-    """The mean of several scores' draws, draw by draw; None where one has none or others."""
+    """Return the mean of several scores' draws, draw by draw; None where one has none or others."""
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None
@@ -89,7 +89,7 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
 def average_results(
     results: Sequence[MethodResult], level: float = 0.95
 ) -> MethodResult:
-    """The mean of every score over encoders.
+    """Return the mean of every score over encoders.
 
     An image counts as excluded where any of them excludes it: by reason, the largest number.
     """
@@ -121,7 +121,7 @@ def average_results(
 def by_key(
     tables: Sequence[Sequence[Item]],
 ) -> list[dict[tuple[str, str | None], Item]]:
-    """The rows of several results, each by its name and group."""
+    """Return the rows of several results, each by its name and group."""
     return [{(item.name, item.group): item for item in table} for table in tables]
 
 
@@ -140,7 +140,7 @@ def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
 def bounded_mean(
     mean: MethodResult, results: Sequence[MethodResult], level: float
 ) -> MethodResult:
-    """A mean over judges whose intervals hold whatever cannot be known of some images.
+    """Return a mean over judges with intervals that allow for images nobody can judge.
 
     The influences of images do not tell that. Instead of intervals and tests from them it has the
     mean of the judges' intervals, and the largest of their p-values.
@@ -191,7 +191,7 @@ def judged_rows(
 
 
 def untested_shares(rows: Sequence[Item]) -> list[Item]:
-    """Rows without p-values of shares: the mean over judges would be tested against 0."""
+    """Return the rows without p-values of shares, since a mean would be tested against 0."""
 
     def untested(name: str, estimate: Estimate) -> Estimate:
         share = name.startswith("share:") or name == "majority_share"
@@ -222,7 +222,7 @@ def _least_sure(
 def mean_over_encoders(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The `combine` of most methods: every score's mean over encoders."""
+    """Return the mean of every score over encoders, the way most methods combine results."""
     return average_results(results, settings.level)
 
 

@@ -123,7 +123,7 @@ _WITH_ARTICLE = re.compile(r"\{\s*[aA]\s")
 def article_language(
     template: str, words: Sequence[str], at: Location
 ) -> Iterator[Finding]:
-    """A template of a task without `language` that puts English articles before foreign words.
+    """Yield a template without `language` that puts English articles before foreign words.
 
     Prompts that are given in full may be in any language.
     """
@@ -137,7 +137,7 @@ def article_language(
 
 
 def _of_language(message: str, at: Location) -> Finding:
-    """A warning about the language of prompts, with which no run starts."""
+    """Return a warning about the language of prompts, with which no run starts."""
     way_out = "If it is English, put 'language' into expected_warnings"
     return Finding(
         at, f"{message}. {way_out}", warning=True, kind="language", stops_run=True
@@ -151,7 +151,7 @@ def _foreign_wording(
     attributes: Sequence[str],
     at: Location,
 ) -> Iterator[Finding]:
-    """A wording that is not in English, although its task says so or says no language."""
+    """Yield a wording that is not in English, although its task says so or says no language."""
     for key in ("neutral", "guided"):
         foreign = foreign_text(getattr(wording, key))
         if foreign is not None:

@@ -25,7 +25,7 @@ def stop_words() -> frozenset[str]:
 
 
 def words_of(answer: str) -> list[str]:
-    """The words of an answer that can be concepts.
+    """Return the words of an answer that can be concepts.
 
     Examples:
         >>> words_of("Yes, it is an OLD man's photo, on the image: no dog.")
@@ -42,7 +42,7 @@ class Synonyms:
     related: Callable[[str], frozenset[str]]  # word to all of its synonyms
 
     def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
-        """Each word's concept.
+        """Return each word's concept.
 
         The most frequent word of a concept names it (of equals, the first in the alphabet), and a
         word joins the most frequent concept that it is a synonym of: the order of words does not
@@ -76,7 +76,7 @@ class Synonyms:
 
 
 def shipped() -> Synonyms:
-    """The small table of synonyms that comes with t2ibench."""
+    """Return the small table of synonyms that comes with t2ibench."""
     groups: dict[str, frozenset[str]] = {}
     for line in (_HERE / "synonyms.txt").read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -120,7 +120,7 @@ def synonyms_from(source: Literal["wordnet", "table"] | None) -> Synonyms:
 
 
 def _wordnet() -> Any:
-    """A WordNet reader over nltk's own data; None without."""
+    """Return a WordNet reader over nltk's own data; None without."""
     try:
         from nltk.corpus import wordnet
 
@@ -131,5 +131,5 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """How often each word occurs in the answers."""
+    """Return how often each word occurs in the answers."""
     return Counter(word for answer in answers for word in words_of(answer))

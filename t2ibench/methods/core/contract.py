@@ -85,7 +85,7 @@ class SyntheticEvidence:
         return unit
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt; none for a prompt in `without`."""
+        """Return the first n images of a prompt; none for a prompt in `without`."""
         if not self._needs.embeds:
             raise MissingEvidence("an embedding, although `needs.embeds` is False,")
         if n > self._counts.get(prompt, 0):
@@ -109,7 +109,7 @@ class SyntheticEvidence:
     def answers(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt."""
+        """Return a judge's answers about the first n images of a prompt."""
         if n > self._asked.get((prompt, question, tuple(classes)), 0):
             raise MissingEvidence(
                 f"the answer to '{question}' about the prompt '{prompt}'"
@@ -133,7 +133,7 @@ class SyntheticEvidence:
         return AnswerEvidence((shown,) * n, np.arange(n), Counter())
 
     def held(self) -> bytes:
-        """All embeddings, which no method may change."""
+        """Return all embeddings, which no method may change."""
         return b"".join(
             row.tobytes() for row in (*self._images.values(), *self._texts.values())
         )
@@ -374,7 +374,7 @@ def _bad_estimates(result: MethodResult) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A result as something that can be compared: arrays as bytes, NaN equal to NaN."""
+    """Return a result as something that can be compared: arrays as bytes, NaN equal to NaN."""
     if is_dataclass(value):
         return {
             field.name: _plain(getattr(value, field.name)) for field in fields(value)

@@ -39,7 +39,7 @@ _REPORTS = TypeAdapter(tuple[CrossingReport, ...])
 
 
 def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
-    """The crossings of a result."""
+    """Return the crossings of a result."""
     try:
         return _REPORTS.validate_python(details.get("crossings", ()))
     except ValidationError:

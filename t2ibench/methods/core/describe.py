@@ -66,7 +66,7 @@ _OF_PEOPLE = re.compile(
 
 
 def people(name: str, about: str = "") -> str:
-    """A group as a noun; the name itself where it is none of people.
+    """Return a group as a noun; the name itself where it is none of people.
 
     `about` is what the name answers, such as 'person race', or `GROUP`: of a train's colour,
     'white' is nobody.
@@ -121,7 +121,7 @@ def as_shown(concept: str, name: str) -> str:
 
 
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
-    """The rows that are clear: p below .05 after Holm's correction over all of them."""
+    """Return the rows that are clear: p below .05 after Holm's correction over all of them."""
     having = [item for item in items if score in item.scores]
     adjusted = holm([item.scores[score].p for item in having])
     clear = [
@@ -133,7 +133,7 @@ def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
 
 
 def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) -> str:
-    """How many rows lean clearly, which ones, and to which side.
+    """Return how many rows lean clearly, which ones, and to which side.
 
     Examples:
         >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
@@ -169,17 +169,17 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
 
 
 def few(names: Sequence[str]) -> str:
-    """The first names of a list; dots stand for the others."""
+    """Return the first names of a list; dots stand for the others."""
     return ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
 
 
 def beyond_chance(estimate: Estimate | HeadlineEstimate) -> bool:
-    """Whether a score's own p-value is below .05."""
+    """Return whether a score's own p-value is below .05."""
     return estimate.p is not None and estimate.p < _ALPHA
 
 
 def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
-    """The sentence for a result that shows nothing; None where it shows something.
+    """Return the sentence for a result that shows no effect; None if it shows one.
 
     Nothing is shown where a control contradicts, or there is no headline; and, where a claim is
     given, where the headline is not beyond chance.
@@ -198,7 +198,7 @@ def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
 
 
 def percent(share: float) -> str:
-    """A share in words, such as '30 %'.
+    """Return a share in words, such as '30 %'.
 
     Examples:
         >>> percent(0.3), percent(0.002)
@@ -209,7 +209,7 @@ def percent(share: float) -> str:
 
 
 def sentence(clause: str) -> str:
-    """A clause as a sentence."""
+    """Return a clause as a sentence."""
     return f"{clause[:1].upper()}{clause[1:]}."
 
 

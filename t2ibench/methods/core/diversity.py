@@ -53,7 +53,7 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
 def mean_diversity(
     prompts: Sequence[PromptDiversity], level: float
 ) -> tuple[float, tuple[float, float] | None]:
-    """The mean over prompts, with its interval about these; None where a prompt has two images."""
+    """Return the mean over prompts with its interval; None if a prompt has only two images."""
     value = float(np.mean([prompt.value for prompt in prompts]))
     variance, df = satterthwaite(
         [prompt.variance / len(prompts) ** 2 for prompt in prompts],

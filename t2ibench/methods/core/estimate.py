@@ -70,15 +70,15 @@ class Estimate:
 
     @classmethod
     def undefined(cls, reason: str) -> Estimate:
-        """A score that could not be computed."""
+        """Return a score that could not be computed."""
         return cls(None, reason=reason)
 
     def undecided(self, reason: str) -> Estimate:
-        """The test of the score without its value."""
+        """Return the score with its test but without its value, for a reason."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
 
     def scaled(self, factor: float, less: float = 0.0) -> Estimate:
-        """`factor` times what the score is beyond `less`, with the same p-value."""
+        """Return (score - less) * factor, with the same p-value."""
         if self.value is None:
             return self
         ends = sorted(factor * (end - less) for end in self.interval or ())
@@ -92,7 +92,7 @@ class Estimate:
 
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
-        """A score with Student's t interval and test."""
+        """Return a score with Student's t interval and test."""
         p, interval = (
             t_test(value, variance, df),
             t_interval(value, variance, df, level),
@@ -103,7 +103,7 @@ class Estimate:
     def from_influence(
         cls, value: float, influence: Influence, level: float
     ) -> Estimate:
-        """A score whose images are known to move it."""
+        """Return a score with Student's t interval and test from its images' influence."""
         inference = t_inference(value, influence, level)
         return cls(
             value,
@@ -120,7 +120,7 @@ class Estimate:
         boot: Float64Array | None,
         alternative: str = "two-sided",
     ) -> Estimate:
-        """The statistic of a permutation test, with its p-value; draws are of shape (draws,)."""
+        """Return a permutation test's statistic and p-value; draws have the shape (draws,)."""
         test: TestKind = "exact" if result.exact else "monte_carlo"
         return cls(result.observed, boot, result.null, result.p, test, alternative)
 
@@ -128,7 +128,7 @@ class Estimate:
     def from_null(
         cls, value: float, boot: Float64Array | None, null: Float64Array
     ) -> Estimate:
-        """A score that is large where there is bias, beside Monte Carlo draws of its null.
+        """Return a score that is large where there is bias, beside Monte Carlo draws of its null.
 
         p = (1 + number of draws >= value) / (1 + draws).
 
@@ -160,7 +160,7 @@ def share_draws(
 
 
 def share_estimate(hits: int, total: int) -> Estimate:
-    """A share with Jeffreys' interval.
+    """Return a share with Jeffreys' interval.
 
     The seed of its draws is fixed because nothing is compared across draws.
     """
@@ -229,7 +229,7 @@ class MethodResult:
         collected: ImageCollector | None = None,
         warnings: Sequence[str] = (),
     ) -> MethodResult:
-        """The result of a task that could not be scored."""
+        """Return the result of a task that could not be scored."""
         return cls(
             HeadlineEstimate.undefined(reason),
             n_images=collected.n_images if collected else 0,

@@ -59,7 +59,7 @@ class Evidence(Protocol):
     """
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt.
+        """Return the first n images of a prompt.
 
         Args:
             prompt: The prompt.
@@ -85,7 +85,7 @@ class Evidence(Protocol):
     def answers(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt.
+        """Return a judge's answers about the first n images of a prompt.
 
         Args:
             prompt: Whose images.
@@ -120,11 +120,11 @@ class PromptImages:
 
     @property
     def whole(self) -> bool:
-        """Whether every prompt has an image."""
+        """Return whether every prompt has an image."""
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
-        """Some of the images; prompts keep their numbers."""
+        """Return the selected images; prompts keep their numbers."""
         return PromptImages(
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )
@@ -132,7 +132,7 @@ class PromptImages:
     def samples(
         self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
     ) -> list[dict[str, Any]]:
-        """A row for each image, with words of all of them and a number of each."""
+        """Return a row for each image, with words of all of them and a number of each."""
         return [
             {"prompt": self.prompts[cluster], "index": int(index), **words}
             | {name: float(values[at]) for name, values in numbers.items()}
@@ -166,21 +166,21 @@ class ImageCollector:
 
     @property
     def excluded(self) -> Counter[str]:
-        """Number of images excluded so far, by reason."""
+        """Return the number of images excluded so far, by reason."""
         return sum((excluded for *_, excluded in self._seen.values()), Counter())
 
     @property
     def n_images(self) -> int:
-        """Distinct images collected so far."""
+        """Return the number of distinct images collected so far."""
         return sum(count for _, count, _ in self._seen.values())
 
     @property
     def n_prompts(self) -> int:
-        """Distinct prompts asked for so far, whether they had images or not."""
+        """Return the number of distinct prompts requested so far, with images or without."""
         return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
-        """The first n images of each prompt; embeddings of shape (0, 1) if there is none."""
+        """Return the first n images of each prompt; embeddings of shape (0, 1) if there is none."""
         names = list(prompts)
         parts = [self._collect_one(prompt, n) for prompt in names]
         embeddings = [part.embeddings for part in parts if len(part.embeddings)]
@@ -277,7 +277,7 @@ class Needs:
         return counts
 
     def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
-        """Distinct prompts, each with its group, unit or word; of several, the first that is."""
+        """Return each distinct prompt with its first non-empty group, unit or word."""
         names: dict[str, str] = {}
         for need in self.prompts:
             names[need.prompt] = names.get(need.prompt) or getattr(need, what)
@@ -285,20 +285,20 @@ class Needs:
 
     @property
     def groups(self) -> dict[str, str]:
-        """Distinct prompts, each with what it stands for."""
+        """Return each distinct prompt with the group that it stands for."""
         return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Distinct prompts, each with what it shares with others."""
+        """Return each distinct prompt with the unit that it shares with other prompts."""
         return self.named("unit")
 
     @property
     def n_images(self) -> int:
-        """Distinct images."""
+        """Return the number of distinct images."""
         return sum(self.images_by_prompt.values())
 
     @property
     def n_prompts(self) -> int:
-        """Distinct prompts."""
+        """Return the number of distinct prompts."""
         return len(self.images_by_prompt)

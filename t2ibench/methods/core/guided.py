@@ -55,7 +55,7 @@ class Wording(Strict):
     words: dict[str, Line] | None = None
 
     def in_words(self, word: str) -> str:
-        """A word of the task as this wording says it."""
+        """Return this wording's own word for a word of the task, or that word where it has none."""
         return (self.words or {}).get(word, word)
 
     def without_attribute(self, stimulus: str) -> list[str]:
@@ -66,7 +66,7 @@ class Wording(Strict):
         ]
 
     def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
-        """The prompts with an attribute."""
+        """Return the prompts with an attribute."""
         stimulus = self.in_words(stimulus)
         return [
             fill(self.guided, stimulus=stimulus, attribute=self.in_words(word))
@@ -98,7 +98,7 @@ class GuidedPrompts(Wording):
     @model_validator(mode="before")
     @classmethod
     def _from_templates(cls, value: Any) -> Any:
-        """The first template stands where a task without templates has its wording."""
+        """Fill in the task's own wording from the first of `templates`, where these are given."""
         if not isinstance(value, dict) or "templates" not in value:
             return value
         both = sorted(
@@ -122,16 +122,16 @@ class GuidedPrompts(Wording):
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
-        """Every wording, the first one first."""
+        """Return every wording, the first one first."""
         return self.templates or (self, *self.paraphrases)
 
     def language_of(self, wording: Wording) -> str | None:
-        """The language of a wording: its own, or that of the first one."""
+        """Return the language of a wording: its own, or that of the first one."""
         return wording.language or self.wordings[0].language
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the wordings, each once; empty where none is named."""
+        """Return the languages of the wordings, each once; empty where none is named."""
         named = [wording.language for wording in self.wordings if wording.language]
         return tuple(dict.fromkeys(named))
 
@@ -150,12 +150,12 @@ class GuidedPrompts(Wording):
             yield self.model_copy(update={"neutral": chosen[0], **changed})
 
     def images_of(self, count: int) -> int:
-        """Images of one prompt."""
+        """Return the number of images of a prompt in each wording, given the number per prompt."""
         return -(-count // len(self.wordings)) if self.images == "divided" else count
 
 
 def _same(value: Mapping[str, Any], first: Any) -> bool:
-    """Whether a dumped task is read again: its wording is its first template."""
+    """Return whether a task's own wording only repeats its first template, as in a dumped task."""
     template = first if isinstance(first, dict) else {}
     given = {key: value[key] for key in ("neutral", "guided") if key in value}
     has_more = any(value.get(key) for key in ("paraphrases", "language", "words"))
@@ -174,6 +174,6 @@ class GuidedTask(ImageTask):
     prompts: GuidedPrompts
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Images of a neutral prompt, and of a guided one, in each wording."""
+        """Return the numbers of images of a neutral and of a guided prompt in each wording."""
         neutral, guided = super().image_counts(settings)
         return self.prompts.images_of(neutral), self.prompts.images_of(guided)

@@ -70,17 +70,17 @@ class HeadlineEstimate:
 
     @classmethod
     def undefined(cls, reason: str, scale: str = "lean") -> HeadlineEstimate:
-        """A headline that could not be computed."""
+        """Return a headline that could not be computed."""
         return cls(None, scale, reason=reason)
 
     @property
     def question(self) -> Question:
-        """The question that is shown."""
+        """Return the question that is shown."""
         return self.inference.question
 
     @property
     def chosen(self) -> Inference:
-        """The inference about the question that is shown."""
+        """Return the inference about the question that is shown."""
         return self.inference.chosen
 
     @property
@@ -90,7 +90,7 @@ class HeadlineEstimate:
 
     @property
     def fair(self) -> tuple[float, float] | None:
-        """The band in which the headline of a fair model lies."""
+        """Return the band in which the headline of a fair model lies."""
         return self.inference.fair
 
     @property
@@ -143,7 +143,7 @@ def _lean_of_influences(
 
 
 def square_headline(parts: Sequence[Part], level: float) -> HeadlineEstimate:
-    """The mean square of leans with known influences, each of the same weight."""
+    """Return the mean square of leans with known influences, each of the same weight."""
     if any(not np.isfinite(part.influence.variance) for part in parts):
         return HeadlineEstimate.undefined("a row has a single image", "mean_square")
     square = mean_square(
@@ -172,7 +172,7 @@ _NOTHING_SHARED = "the headlines of the encoders or judges have no row in common
 def average_headlines(
     headlines: Sequence[HeadlineEstimate], level: float
 ) -> HeadlineEstimate:
-    """The headline over several encoders or judges, from those of each.
+    """Return the headline over several encoders or judges, from those of each.
 
     Leans are averaged, with the influences of the units that they share; a mean square is the mean
     square of the averaged leans.
@@ -208,7 +208,7 @@ def _mean_value(headlines: Sequence[HeadlineEstimate]) -> float:
 def _average_of_single_parts(
     headlines: Sequence[HeadlineEstimate], parts: Sequence[Part], level: float
 ) -> HeadlineEstimate:
-    """The mean of headlines that each have one part, which is the headline itself."""
+    """Return the mean of headlines that each have one part, which is the headline itself."""
     first = headlines[0]
     weight = 1.0 / len(headlines)
     value = _mean_value(headlines)
@@ -240,7 +240,7 @@ def _average_of_single_parts(
 
 
 def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
-    """The means of the leans that all encoders or judges have."""
+    """Return the means of the leans that all encoders or judges have."""
     tables = [{part.name: part for part in parts} for parts in part_lists]
     weight = 1.0 / len(tables)
     averaged = []
@@ -286,7 +286,7 @@ _DISAGREE = 0.005  # p-value below which two halves do
 
 
 def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
-    """What the test shows with shuffled labels; it contradicts where too many of them reject."""
+    """Return the control by shuffled labels, which contradicts if too many shuffles reject."""
     return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
 
 
@@ -298,7 +298,7 @@ def of_halves(
     shown: float | None = None,
     interval: tuple[float, float] | tuple[None, None] = (None, None),
 ) -> Control:
-    """Whether two halves of the images agree: their difference, or what is `shown` of it."""
+    """Return the control of whether two halves of the images agree, with their difference."""
     differ = bool(p < _DISAGREE)
     p_text = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
     says = (
@@ -310,7 +310,7 @@ def of_halves(
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:
-    """Why a test is inconclusive."""
+    """Return the reasons of all controls that contradict a test, joined; None if none does."""
     reasons = [
         control.contradicts for control in controls.values() if control.contradicts
     ]

@@ -51,7 +51,7 @@ class Inference:
         return self.ci_low, self.ci_high
 
     def up_to(self, most: Inference, value: float) -> Inference:
-        """The inference where this one is of the least that a mean square may be.
+        """Return this inference, of the least possible mean square, with the upper end of `most`.
 
         It gets the upper end of the most's, and holds the value shown where it reaches 0.
         """
@@ -89,7 +89,7 @@ class HeadlineInference(Mapping[Question, Inference]):
 
     @property
     def chosen(self) -> Inference:
-        """The inference about the question that is shown; an empty one where there is none."""
+        """Return the inference about the question that is shown; an empty one if it has none."""
         return self.by_question.get(self.question, Inference())
 
 
@@ -104,7 +104,7 @@ def t_inference(value: float, influence: Influence, level: float) -> Inference:
 
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
-    """The band of a fair model, from an interval that is symmetric about the value."""
+    """Return the band of a fair model, from an interval that is symmetric about the value."""
     if inference.interval is None:
         return None
     low, high = inference.interval

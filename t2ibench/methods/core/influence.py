@@ -45,7 +45,7 @@ class Influence:
 
     @classmethod
     def none(cls) -> Influence:
-        """The influence on a constant."""
+        """Return the influence on a constant."""
         empty = np.zeros(0, np.int64)
         return cls((), empty, empty, np.zeros(0))
 
@@ -53,7 +53,7 @@ class Influence:
     def of_mean(
         cls, stratum: str, units: npt.ArrayLike, values: npt.ArrayLike
     ) -> Influence:
-        """The influence of exchangeable values on their mean; NaN for a single value.
+        """Return the influence of exchangeable values on their mean; NaN for a single value.
 
         (x - mean) / sqrt(n (n - 1)): squared and summed, s² / n.
 
@@ -78,7 +78,7 @@ class Influence:
         units: IntArray,
         without: Float64Array,
     ) -> Influence:
-        """The influence of units from the estimates without each of them.
+        """Return the influence of units from the estimates without each of them.
 
         sqrt((m - 1) / m) (mean of its stratum - estimate without it), with m units in the stratum:
         squared and summed, the delete-one jackknife's variance.
@@ -94,7 +94,7 @@ class Influence:
 
     @classmethod
     def combined(cls, parts: Iterable[tuple[float, Influence]]) -> Influence:
-        """The influence on a linear combination of estimates; units that they share add up.
+        """Return the influence on a linear combination of estimates; units that they share add up.
 
         Examples:
             >>> part = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
@@ -115,11 +115,11 @@ class Influence:
         return cls(strata, distinct_stratum, distinct_unit, sums)
 
     def scaled(self, factor: float) -> Influence:
-        """The influence on a multiple of the estimate."""
+        """Return the influence on a multiple of the estimate."""
         return replace(self, value=self.value * factor)
 
     def with_floor(self, variance: float) -> Influence:
-        """The influence with a variance of at least so much.
+        """Return the influence with a variance of at least so much.
 
         Ten equal answers show no variance, but are compatible with some.
         """
@@ -158,7 +158,7 @@ class Influence:
         return float(JointInfluence([self, other]).covariance[0, 1])
 
     def same(self, other: Influence) -> bool:
-        """Whether two influences are equal, unit by unit."""
+        """Return whether two influences are equal, unit by unit."""
         return (
             self.strata == other.strata
             and np.array_equal(self.stratum, other.stratum)
@@ -220,7 +220,7 @@ class JointInfluence:
         return satterthwaite(variances, np.maximum(sizes - 1, 1))
 
     def spread(self, weights: npt.ArrayLike) -> Spread:
-        """How linear combinations of the estimates vary together, weights of shape (p, k)."""
+        """Return the joint spread of linear combinations of the estimates; weights: (p, k)."""
         moved = np.asarray(weights, dtype=np.float64) @ self.rows
         strata = []
         for number in np.unique(self.stratum):
@@ -234,7 +234,7 @@ class JointInfluence:
 
 
 def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
-    """The stratum of each unit by the numbers of a common list of strata."""
+    """Return the stratum of each unit by the numbers of a common list of strata."""
     if not influence.strata:
         return influence.stratum
     numbers = np.array([number_of[name] for name in influence.strata], np.int64)
@@ -263,7 +263,7 @@ def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
 def _distinct_units(
     stratum: IntArray, unit: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The distinct units in order, and the position of each given one among them.
+    """Return the distinct units in order, and the position of each given one among them.
 
     Returns:
         Stratum and number of each distinct unit, shape (m,), and positions of shape (n,).
@@ -300,7 +300,7 @@ class Spread:
 
 
 def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
-    """The covariance of leans with common units, and the degrees of freedom of its trace.
+    """Return the covariance of leans with common units, and the degrees of freedom of its trace.
 
     With S_s the part of stratum s and f its degrees of freedom:
 

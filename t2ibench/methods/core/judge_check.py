@@ -47,7 +47,7 @@ class ReadShare(RateFound):
 
     @property
     def off(self) -> float:
-        """How far it may be off."""
+        """Return how far the measured share may be from the true one."""
         return max(abs(self.ci_low - self.share), abs(self.ci_high - self.share))
 
 
@@ -76,7 +76,7 @@ class ClassFound(_Part):
 
     @property
     def errors(self) -> ClassErrors:
-        """The same for the correction of shares."""
+        """Return the errors in the form that the correction of shares takes."""
         return ClassErrors(
             _rate(self.sensitivity),
             _rate(self.specificity),
@@ -128,7 +128,7 @@ class ByGroup(_Part):
     apart_answered: float | None
 
     def clearly(self, distance: float) -> float | None:
-        """How far shares are read apart, where that is clear and more than a distance."""
+        """Return how far shares differ between groups, if significantly and beyond a distance."""
         tests = (
             (self.p_holm, self.apart),
             (self.p_answered_holm, self.apart_answered),
@@ -163,7 +163,7 @@ class AttributeCheck(_Part):
 
     @property
     def images(self) -> int:
-        """Images with a class of people's."""
+        """Return the number of images that people have labelled with a class."""
         return sum(each.images for each in self.classes)
 
 

@@ -58,7 +58,7 @@ def check_attribute(
     classes: Sequence[str],
     answers: Sequence[LabelledAnswer],
 ) -> AttributeCheck:
-    """A judge's errors about one attribute, to six digits, and the verdict.
+    """Return a judge's errors about one attribute, rounded to six digits, and the verdict.
 
     Images of one prompt are alike; from four folders on, images of one folder are, and intervals
     are about one more folder, because errors may differ between models.
@@ -104,7 +104,7 @@ def _errors(
     *,
     of_another: bool = False,
 ) -> ClassErrors:
-    """The errors about one class; images of one prompt are alike."""
+    """Return the errors about one class; images of one prompt are not independent."""
     truths = [number[row.truth] for row in rows]
     answers = [number.get(row.answer, -1) for row in rows]
     return errors_of(
@@ -132,7 +132,7 @@ def _class_record(
 
 
 def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
-    """The number of each row's prompt, in order of appearance."""
+    """Return the number of each row's prompt, in order of appearance."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(row.prompt, len(numbers)) for row in rows]
 
@@ -140,7 +140,7 @@ def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
 def _by_group(
     rows: Sequence[LabelledAnswer], number: Mapping[str, int]
 ) -> list[ByGroup]:
-    """The errors by the groups of every other attribute, with Holm's correction."""
+    """Return a judge's errors by the groups of every other attribute, with Holm's correction."""
     records = []
     for by in sorted({name for row in rows for name in row.groups}):
         grouped = [row for row in rows if row.groups.get(by)]
@@ -168,7 +168,7 @@ def _by_group(
 def _in_groups(
     rows: Sequence[LabelledAnswer], by: str, truth: str, names: Sequence[str]
 ) -> ByGroup:
-    """How images of one class are read in each group, with tests that it is alike."""
+    """Return how often a judge is right in each group, with tests that groups do not differ."""
     answered = [row for row in rows if row.answer != UNKNOWN]
     groups = []
     for name in names:
@@ -200,7 +200,7 @@ def _test(
     by: str,
     names: Sequence[str],
 ) -> float | None:
-    """p-value that an outcome is as frequent in every group."""
+    """Return the p-value of the test that an outcome is equally frequent in every group."""
     number = {name: code for code, name in enumerate(names)}
     groups = [number[row.groups[by]] for row in rows]
     p = group_test(outcomes, groups, _prompts(rows), np.random.default_rng(0))
@@ -210,7 +210,7 @@ def _test(
 def _reads_apart(
     rows: Sequence[LabelledAnswer], by: str, number: Mapping[str, int], truth: str
 ) -> tuple[float | None, float | None]:
-    """How far shares are read apart by wrong and by missing answers."""
+    """Return how far wrong and missing answers move measured shares apart between groups."""
     wrong = []
     missing = []
     for name in sorted({row.groups[by] for row in rows}):
@@ -229,7 +229,7 @@ def _reads_apart(
 
 
 def _range(reads: list[list[float]]) -> float:
-    """The furthest that one share is read apart in two groups."""
+    """Return the largest difference in one share between any two groups."""
     return round(float(np.ptp(np.array(reads), axis=0).max()), _DIGITS)
 
 

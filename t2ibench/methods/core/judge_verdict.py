@@ -31,7 +31,7 @@ class Errors:
 
     @property
     def most_unequal(self) -> ByGroup | None:
-        """Where errors differ most between groups, if that is clear and far apart."""
+        """Return the groups whose errors differ most, if they differ clearly and by enough."""
         clear = [each for each in self.by_group if each.clearly(NEAR) is not None]
         return max(clear, key=lambda each: each.clearly(NEAR) or 0.0, default=None)
 
@@ -45,7 +45,7 @@ class Errors:
 
     @property
     def most_moved(self) -> tuple[ClassFound, ReadShare]:
-        """The class and the share that may be read furthest from what it is."""
+        """Return the class and the share that a judge may misread by most."""
         shares = [(each, read) for each in self.classes for read in each.read]
         return max(shares, key=lambda pair: pair[1].off)
 
@@ -63,7 +63,7 @@ Rule = Callable[[Errors], Decision | None]
 
 
 def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decision:
-    """Whether a judge may be used, and why: the first rule that fits decides."""
+    """Return whether a judge may be used, and why: the first rule that fits decides."""
     errors = Errors(classes, by_group)
     for rule in RULES:
         decision = rule(errors)
@@ -73,7 +73,7 @@ def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decisi
 
 
 def _rule_1_too_few_answers(errors: Errors) -> Decision | None:
-    """It answered for fewer than 20 images of a class, or for fewer than half."""
+    """Reject a judge that answered for fewer than 20, or fewer than half, of a class's images."""
     fewest = min(errors.classes, key=lambda each: each.sensitivity.images)
     n_images = fewest.sensitivity.images
     if n_images < FEWEST:
@@ -90,7 +90,7 @@ def _rule_1_too_few_answers(errors: Errors) -> Decision | None:
 
 
 def _rule_2_no_better_than_chance(errors: Errors) -> Decision | None:
-    """Sensitivity + specificity - 1 of a class (Youden's J) may be below .5."""
+    """Reject a judge whose Youden's J (sensitivity + specificity - 1) may be below .5."""
     worst = min(errors.classes, key=lambda each: each.errors.youden.low)
     youden = worst.errors.youden
     if youden.low >= LEAST_YOUDEN:
@@ -112,7 +112,7 @@ def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
-    """A corrected share would not be known to ± .15, however many images it answers for."""
+    """Return a corrected share would not be known to ± .15, however many images it answers for."""
     half = max(_half_width(each) for each in errors.classes)
     if half <= WIDEST:
         return None
@@ -171,7 +171,7 @@ def _apart(unequal: ByGroup) -> str:
 
 
 def _half_width(of_class: ClassFound) -> float:
-    """Half the widest interval of a corrected share."""
+    """Return half the width of the widest interval of a corrected share."""
     errors = of_class.errors
     reads = [errors.read(share).value for share in SHARES]
     corrected = [errors.corrected(read, read, read) for read in reads]

@@ -95,7 +95,7 @@ class ForeignText:
 
     @property
     def name(self) -> str:
-        """The languages' English names; 'another language' where none is known."""
+        """Return the languages' English names; 'another language' for an unknown one."""
         names = [LANGUAGE_NAMES[tag] for tag in self.languages]
         return " or ".join(names) if names else "another language"
 
@@ -152,7 +152,7 @@ def function_words() -> FunctionWords:
 
 
 def foreign_text(text: str) -> ForeignText | None:
-    """The language of a prompt or a template; None where it may be English.
+    """Return the language of a prompt or a template; None where it may be English.
 
     A text is foreign where most of its letters are of another script, or where its words of one
     language say more than twice as much as its English words.
@@ -171,7 +171,7 @@ def foreign_text(text: str) -> ForeignText | None:
 
 
 def foreign_words(words: Iterable[str]) -> ForeignText | None:
-    """The language of most words of a list; None where they may be English.
+    """Return the language of most words of a list; None where they may be English.
 
     Single nouns show no language unless their script does: 'Café' is English. What counts is a
     word for a man or a woman, or an article before the noun.
@@ -191,7 +191,7 @@ def foreign_words(words: Iterable[str]) -> ForeignText | None:
 
 @lru_cache(maxsize=8192)
 def _is_sure(text: str) -> bool:
-    """Whether a word of a list is of another language beyond doubt."""
+    """Return whether a word of a list certainly belongs to another language."""
     letters = [letter for letter in text if letter.isalpha()]
     if _other_script(letters) is not None:
         return True
@@ -210,7 +210,7 @@ def _is_sure(text: str) -> bool:
 
 
 def _other_script(letters: Sequence[str]) -> ForeignText | None:
-    """The script of most of the letters, if it is not the Latin one."""
+    """Return the script of most of the letters, if it is not the Latin one."""
     scripts = Counter(
         unicodedata.name(letter, "LATIN").split()[0] for letter in letters
     )
@@ -226,7 +226,7 @@ def _other_script(letters: Sequence[str]) -> ForeignText | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a text and its placeholders, without phrases that are English by now."""
+    """Return the words of a text and its placeholders, without phrases that are English by now."""
     plain = unicodedata.normalize("NFC", text).replace("’", "'")
     words = []
     for token in _TOKEN.findall(_loans().sub(" ", plain)):
@@ -255,7 +255,7 @@ def _elisions() -> frozenset[str]:
 
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
-    """The language whose function words outweigh the English ones."""
+    """Return the language whose function words outweigh the English ones."""
     places = [place for place in range(len(tokens)) if _counts(tokens, place)]
     # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
     factors = [
@@ -282,7 +282,7 @@ def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
 def _score(
     language: str, words: Sequence[str], factors: Sequence[int]
 ) -> tuple[int, int] | None:
-    """What words say for a language, then how many others go with it; None where too little."""
+    """Return a language's score and number of shared words; None where the score is too low."""
     table = function_words()
     weights, shared = table.weights[language], table.shared[language]
     score = english = fitting = 0
@@ -297,7 +297,7 @@ def _score(
 
 
 def _counts(tokens: Sequence[str], place: int) -> bool:
-    """Whether a token may say something: no placeholder, no initials, no part of a name."""
+    """Return whether a token may count: no placeholder, no initials and no part of a name."""
     token = tokens[place]
     if token == _PLACE:
         return False

@@ -59,7 +59,7 @@ def spread(
     second: str,
     few: int | None = None,
 ) -> Control:
-    """Whether images vary so unequally that it cannot be allowed for.
+    """Return the control of whether images vary too unequally for a correction.
 
     The value is the ratio of the variances of A's and of B's images about the means of their
     prompts. It contradicts where images of one kind of prompt have nothing clearly in common,
@@ -89,7 +89,7 @@ def spread(
 
 
 def lean_spread(leans: Leans, first: str, second: str) -> Control:
-    """The same for leans: with fewer than 10 images of an attribute and stimulus, and z below 8.
+    """Return the `spread` control for leans, where few images count if z is below 8, too.
 
     Where one side varies more, the leans of data sets that pass the gate would be too low.
     """
@@ -103,12 +103,12 @@ def lean_spread(leans: Leans, first: str, second: str) -> Control:
 
 
 def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
-    """Number of images of one side over the wordings: 1 for attribute A, 2 for B."""
+    """Return the number of images of one side over all wordings: side 1 is A, side 2 is B."""
     return sum(len(images.sides[side]) for images in wordings)
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """The difference, as N, of images of even and of odd numbers; None with fewer than two."""
+    """Return N of even- less N of odd-numbered images; None with fewer than two of either."""
     tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
         parts = []
@@ -129,7 +129,7 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
 
 
 def halves_control(value: float, p: float) -> Control:
-    """Whether two halves of the images agree."""
+    """Return whether two halves of the images agree."""
     return of_halves(
         value, p, f"images with even and with odd numbers disagree (p = {p:.2g})"
     )
@@ -137,7 +137,7 @@ def halves_control(value: float, p: float) -> Control:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """N of half of the stimuli along directions that mean nothing."""
+    """N of half of the stimuli along directions that carry no meaning."""
 
     at: IntArray  # positions of the stimuli
     top: Float64Array  # N, shape (stimuli, s)
@@ -146,7 +146,7 @@ class Half:
 
 
 def other_directions(leans: Leans) -> list[Half]:
-    """N along directions that mean nothing, of stimuli with even and with odd positions.
+    """Return N along directions that carry no meaning, for stimuli at even and at odd positions.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
@@ -184,7 +184,7 @@ def other_directions(leans: Leans) -> list[Half]:
 
 
 def beyond_control(square: float, p: float | None, allowed: float) -> Control:
-    """Whether the headline is beyond chance with N² along directions that mean nothing as noise.
+    """Return the control of whether the headline is more than leans in meaningless directions.
 
     Images with an attribute may differ from the others in more than it, which moves N by chance.
     Without that, N² along such directions is its variance on average. `allowed` is the p-value with
@@ -235,7 +235,7 @@ def _principal(
 def text_control(
     value: float | None, scale: str, lacking: str | None = None
 ) -> Control:
-    """The same score from the words alone; unknown where texts lack a vector."""
+    """Return the same score from the words alone; unknown where texts lack a vector."""
     if value is None and lacking is not None:
         return Control(f"What the words alone say is unknown: {lacking}.")
     if value is None:

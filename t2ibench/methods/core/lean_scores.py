@@ -16,7 +16,7 @@ from t2ibench.stats.student import Ratio
 
 
 def row_scores(leans: Leans, level: float) -> list[Estimate]:
-    """The lean of each stimulus as a score."""
+    """Return the lean of each stimulus as a score."""
     ratios = leans.rows(level)
     null_variances = leans.rows_at_null(level, np.zeros(len(leans.names))).variance
     t = ratios.value
@@ -42,7 +42,7 @@ def row_scores(leans: Leans, level: float) -> list[Estimate]:
 def of_ratio(
     ratios: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
 ) -> Estimate:
-    """One of a batch of ratios as a score."""
+    """Return one ratio of a batch as a score."""
     value = float(ratios.value[index])
     low = float(ratios.low[index])
     high = float(ratios.high[index])
@@ -79,7 +79,7 @@ def contrast_score(
 
 
 def noise(leans: Leans) -> float:
-    """The factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
+    """Return the factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
     return 1.0 + 1.0 / leans.separation**2
 
 

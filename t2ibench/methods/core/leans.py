@@ -176,7 +176,7 @@ class Leans:
 
     @property
     def own_share(self) -> float:
-        """How much of a stimulus's D is in its own denominator."""
+        """Return the weight of a stimulus's own D in its own denominator."""
         weight = self._shrinkage
         return weight + (1 - weight) / len(self.names)
 
@@ -194,14 +194,14 @@ class Leans:
 
     @property
     def separation(self) -> float:
-        """How clear the distance between A's and B's images is: D summed, over its standard error.
+        """Return z of the distance between A's and B's images: the sum of D over its error.
 
         Every pair of stimuli is in the sum twice, which the 2 stands for.
         """
         return self.separation_of(np.arange(len(self.names)))
 
     def separation_of(self, at: IntArray) -> float:
-        """The same of some of the stimuli."""
+        """Return `separation` for some of the stimuli only."""
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)
@@ -350,7 +350,7 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """How each image of one stimulus moves top · N - bottom · D."""
+        """Return how each image of one stimulus moves top · N - bottom · D."""
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
         parts = [
@@ -364,7 +364,7 @@ class Leans:
         return Influence.combined(parts)
 
     def _influence_of(self, images: PromptImages, number: int) -> Influence:
-        """How each image moves the mean over prompts, along the direction of one stimulus."""
+        """Return each image's influence on the mean over prompts along a stimulus's direction."""
         strata = Strata.of(images)
         along = images.embeddings @ self.directions[number]
         _, deviations = strata.deviations(along)
@@ -391,7 +391,7 @@ def _equally_spread(
 
 
 def _by_side(images: Sequence[WordingImages]) -> list[list[PromptImages]]:
-    """All images without an attribute, all with A, and all with B."""
+    """Return all images without an attribute, all with A, and all with B."""
     return [
         [wording.neutral for wording in images],
         [wording.a for wording in images],
@@ -439,7 +439,7 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """The denominator w D_1 + (1 - w) mean(D) of the same lean, shape (stimuli, 2)."""
+    """Return the denominator w D_1 + (1 - w) mean(D) of the same lean, shape (stimuli, 2)."""
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count
     weights[0, 1] += shrinkage

@@ -39,7 +39,7 @@ class Shares:
     reason: str | None = None  # why there are no shares
 
     def side(self) -> int | None:
-        """The anchor that more images lie nearest than by chance."""
+        """Return the number of the only anchor with more than its chance share; None otherwise."""
         if self.reason is not None:
             return None
         above = np.flatnonzero(self.low > 1.0 / len(self.values))
@@ -63,26 +63,26 @@ class Sides:
 
     @property
     def centres(self) -> Float64Array:
-        """The mean image of each anchor, shape (k, d)."""
+        """Return the mean image of each anchor, shape (k, d)."""
         return np.stack(
             [self.images[self.labels == j].mean(axis=0) for j in range(self.k)]
         )
 
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
-    """The anchor whose mean image each image is nearest."""
+    """Return the anchor whose mean image each image is nearest."""
     nearest: IntArray = _distances(images, sides.centres).argmin(axis=1)
     return nearest
 
 
 def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
-    """Squared distances less the images' own squares, shape (m, k)."""
+    """Return squared distances to the centres less the images' squared lengths, shape (m, k)."""
     distances: Float64Array = (centres**2).sum(axis=1) - 2.0 * images @ centres.T
     return distances
 
 
 def left_out(sides: Sides) -> IntArray:
-    """The anchor whose mean image each anchor image is nearest, itself left out of the mean."""
+    """Return each anchor image's nearest anchor mean, its own mean taken without the image."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -122,7 +122,7 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
-    """Whether more images than by chance lie where their anchor's own images do not.
+    """Return whether too many images lie far from where their anchor's own images lie.
 
     Sensitivity and specificity are those of the anchors' images; where a scene moves images along
     the line between the anchors, they say nothing about these.
@@ -233,7 +233,7 @@ def _covariance(counts: IntArray) -> Float64Array:
 
 
 def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
-    """Whether each pair of anchors is distinguished by more than its standard errors."""
+    """Return whether each pair of anchors is distinguished by more than its standard errors."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

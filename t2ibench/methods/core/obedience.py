@@ -60,7 +60,7 @@ def obedient(
 
 
 def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:
-    """Share of each group's images that show it."""
+    """Return the share of each group's guided images that show the group."""
     return {
         f"obedience:{name}{suffix}": share_estimate(counts.shown, counts.asked)
         if counts.asked
@@ -72,7 +72,7 @@ def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Es
 
 
 def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
-    """How many guided images of either group show it, with Fisher's exact test that both do alike.
+    """Return the control of obedience: each group's share, with Fisher's exact test of both.
 
     Where no judge and no people looked it is the encoder's own reading, which errs as the leans
     do. It contradicts where images were left out and few are left: less than half of a group's,
@@ -132,7 +132,7 @@ def _too_few(seen: Mapping[str, Seen]) -> str | None:
 
 
 def equal_obedience(first: Seen, second: Seen) -> float:
-    """p-value of Fisher's exact test that both groups' images obey alike."""
+    """Return Fisher's exact p-value that prompts of both groups are obeyed equally often."""
     from scipy.stats import fisher_exact
 
     table = [[group.shown, group.asked - group.shown] for group in (first, second)]
@@ -169,7 +169,9 @@ def how_to_look(has_question: bool) -> str:
 
 
 def breakdown(lean: Estimate) -> Estimate:
-    """How unequal obedience would have to be for a lean to be none; 0 where its interval holds 0.
+    """Return the share of disobeying images of one group that would explain a lean by itself.
+
+    It is 0 where the interval of the lean contains 0.
 
     Where a share f of A's guided images looks like B's, and none of B's like A's, a lean L reads
     (L + f) / (1 - f). A lean whose interval begins at l is none from f = l / (1 + l).
@@ -185,7 +187,7 @@ def breakdown(lean: Estimate) -> Estimate:
 
 
 def bounds(lean: Estimate, most: float) -> tuple[float, float] | None:
-    """Between which leans the truth lies where up to a share of either group's images disobeys.
+    """Return the bounds of the true lean if up to a given share of either group's images disobeys.
 
     The ends of the interval l of the lean, as l - f (1 + l) and l + f (1 - l).
 

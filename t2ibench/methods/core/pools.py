@@ -72,7 +72,7 @@ class CaptionPool(Strict):
 
     @property
     def flag(self) -> str:
-        """How the captions are given on a command line."""
+        """Return how the captions are given on a command line."""
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: CaptionSource) -> CaptionPool:
@@ -81,7 +81,7 @@ class CaptionPool(Strict):
 
 
 def same_but_for_captions(filled: Any, template: Any) -> bool:
-    """Whether a filled task is what its file says, apart from what its captions decide."""
+    """Return whether a filled task equals its template but for what captions decide."""
     if type(filled) is not type(template) or filled.drawn_from is None:
         return False
     opened = filled.drawn_from.model_copy(update={"drawn": None})

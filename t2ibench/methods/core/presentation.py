@@ -13,7 +13,7 @@ LEAN = (
 
 
 def short_name(title: str, paper: str = "") -> str:
-    """A task's name for a row of a table, from its title.
+    """Return a task's name for a row of a table, from its title.
 
     Examples:
         >>> short_name("Paper 7: sports, male or female", "Paper [0-9]+")
@@ -195,7 +195,7 @@ class Combinations:
 
     @classmethod
     def of(cls, group: str, about: str) -> Combinations:
-        """The figure of a crossing, whose intervals are for `about`, such as 'these prompts'."""
+        """Return a crossing's figure, with intervals for `about`, such as 'these prompts'."""
         return cls(
             f"Which combinations are shown: {group}",
             group,
@@ -227,17 +227,17 @@ class Figure(Protocol):
 
     @property
     def title(self) -> str:
-        """The heading of the figure."""
+        """Return the heading of the figure."""
         ...
 
     @property
     def caption(self) -> str:
-        """How to read it, in a sentence or two."""
+        """Return how to read it, in a sentence or two."""
         ...
 
     @property
     def source(self) -> str:
-        """The publication that it follows; empty for none."""
+        """Return the publication that it follows; empty for none."""
         ...
 
 

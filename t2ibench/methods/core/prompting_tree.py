@@ -54,7 +54,7 @@ class Tree(_Strict):
         return self
 
     def text(self, chosen: Iterable[str]) -> str:
-        """The text of one node, or of several branches together.
+        """Return the text of one node, or of several branches together.
 
         Properties chain before their noun ("young male person"); other relations of one level are
         joined by "and" ("picture that shows a person and a dog").
@@ -96,7 +96,7 @@ class Tree(_Strict):
         return " ".join(words)
 
     def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
-        """The nodes that can be test concepts."""
+        """Return the nodes that can be test concepts."""
         texts = [(node.id, self.text([node.id])) for node in self.nodes[1:]]
         return [(node, text) for node, text in texts if text and text not in anchors]
 
@@ -126,11 +126,11 @@ class Exploration(Protocol[TaskT_contra]):
     """The part of a method that the explorer uses. A method names it in `Method.explores`."""
 
     def anchors(self, task: TaskT_contra, /) -> Mapping[str, str]:
-        """The anchors of a task."""
+        """Return the anchors of a task."""
         ...
 
     def reference(self, task: TaskT_contra, /) -> ExploredReference:
-        """The words that the concepts of a task are compared with."""
+        """Return the words that the concepts of a task are compared with."""
         ...
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:

@@ -40,7 +40,7 @@ def article(word: str) -> str:
 
 
 def placeholders(template: str) -> list[str]:
-    """The names a template asks for, article marks removed, in order.
+    """Return the names a template asks for, article marks removed, in order.
 
     Examples:
         >>> placeholders("a photo of {a stimulus}, {attribute}")
@@ -50,7 +50,7 @@ def placeholders(template: str) -> list[str]:
 
 
 def alternatives(template: str) -> list[str]:
-    """The templates that one with alternatives, '{child|kid}', stands for.
+    """Return the templates that one with alternatives, '{child|kid}', stands for.
 
     Examples:
         >>> alternatives("a photo of a {child|kid} studying {stimulus}")

@@ -20,7 +20,7 @@ class Conversation(Protocol):
     """A language model that continues a conversation."""
 
     def reply(self, messages: Sequence[Message], /) -> str:
-        """The next reply."""
+        """Return the next reply."""
         ...
 
     def read(
@@ -31,7 +31,7 @@ class Conversation(Protocol):
         again: str,
         /,
     ) -> _T:
-        """The next reply, read; asked again if it cannot be read."""
+        """Return what is read from the next reply; ask again for one that cannot be read."""
         ...
 
 
@@ -88,7 +88,7 @@ class UnreadableError(ValueError):
 
 
 def read_json(reply: str) -> Any:
-    """The JSON value in a reply: in fences, in prose, with trailing commas or single quotes.
+    """Return the JSON value in a reply: in fences, in prose, with trailing commas or single quotes.
 
     Examples:
         >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")
@@ -125,6 +125,6 @@ def _harmless(value: Any) -> Any:
 
 
 def plain_key(name: str) -> str:
-    """A key in lower-case words, however a language model wrote it."""
+    """Return a key in lower-case words, however a language model wrote it."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(_WORD.findall(spaced.lower().replace("_", " ")))

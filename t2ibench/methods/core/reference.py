@@ -39,7 +39,7 @@ class Nearness:
         return np.bincount(self.labels, minlength=self.k)
 
     def columns(self, chosen: slice) -> Nearness:
-        """Some of the texts."""
+        """Return the same for some of the texts."""
         return Nearness(
             self.values[:, chosen],
             self.labels,
@@ -49,11 +49,11 @@ class Nearness:
         )
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Nearness:
-        """Some of the images, of every anchor at least one."""
+        """Return the same for some of the images, with at least one of every anchor."""
         return grouped(self.values[chosen], self.labels[chosen], self.k)
 
     def relabelled(self, labels: IntArray) -> Nearness:
-        """The same images under other labels."""
+        """Return the same images under other labels."""
         return grouped(self.values, labels, self.k)
 
 
@@ -113,7 +113,7 @@ def nearness(
 
 
 def effects(similarities: Nearness) -> Float64Array:
-    """Of two anchors the difference of their means, above 0 nearer the first; of more the range."""
+    """Return the difference of two anchors' means, above 0 nearer the first; the range of more."""
     if similarities.k == 2:
         difference: Float64Array = similarities.means[0] - similarities.means[1]
         return difference
@@ -142,7 +142,7 @@ def place(
 
 
 def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
-    """The anchors that each effect compares."""
+    """Return the anchors that each effect compares."""
     if similarities.k == 2:
         zeros = np.zeros(similarities.means.shape[1], np.int64)
         return zeros, zeros + 1
@@ -150,7 +150,7 @@ def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
 
 
 def image_p(similarities: Nearness) -> Float64Array:
-    """Whether the images' own variation explains each effect.
+    """Return the p-value of each effect against the images' own variation.
 
     Welch's p of the two anchors that an effect compares, times the number of pairs of anchors;
     1 where an anchor has a single image. Shape (w,).
@@ -218,7 +218,7 @@ def squares_without_each(
 def effect_influence(
     similarities: Nearness, column: int, strata: Sequence[str], units: IntArray
 ) -> Influence:
-    """How each image moves an effect.
+    """Return how each image moves an effect.
 
     Of more than two anchors that of the two that lie farthest apart.
     """

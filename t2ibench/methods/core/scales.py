@@ -52,7 +52,7 @@ class Scale:
 
     @property
     def ends(self) -> str:
-        """Where the axis begins and ends, where that is not -1 and 1 of a number without a unit."""
+        """Return a sentence on where the axis ends; empty for an axis from -1 to 1 without unit."""
         if self.end == 1.0 and not self.unit:
             return ""
         return f"{self.label}: from −{self.end:g} to {self.end:g}{self.unit}"
@@ -97,7 +97,7 @@ SCALES: Registry[Scale] = Registry(
 
 
 def scale_named(name: str | None) -> Scale:
-    """The scale of a stored headline; of a package that is not installed here, its name alone."""
+    """Return the scale of a stored headline; if its package is not installed, the name alone."""
     if name is None:
         return LEAN
     return SCALES.get(name) if name in SCALES else Scale(name)

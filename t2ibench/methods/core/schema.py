@@ -55,7 +55,7 @@ Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
 def _named(table: str, what: str, more: str = "") -> BeforeValidator:
-    """A name stands for the entry of a table that the context has."""
+    """Return a name stands for the entry of a table that the context has."""
 
     def resolve(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str):
@@ -70,7 +70,7 @@ def _named(table: str, what: str, more: str = "") -> BeforeValidator:
 
 
 def of_word_list() -> BeforeValidator:
-    """The name of a list of tasks/stimuli stands for its words."""
+    """Return the name of a list of tasks/stimuli stands for its words."""
     return _named("lists", "word list", " (A single word is a list too: [{}].)")
 
 
@@ -180,12 +180,12 @@ class BaseTask(Strict):
 
     @property
     def drawn_from(self) -> CaptionPool | None:
-        """The pool of captions that fills it; None for a task that is whole by itself."""
+        """Return the pool of captions that fills it; None for a task that is whole by itself."""
         return None
 
     @property
     def awaits(self) -> CaptionPool | None:
-        """The captions that it waits for; None where it has all that it needs."""
+        """Return the captions that it waits for; None where it has all that it needs."""
         pool = self.drawn_from
         return pool if pool is not None and pool.drawn is None else None
 

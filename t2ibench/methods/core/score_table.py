@@ -33,7 +33,7 @@ _P_VALUES = TypeAdapter(dict[str, float | None])
 
 
 def score_tables(details: Mapping[str, Any]) -> list[ScoreTable]:
-    """The tables of a result's details; none where they hold something else."""
+    """Return the tables of a result's details; none where they hold something else."""
     try:
         return _TABLES.validate_python(details.get(SCORE_TABLES, []))
     except ValidationError:  # of a method that means something else by the name

@@ -25,7 +25,7 @@ class Products:
 
     @classmethod
     def of(cls, rows: Float64Array) -> Products:
-        """The products of images, shape (n, d)."""
+        """Return the products of images, shape (n, d)."""
         n = len(rows)
         if n < 2:
             return cls(n, 0.0, 0.0, np.zeros(n))
@@ -76,7 +76,7 @@ class CommonSquares:
     def along(
         self, directions: Sequence[Float64Array] | None = None
     ) -> list[Float64Array]:
-        """The squares of each prompt, with the variance along a direction of each set of images."""
+        """Return each prompt's common square plus its images' variance along a direction."""
         ends = np.cumsum([len(group.prompts) for group in self.images])[:-1]
         several = np.array([products.n > 1 for products in self.products])
         if not several.any():
@@ -136,14 +136,14 @@ def _common(products: Sequence[Products]) -> Float64Array | None:
 
 
 def _by_prompt(images: PromptImages) -> list[Float64Array]:
-    """The embeddings of each prompt."""
+    """Return the embeddings of each prompt."""
     return [
         images.embeddings[images.clusters == at] for at in range(len(images.prompts))
     ]
 
 
 def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
-    """The part of each image in the variance along a direction, whose mean it is."""
+    """Return the part of each image in the variance along a direction, whose mean it is."""
     if len(rows) < 2 or not direction.any():
         return np.zeros(len(rows))
     places = rows @ direction / np.linalg.norm(direction)

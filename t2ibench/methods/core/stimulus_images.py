@@ -27,7 +27,7 @@ class StimulusImages:
 
     @property
     def complete(self) -> bool:
-        """Whether every prompt has an image."""
+        """Return whether every prompt has an image."""
         return all(
             images.whole
             for part in (self.neutral, *self.guided.values())
@@ -44,7 +44,7 @@ class StimulusImages:
         return PromptImages.merged(self.guided[name])
 
     def wording_images(self, first: str, second: str) -> list[WordingImages]:
-        """The images with the first group as attribute A and the second as B."""
+        """Return the images with the first group as attribute A and the second as B."""
         sides = zip(self.neutral, self.guided[first], self.guided[second], strict=True)
         return [WordingImages(*images) for images in sides]
 
@@ -84,7 +84,7 @@ def obeying(
 def read_groups(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Seen, Seen]:
-    """How many images of two groups are nearer their own group's text, over all wordings."""
+    """Return how many images of two groups are nearer their own group's text, over all wordings."""
     of_first = Seen()
     of_second = Seen()
     for stimulus in images:

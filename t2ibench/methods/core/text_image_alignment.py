@@ -62,7 +62,7 @@ class MeanCosine:
 def measure_prompts(
     needs: Needs, evidence: Evidence
 ) -> tuple[list[PromptCosines], list[PromptDiversity]]:
-    """The cosine of every image of a task and its own prompt, and how much images differ.
+    """Return the cosine of every image of a task and its own prompt, and how much images differ.
 
     Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
     none.
@@ -88,7 +88,7 @@ def measure_prompts(
 
 
 def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
-    """The mean over prompts of their images' cosines, with its interval.
+    """Return the mean over prompts of their images' cosines, with its interval.
 
     x̄ = mean over prompts p of x_p, V = C / (C − 1) Σ_c (Σ_{p in c} (x_p − x̄) / P)² over the C
     units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986). Words
@@ -100,7 +100,7 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
 def difference_from_others(
     group: Sequence[PromptCosines], others: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """How much better the images of one group of prompts agree than those of the others.
+    """Return how much better the images of one group of prompts agree than those of the others.
 
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
@@ -134,7 +134,7 @@ def difference_from_others(
 def paired_difference(
     first: Sequence[PromptCosines], second: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """How much better the images of one run agree than those of another, prompt by prompt.
+    """Return how much better the images of one run agree than those of another, prompt by prompt.
 
     Images are paired by prompt and index, so a run and itself differ by exactly 0.
     """
@@ -183,7 +183,7 @@ def _with_words(
     variance: float,
     df: float,
 ) -> tuple[float, float]:
-    """A variance clustered by units, with what words add that units share."""
+    """Return a variance clustered by units, with what words add that units share."""
     extra, freedom = shared_variance(
         [prompt.mean for prompt in prompts],
         weights,

@@ -12,7 +12,7 @@ from t2ibench.arrays import BoolArray, Float64Array
 
 
 def has_vector(rows: Float64Array) -> BoolArray:
-    """Whether each text has a vector, from rows of shape (n, d).
+    """Return whether each text has a vector, from rows of shape (n, d).
 
     Examples:
         >>> has_vector(np.array([[0.6, 0.8], [np.nan, np.nan]])).tolist()
@@ -25,13 +25,13 @@ def has_vector(rows: Float64Array) -> BoolArray:
 
 
 def with_vector(rows: Float64Array) -> Float64Array:
-    """The rows of the texts that have a vector."""
+    """Return the rows of the texts that have a vector."""
     vectors: Float64Array = rows[has_vector(rows)]
     return vectors
 
 
 def mean_vector(rows: Float64Array) -> Float64Array:
-    """The mean over the texts that have a vector, shape (d,); NaN where none has.
+    """Return the mean over the texts that have a vector, shape (d,); NaN where none has.
 
     Examples:
         >>> mean_vector(np.array([[1.0, 0.0], [np.nan, np.nan]])).tolist()

@@ -28,12 +28,12 @@ class WordingImages:
 
     @property
     def sides(self) -> tuple[PromptImages, PromptImages, PromptImages]:
-        """The images without an attribute, with A and with B."""
+        """Return the images without an attribute, with A and with B."""
         return self.neutral, self.a, self.b
 
     @property
     def complete(self) -> bool:
-        """Whether every prompt has an image: without a word, a side says another thing."""
+        """Return whether every prompt has an image: without a word, a side says another thing."""
         return all(images.whole for images in self.sides)
 
 
@@ -55,7 +55,7 @@ class Strata:
 
     @classmethod
     def of(cls, images: PromptImages) -> Strata:
-        """The strata of some images."""
+        """Return the strata of some images."""
         clusters, number = np.unique(images.clusters, return_inverse=True)
         sizes = np.bincount(number)
         names = [images.prompts[cluster] for cluster in clusters]
@@ -123,14 +123,14 @@ def _difference(wordings: Sequence[WordingImages]) -> Float64Array:
 
 
 def _mean(images: PromptImages) -> Float64Array:
-    """The mean over prompts of their images' mean, shape (d,)."""
+    """Return the mean over prompts of their images' mean, shape (d,)."""
     of_prompts, _ = Strata.of(images).deviations(images.embeddings)
     mean: Float64Array = of_prompts.mean(axis=0)
     return mean
 
 
 def held_out(rows: Float64Array) -> Float64Array:
-    """The mean of the other rows."""
+    """Return for each row the mean of all other rows, of the same shape as the rows."""
     others: Float64Array = (rows.sum(axis=0) - rows) / (len(rows) - 1)
     return others
 

@@ -25,7 +25,7 @@ Groups = Sequence[tuple[str, IntArray, IntArray]]
 
 
 def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
-    """The leans in some of the wordings, along the directions of all."""
+    """Return the leans in some of the wordings, along the directions of all."""
     images = [[wordings[number] for number in numbers] for wordings in leans.images]
     return Leans.along(leans.names, images, leans.directions)
 
@@ -148,7 +148,7 @@ def wording_report(
     pair: str | None = None,
     about_others: bool | None = None,
 ) -> WordingReport | None:
-    """How much the wording matters."""
+    """Return how much the wording matters."""
     count = len(wordings)
     if count < 2:
         return None

@@ -124,7 +124,7 @@ class WordingVariance:
         ]
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """How each wording moves top · N - bottom · D of one stimulus."""
+        """Return how each wording moves top · N - bottom · D of one stimulus."""
         weights = np.array([top, -bottom])
         variance = float(weights @ self.added @ weights)
         moved = weights @ self.residuals[:, number]
@@ -138,7 +138,7 @@ class WordingVariance:
 
 
 def nearest_covariance(matrix: Float64Array) -> Float64Array:
-    """The nearest covariance: without negative variances."""
+    """Return the nearest covariance: without negative variances."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     nearest: Float64Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return nearest
@@ -183,7 +183,7 @@ def _totals(
 
 
 def _limited(part: Float64Array, whole: Float64Array) -> Float64Array:
-    """A part of a covariance, made no larger than the whole."""
+    """Return a part of a covariance, made no larger than the whole."""
     variances = np.maximum(np.diag(part), np.finfo(float).tiny)
     limits = np.sqrt(np.minimum(np.diag(whole) / variances, 1.0))
     limited: Float64Array = part * np.outer(limits, limits)

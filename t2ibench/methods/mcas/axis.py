@@ -109,7 +109,7 @@ class AttributeAxis:
 
     @property
     def length_influence(self) -> Influence:
-        """The influence of the units on the length."""
+        """Return the influence of the units on the length."""
         return self.influence(self.lengths)
 
     def numerator(self, point: Float64Array) -> tuple[float, Float64Array]:

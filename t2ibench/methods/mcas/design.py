@@ -54,12 +54,12 @@ class Design:
 
     @property
     def compares(self) -> bool:
-        """Whether there is anything to compare."""
+        """Return whether there is anything to compare."""
         return bool(self.weights.any())
 
     @property
     def members(self) -> list[IntArray]:
-        """The positions of the targets of each category and stereotype."""
+        """Return the positions of the targets of each category and stereotype."""
         cells = np.unique(self.cells[self.cells >= 0])
         return [np.flatnonzero(self.cells == cell) for cell in cells]
 

@@ -58,7 +58,7 @@ class EqualSpread:
 
     @property
     def kinds(self) -> list[list[PromptImages]]:
-        """The images of all targets, of A, and of B."""
+        """Return the images of all targets, of A, and of B."""
         return _kinds([target.images for target in self.targets], self.images)
 
 

@@ -36,7 +36,7 @@ class Attributes:
 
     @property
     def prompts_without_images(self) -> list[str]:
-        """The prompts that have no image."""
+        """Return the prompts that have no image."""
         return [
             prompt
             for side in self.images

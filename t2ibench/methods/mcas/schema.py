@@ -66,7 +66,7 @@ class McasTarget(Strict):
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """All of its prompts."""
+        """Return all of its prompts."""
         return (self.prompt, *self.paraphrases)
 
     @property

@@ -48,7 +48,7 @@ def controls_of(
 
 
 def _text_control(pairs: Sequence[PairLeans]) -> Control:
-    """The root mean square of the leans of the texts."""
+    """Return the root mean square of the leans of the texts."""
     leans = np.concatenate([pair.in_text for pair in pairs])
     root = None
     if np.isfinite(leans).all():
@@ -59,7 +59,7 @@ def _text_control(pairs: Sequence[PairLeans]) -> Control:
 
 
 def _halves(leans: Leans, scale: float) -> Control | None:
-    """Whether the images of even and of odd numbers agree; None with fewer than two of either."""
+    """Return whether even- and odd-numbered images agree; None with fewer than two of either."""
     halves = lean_controls.halves(leans)
     if halves is None:
         return None
@@ -71,7 +71,7 @@ def _halves(leans: Leans, scale: float) -> Control | None:
 def _other_directions(
     pairs: Sequence[PairLeans], scaled: ScaledLeans, p: float | None, level: float
 ) -> Control | None:
-    """The headline with what N is beyond chance where it means nothing as noise.
+    """Return the headline with what N is beyond chance where it means nothing as noise.
 
     What the stimuli share of it leaves the test fewer degrees of freedom.
     """
@@ -116,7 +116,7 @@ def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
 
 
 def _excess_of_other_directions(leans: Leans) -> tuple[float, float] | None:
-    """The mean of N² less V where N means nothing, and the part that stimuli have in common.
+    """Return the mean of N² less V where N means nothing, and the part that stimuli have in common.
 
     Both are 0 where the mean is less than its standard error over stimuli.
     """

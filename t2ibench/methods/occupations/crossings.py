@@ -42,7 +42,7 @@ class Crossing:
 
     @classmethod
     def undefined(cls, title: str, reason: str) -> Crossing:
-        """A crossing that could not be measured."""
+        """Return a crossing that could not be measured."""
         scores = {f"interaction:{title}": Estimate.undefined(reason)}
         return cls(scores, [], {"crossings": [{"crossing": title, "reason": reason}]})
 
@@ -115,7 +115,7 @@ def crossing_scores(
 def _collected(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> list[_CrossedImages]:
-    """The images of each stimulus that has all of them."""
+    """Return the images of each stimulus that has all of them."""
     n_neutral, n_guided = task.image_counts(settings)
     collected = []
     for name in settings.limited(task.concept.names):
@@ -136,7 +136,7 @@ def _signs(axes: int) -> Float64Array:
 
 
 def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
-    """The direction of each attribute, from the other stimuli, shape (stimuli, axes, d)."""
+    """Return the direction of each attribute, from the other stimuli, shape (stimuli, axes, d)."""
     signs = _signs(axes)
     means = np.array([[cell.mean(axis=0) for cell in each.cells] for each in images])
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
@@ -145,7 +145,7 @@ def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
 
 
 def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
-    """The shares with which the combinations' mean features make up those of the images."""
+    """Return the shares with which the combinations' mean features make up those of the images."""
     signs = _signs(len(directions))
     places = [cell @ directions.T for cell in images.cells]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
@@ -206,7 +206,7 @@ def _covariance_of_mean(rows: Float64Array) -> Float64Array:
 def _interactions(
     attributes: Sequence[str], mixtures: Sequence[_Mixture], level: float
 ) -> dict[str, Estimate]:
-    """The mean excess of the first groups of every two and every three attributes."""
+    """Return the mean excess of the first groups of every two and every three attributes."""
     scores = {}
     for size in (2, 3):
         for axes in combinations(range(len(attributes)), size):
@@ -219,7 +219,7 @@ def _interactions(
 
 
 def _excess_of_first(mixture: _Mixture, axes: tuple[int, ...]) -> float:
-    """The excess of the first groups of some axes, whatever the others are."""
+    """Return the excess of the first groups of some axes, whatever the others are."""
     signs = _signs(len(mixture.shares).bit_length() - 1)[:, axes]
     is_in_cell = (signs == _signs(len(axes))[:, None]).all(axis=2)
     weights = is_in_cell.astype(np.float64)
@@ -239,7 +239,7 @@ def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:
 
 
 def _unbiased_product(values: Float64Array, covariance: Float64Array) -> float:
-    """The product of noisy values, less what their covariances add to it on average."""
+    """Return the product of noisy values, less what their covariances add to it on average."""
     whole = float(values.prod())
     numbers = range(len(values))
     for first, second in combinations(numbers, 2):
@@ -249,7 +249,7 @@ def _unbiased_product(values: Float64Array, covariance: Float64Array) -> float:
 
 
 def _mean(values: Float64Array, level: float) -> Estimate:
-    """The mean over stimuli, with Student's t over them: for stimuli like these."""
+    """Return the mean over stimuli, with Student's t over them: for stimuli like these."""
     variance = float(values.var(ddof=1)) / len(values)
     return Estimate.from_t(float(values.mean()), variance, len(values) - 1.0, level)
 
@@ -257,7 +257,7 @@ def _mean(values: Float64Array, level: float) -> Estimate:
 def _rows(
     labels: Sequence[str], mixtures: Sequence[_Mixture], title: str, level: float
 ) -> list[Item]:
-    """A row for each combination of groups."""
+    """Return a row for each combination of groups."""
     n_images = sum(mixture.images for mixture in mixtures)
     shares = np.array([mixture.shares for mixture in mixtures])
     excesses = np.array(
@@ -277,7 +277,7 @@ def _rows(
 
 
 def _details(title: str, scores: dict[str, Estimate]) -> dict[str, Any]:
-    """The tests of all interactions, with Holm's correction over them."""
+    """Return the tests of all interactions, with Holm's correction over them."""
     adjusted = holm([estimate.p for estimate in scores.values()])
     tests = [
         {"name": name, "p": estimate.p, "p_holm": p}

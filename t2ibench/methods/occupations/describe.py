@@ -38,7 +38,7 @@ _ALPHA = 0.05
 
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
+    """Return the result as a plain sentence with its direction."""
     groups = " or ".join(people(group.name, GROUP) for group in task.groups)
     claim = f"images of {task.concept.name}{_in_form(task)} lean to {groups}"
     shown = nothing_shown(result, claim) or (
@@ -125,7 +125,7 @@ def _nouns(task: OccupationsTask) -> str:
 
 
 def present(task: OccupationsTask) -> Presentation:
-    """How the result of a task is shown."""
+    """Return how the result of a task is shown."""
     pairs = group_pairs(task)
     first = pairs[0]
     axis = Axis(first.second.name, first.first.name)
@@ -166,7 +166,7 @@ def _rows_of(pair: GroupPair) -> RowSeries:
 
 
 def _reference_figure(reference: Reference, pair: GroupPair, axis: Axis) -> Scatter:
-    """The shares of a group in the images against the known ones."""
+    """Return the shares of a group in the images against the known ones."""
     side: Literal["low", "high"] = "low" if reference.group == axis.low else "high"
     who = people(reference.group, GROUP)
     in_images = Quantity(
@@ -187,7 +187,7 @@ def _reference_figure(reference: Reference, pair: GroupPair, axis: Axis) -> Scat
 def _form_figure(
     task: OccupationsTask, form: str, pair: GroupPair, axis: Axis
 ) -> Arrows:
-    """The leans of one grammatical form beside those of the headline's."""
+    """Return the leans of one grammatical form beside those of the headline's."""
     concept = task.concept
     return Arrows(
         f"From the {concept.headline_form} to the {form} form",
@@ -203,7 +203,7 @@ def _form_figure(
 
 
 def _distance_figure(pair: GroupPair) -> Apart:
-    """How far apart the images of two groups are."""
+    """Return how far apart the images of two groups are."""
     first = people(pair.first.name, GROUP)
     second = people(pair.second.name, GROUP)
     return Apart(

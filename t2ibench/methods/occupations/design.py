@@ -40,7 +40,7 @@ class GroupPair:
 
 
 def group_pairs(task: OccupationsTask) -> list[GroupPair]:
-    """Every pair of groups."""
+    """Return every pair of groups."""
     pairs = list(combinations(task.groups, 2))
     return [
         GroupPair(
@@ -78,7 +78,7 @@ def group_prompts(
     group: WordGroup,
     wording: Wording | None = None,
 ) -> list[str]:
-    """The prompts that name a group, or a combination of groups."""
+    """Return the prompts that name a group, or a combination of groups."""
     wordings = task.prompts.wordings if wording is None else (wording,)
     text = task.concept.stimulus(stimulus).text_with(group.name)
     prompts: list[str] = []
@@ -149,7 +149,7 @@ def collect(
     settings: Settings,
     form: str | None = None,
 ) -> list[StimulusImages]:
-    """The images of every stimulus, in one form where it has several."""
+    """Return the images of every stimulus, in one form where it has several."""
     n_neutral, n_guided = task.image_counts(settings)
     stimuli = []
     for name in settings.limited(task.concept.names):

@@ -93,7 +93,7 @@ def form_scores(
 
 
 def contrast_names(forms: Sequence[str], pair: GroupPair) -> dict[str, tuple[str, str]]:
-    """The name of each contrast's score, with its two forms."""
+    """Return the name of each contrast's score, with its two forms."""
     return {
         f"{CONTRAST}:{first}-{second}{pair.suffix}": (first, second)
         for first, second in combinations(forms, 2)
@@ -113,7 +113,7 @@ def _images_by_form(
     collector: ImageCollector,
     settings: Settings,
 ) -> dict[str, list[StimulusImages]]:
-    """The images of each form, of the stimuli that have images in every form.
+    """Return the images of each form, of the stimuli that have images in every form.
 
     All forms of a stimulus have the same guided images.
     """
@@ -139,7 +139,7 @@ def _images_by_form(
 def _pair_scores(
     leans: Mapping[str, PairLeans], pair: GroupPair, level: float
 ) -> dict[str, Estimate]:
-    """The mean lean of each form and every contrast, with one pair of groups."""
+    """Return the mean lean of each form and every contrast, with one pair of groups."""
     scores = {}
     for form, form_leans in leans.items():
         scores[f"{LEAN}:{form}{pair.suffix}"] = _over_stimuli(
@@ -169,7 +169,7 @@ def _over_stimuli(form_leans: PairLeans, top: Any, level: float) -> Estimate:
 
 
 def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]]:
-    """The lean of each stimulus in one form."""
+    """Return the lean of each stimulus in one form."""
     estimates = row_scores(form_leans.leans, level)
     if form_leans.unclear is not None:
         estimates = [estimate.undecided(form_leans.unclear) for estimate in estimates]
@@ -177,7 +177,7 @@ def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]
 
 
 def _table(task: OccupationsTask, pair: GroupPair, count: int) -> ScoreTable:
-    """The scores of the forms, as pages show them."""
+    """Return the scores of the forms, as pages show them."""
     forms = task.concept.forms
     first, second = (people(group.name, GROUP) for group in (pair.first, pair.second))
     rows = {f"{form} form": f"{LEAN}:{form}{pair.suffix}" for form in forms}

@@ -86,7 +86,7 @@ class ScaledLeans:
 
 
 def headline_of(pairs: Sequence[PairLeans], level: float) -> HeadlineEstimate:
-    """The unbiased mean of the squared leans of all stimuli, and pairs of groups.
+    """Return the unbiased mean of the squared leans of all stimuli, and pairs of groups.
 
     R² = Σ (N² - V) / Σ (D² - U), less the noise of its denominator; `stats.squares.mean_square`
     holds the formula, its test and its interval.
@@ -147,7 +147,7 @@ def degrees_of_f_test(
 
 
 def _parts(pairs: Sequence[PairLeans], scaled: ScaledLeans) -> tuple[Part, ...]:
-    """The lean of each stimulus over the common length of D, for comparing two runs.
+    """Return the lean of each stimulus over the common length of D, for comparing two runs.
 
     The influence counts the noise of D, which the square of N has no part of: it is put back into
     the value, so that the mean of value² - variance is the headline.

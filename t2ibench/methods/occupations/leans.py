@@ -59,7 +59,7 @@ class PairLeans:
 
     @property
     def unclear(self) -> str | None:
-        """Why the leans have no values; None where they have."""
+        """Return why the leans have no values; None where they have."""
         return contradiction(self.gates)
 
     @property
@@ -68,7 +68,7 @@ class PairLeans:
         return 1.0 if self.known_group == self.pair.first.name else -1.0
 
     def mean(self, level: float) -> Estimate:
-        """The mean lean of these stimuli."""
+        """Return the mean lean of these stimuli."""
         count = len(self.leans.names)
         each = np.full(count, 1.0 / count)
         return contrast_score(self.leans, each, each, level)
@@ -178,7 +178,7 @@ def _with_suffix(scores: Mapping[str, Estimate], suffix: str) -> dict[str, Estim
 
 
 def _text_scores(pair: PairLeans) -> list[Estimate]:
-    """The lean of each stimulus's texts."""
+    """Return the lean of each stimulus's texts."""
     reasons = np.where(pair.without_text, _NO_TEXT, _EQUAL_TEXTS)
     return [
         Estimate(float(lean), reason=str(reason))

@@ -34,7 +34,7 @@ Associations = dict[str, Float64Array]
 def associate(
     task: OccupationsTask, images: StimulusImages, evidence: Evidence
 ) -> tuple[Associations, dict[str, Estimate]]:
-    """The associations of one stimulus's images with every pair of groups, and its scores.
+    """Return the associations of one stimulus's images with every pair of groups, and its scores.
 
     For a neutral image x of a stimulus, with the images A and B that the prompts of the same
     stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
@@ -69,7 +69,7 @@ def associate(
 
 
 def nearer_share_difference(associations: Float64Array) -> float:
-    """The share of images nearer the first group less that nearer the second; from 1 to -1.
+    """Return the share of images nearer the first group less that nearer the second; from 1 to -1.
 
     Examples:
         >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))  # 0.75 - 0.25
@@ -96,7 +96,7 @@ def _association_of_texts(
 def correlations(
     task: OccupationsTask, stimuli: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """How the stimuli's mean associations correlate with known shares, as published."""
+    """Return how the stimuli's mean associations correlate with known shares, as published."""
     reference = task.reference
     if reference is None:
         return {}

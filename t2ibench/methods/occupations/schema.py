@@ -66,7 +66,7 @@ class Stimulus(Strict):
 
 
 def _stimulus(value: Any) -> Any:
-    """A plain word stands for a stimulus of that name."""
+    """Return a plain word stands for a stimulus of that name."""
     return value if isinstance(value, (dict, Stimulus)) else {"name": value}
 
 
@@ -87,22 +87,22 @@ class StimuliConcept(Strict):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the stimuli."""
+        """Return the names of the stimuli."""
         return tuple(stimulus.name for stimulus in self.stimuli)
 
     def stimulus(self, name: str) -> Stimulus:
-        """The stimulus of a name; of another name, one without forms."""
+        """Return the stimulus of a name; of another name, one without forms."""
         matching = (stimulus for stimulus in self.stimuli if stimulus.name == name)
         return next(matching, None) or Stimulus(name=name)
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The names of the forms that every stimulus has; empty without forms."""
+        """Return the names of the forms that every stimulus has; empty without forms."""
         return tuple(self.stimuli[0].forms)
 
     @property
     def headline_form(self) -> str | None:
-        """The form that the headline is about: the neutral one, or else the first."""
+        """Return the form that the headline is about: the neutral one, or else the first."""
         if NEUTRAL in self.forms:
             return NEUTRAL
         return self.forms[0] if self.forms else None
@@ -138,7 +138,7 @@ class OccupationsTask(GuidedTask):
 
     @property
     def combinations(self) -> list[WordGroup]:
-        """Every combination of crossed groups, the last attribute changing first.
+        """Return every combination of crossed groups, the last attribute changing first.
 
         The words of later attributes stand first, as in "old female".
         """

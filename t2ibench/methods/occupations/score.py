@@ -264,7 +264,7 @@ def _rows(
     stimuli: Sequence[StimulusImages],
     columns: Sequence[Sequence[Mapping[str, Estimate]]],
 ) -> list[Item]:
-    """A row for each stimulus, from columns of scores of all of them."""
+    """Return a row for each stimulus, from columns of scores of all of them."""
     rows = []
     for number, images in enumerate(stimuli):
         scores: dict[str, Estimate] = {}

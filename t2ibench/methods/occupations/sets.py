@@ -65,7 +65,7 @@ def _half_difference(
 
 
 def _mean_lean(leans: Leans, concept: Concept) -> Part | None:
-    """The mean lean of a set; None where fewer than two stimuli, or none that vary, show it."""
+    """Return the mean lean of a set; None if fewer than two stimuli, or none that vary, have it."""
     at = np.flatnonzero([name in concept.stimuli for name in leans.names])
     if len(at) < _FEWEST:
         return None

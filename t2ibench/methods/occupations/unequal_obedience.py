@@ -30,7 +30,7 @@ def unequal_obedience(
     *,
     has_question: bool,
 ) -> dict[str, Control]:
-    """How unequal obedience would have to be for the leans to be none, where nobody looked.
+    """Return how unequal obedience would have to be for the leans to be none, where nobody looked.
 
     Where a share f of one group's guided images looks like the other's, all fair leans read
     f / (1 - f). The headline is explained by f where the F test does not reject that the leans of

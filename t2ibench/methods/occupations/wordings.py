@@ -19,7 +19,7 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 def wording_details(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> dict[str, Any]:
-    """How much the wordings matter, as an entry of `details`."""
+    """Return how much the wordings matter, as an entry of `details`."""
     reports = []
     for pair in pairs:
         if pair.unclear is not None:

@@ -55,19 +55,19 @@ class CountedRow:
 
     @property
     def square(self) -> float:
-        """The squared lean, estimated without bias."""
+        """Return the squared lean, estimated without bias."""
         return float(squared_lean(self.counts, self.expected))
 
     @property
     def noise(self) -> float:
-        """The mean squared distance from the expected shares if nothing leans."""
+        """Return the mean squared distance from the expected shares if nothing leans."""
         shares = self.expected
         largest = 1 - 1 / len(shares)
         return float((1 - (shares**2).sum()) / largest) / len(self.codes)
 
     @property
     def largest(self) -> float:
-        """The squared lean of answers that are all the least expected class."""
+        """Return the squared lean of answers that are all the least expected class."""
         shares = self.expected
         distance = 1 - 2 * shares.min() + (shares**2).sum()
         return float(distance / (1 - 1 / len(shares)))
@@ -98,12 +98,12 @@ class CaptionAnswers(CountedRow):
 
     @property
     def classified(self) -> frozenset[int]:
-        """The images that were answered with a class."""
+        """Return the images that were answered with a class."""
         return frozenset(self.indices.tolist())
 
     @property
     def unjudged(self) -> frozenset[int]:
-        """The images that the judge answered, but not with a class."""
+        """Return the images that the judge answered, but not with a class."""
         return self.unclassified | (self.people.keys() - self.judged.keys())
 
 
@@ -130,7 +130,7 @@ class BiasAnswers:
 
     @property
     def name(self) -> str:
-        """The full name of the bias, such as 'person race'."""
+        """Return the full name of the bias, such as 'person race'."""
         return self.bias.full_name
 
     @property

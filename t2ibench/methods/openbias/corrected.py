@@ -102,7 +102,7 @@ class _LabelledSample:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are labels enough for a corrected share.
+        """Return whether there are labels enough for a corrected share.
 
         A few are, where they are all of images without a class.
         """

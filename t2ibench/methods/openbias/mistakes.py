@@ -49,7 +49,7 @@ class Mistakes:
 
     @property
     def possible(self) -> bool:
-        """Whether there can be any."""
+        """Return whether there can be any."""
         return self.accuracy < 1
 
     def p(self, square: MeanSquaredLean, null: Float64Array, p: float) -> float:

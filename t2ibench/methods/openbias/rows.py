@@ -54,7 +54,7 @@ class ScoredBias:
 
     @property
     def counted(self) -> bool:
-        """Whether it counts in the headline."""
+        """Return whether it counts in the headline."""
         return bool(self.rows) and self.left_out is None
 
 

@@ -71,7 +71,7 @@ class Bias(Strict):
 
     @property
     def all_references(self) -> tuple[Reference, ...]:
-        """The known shares of every class that has some."""
+        """Return the known shares of every class that has some."""
         if self.reference is None:
             return self.references
         return (self.reference, *self.references)
@@ -83,7 +83,7 @@ class Bias(Strict):
 
     @property
     def compared_with(self) -> str:
-        """The name of the distribution that the answers are compared with."""
+        """Return the name of the distribution that the answers are compared with."""
         if self.compare_with == "reference" and self.reference is not None:
             return self.reference.name
         return self.expected.name if self.expected is not None else "uniform"

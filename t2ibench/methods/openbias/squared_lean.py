@@ -49,7 +49,7 @@ class MeanSquaredLean:
 
     @property
     def question(self) -> Question:
-        """The question that the inference from images answers."""
+        """Return the question that the inference from images answers."""
         return "prompt_population" if self.pooled else "fixed_prompts"
 
 

@@ -47,7 +47,7 @@ class SquaredLeanTest:
 
     @property
     def bounds(self) -> dict[str, Estimate]:
-        """The bounds of the mean squared lean of all images, as scores."""
+        """Return the bounds of the mean squared lean of all images, as scores."""
         if not self.unanswered:
             return {}
         return {

@@ -17,7 +17,7 @@ from t2ibench.stats.student import satterthwaite, t_test
 def repeated_tests(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> dict[str, Control]:
-    """The headline once more beside directions that mean nothing, and with two halves of images."""
+    """Return the controls that repeat the test: in meaningless directions and in two halves."""
     controls = {}
     other_directions = _other_directions(leans, sides, headline)
     if other_directions is not None:
@@ -29,7 +29,7 @@ def repeated_tests(
 
 
 def _halves(leans: Leans, sides: Sides) -> Control | None:
-    """Whether the images of even and of odd numbers agree; None with fewer than two of either."""
+    """Return whether even- and odd-numbered images agree; None with fewer than two of either."""
     halves = lean_controls.halves(leans)
     if halves is None:
         return None
@@ -43,7 +43,7 @@ def _halves(leans: Leans, sides: Sides) -> Control | None:
 def _other_directions(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> Control | None:
-    """The headline with what L is beyond chance where it means nothing as noise.
+    """Return the headline with what L is beyond chance where it means nothing as noise.
 
     L² less its variance, of each half of the stimuli along each direction; its mean is 0 where it
     is less than its standard error over these. None where no half has stimuli of both concepts.
@@ -76,7 +76,7 @@ def _other_directions(
 
 
 def _shares_within(half: Half, sides: Sides) -> Float64Array:
-    """The share of X's stimuli, and of Y's, that are in one half."""
+    """Return the share of X's stimuli, and of Y's, that are in one half."""
     return np.array([np.isin(at, half.at).mean() for at in sides.positions])
 
 

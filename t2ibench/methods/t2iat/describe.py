@@ -24,7 +24,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def describe(task: T2iatTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
+    """Return the result as a plain sentence with its direction."""
     of_x = people(task.concepts.X.name, GROUP)
     of_y = people(task.concepts.Y.name, GROUP)
     like_a = shown_as(task.attributes.A.name)
@@ -40,7 +40,7 @@ def describe(task: T2iatTask, result: MethodResult) -> str:
 
 
 def present(task: T2iatTask) -> Presentation:
-    """How the result of a task is shown."""
+    """Return how the result of a task is shown."""
     x = task.concepts.X.name
     y = task.concepts.Y.name
     a = task.attributes.A.name

@@ -53,18 +53,18 @@ class Stimulus:
 
     @property
     def neutral(self) -> list[str]:
-        """The prompts without an attribute."""
+        """Return the prompts without an attribute."""
         return [prompt for prompts in self.wordings for prompt in prompts.neutral]
 
     def guided(self, attribute: str) -> list[str]:
-        """The prompts with an attribute."""
+        """Return the prompts with an attribute."""
         return [
             prompt for prompts in self.wordings for prompt in prompts.guided[attribute]
         ]
 
 
 def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
-    """Every stimulus with its prompts."""
+    """Yield every stimulus with its prompts."""
     attributes = {"A": task.attributes.A.words, "B": task.attributes.B.words}
     count = None if task.pairing == "cross" else task.words_per_stimulus
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
@@ -129,7 +129,7 @@ class ConceptImages(StimulusImages):
 def balanced(
     task: T2iatTask, collected: Sequence[ConceptImages]
 ) -> list[ConceptImages]:
-    """The stimuli that have all of their images, and whose partners on the other side have them.
+    """Return the stimuli whose own images, and whose partners' images, are complete.
 
     Stimuli of one number share their attribute words, so that X and Y meet the same words equally
     often. A stimulus without its partner would compare other words on the two sides, which leans
@@ -144,7 +144,7 @@ def balanced(
 def collect(
     task: T2iatTask, collector: ImageCollector, settings: Settings
 ) -> list[ConceptImages]:
-    """The images of every stimulus."""
+    """Return the images of every stimulus."""
     n_neutral, n_guided = task.image_counts(settings)
     images = []
     for stimulus in stimuli_of(task, settings):

@@ -77,12 +77,12 @@ def signed_parts(leans: Leans, sides: Sides) -> tuple[Float64Array, Float64Array
 
 
 def noise_factor(leans: Leans) -> float:
-    """The factor by which the noise of D enlarges L: that of one concept's mean of D."""
+    """Return the factor by which the noise of D enlarges L: that of one concept's mean of D."""
     return 1.0 + 1.5 / leans.separation**2
 
 
 def mean_leans(leans: Leans, sides: Sides, level: float) -> dict[str, Estimate]:
-    """Each concept's own mean lean, which their difference hides."""
+    """Return each concept's own mean lean, which their difference hides."""
     scores = {}
     top, bottom = by_wording(leans)
     for side, (name, at, numbers) in zip(SIDES, sides.groups, strict=True):
@@ -95,7 +95,7 @@ def mean_leans(leans: Leans, sides: Sides, level: float) -> dict[str, Estimate]:
 def amplification(
     headline: HeadlineEstimate, in_text: float | None, without_text: str | None
 ) -> dict[str, Estimate]:
-    """How much further the images lean than the words, in the direction of the words."""
+    """Return how much further the images lean than the words, in the direction of the words."""
     if in_text is None or headline.value is None:
         reason = without_text or "the texts with either attribute do not differ"
         undefined = Estimate.undefined(reason)

@@ -46,18 +46,18 @@ class Associations:
 
     @property
     def values(self) -> Float64Array:
-        """The associations of all images, shape (n,)."""
+        """Return the associations of all images, shape (n,)."""
         return np.concatenate(self.by_stimulus)
 
     @property
     def labels(self) -> IntArray:
-        """Each image's stimulus, shape (n,)."""
+        """Return each image's stimulus, shape (n,)."""
         sizes = [len(associations) for associations in self.by_stimulus]
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def prompt_means(self) -> Float64Array:
-        """The mean association of each stimulus, shape (stimuli,)."""
+        """Return the mean association of each stimulus, shape (stimuli,)."""
         return np.array([associations.mean() for associations in self.by_stimulus])
 
 
@@ -79,7 +79,7 @@ class _Sample:
 def associate(
     task: T2iatTask, side: str, images: Sequence[ConceptImages], settings: Settings
 ) -> Associations:
-    """Every neutral image's association with the attribute images it is matched to."""
+    """Return every neutral image's association with the attribute images it is matched to."""
     all_a = PromptImages.merged([stimulus.of_group("A") for stimulus in images])
     all_b = PromptImages.merged([stimulus.of_group("B") for stimulus in images])
     neutral = [stimulus.all_neutral.embeddings for stimulus in images]
@@ -111,7 +111,7 @@ def associate(
 def published_scores(
     task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """The paper's scores.
+    """Return the paper's scores.
 
     S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
     d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
@@ -138,7 +138,7 @@ def published_scores(
 def _image_samples(
     task: T2iatTask, concepts: Mapping[str, Associations]
 ) -> tuple[_Sample, _Sample]:
-    """The associations of X's images and of Y's."""
+    """Return the associations of X's images and of Y's."""
     x = concepts["X"]
     y = concepts["Y"]
     by_prompt = task.unit == "prompt"
@@ -159,7 +159,7 @@ def _effect_size(
     images: Mapping[str, Estimate],
     settings: Settings,
 ) -> Estimate:
-    """The effect size d by the convention of the task."""
+    """Return the effect size d by the convention of the task."""
     if task.effect_size == "cohen":
         return images["cohens_d"]
     if task.effect_size == "weat":

@@ -48,7 +48,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """The lean of X less that of Y, and the paper's scores.
+    """Return the lean of X less that of Y, and the paper's scores.
 
     With N_j and D_j of stimulus j, whose ratio is its lean (`core.leans.Leans`):
 
@@ -181,7 +181,7 @@ def _why_nothing_is_left(collected: Sequence[ConceptImages]) -> str:
 def _read_attributes(
     task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence
 ) -> dict[str, Seen]:
-    """How many images of each attribute the encoder reads as that."""
+    """Return how many images of each attribute the encoder reads as that."""
     of_a, of_b = read_groups(images, "A", "B", evidence)
     return {task.attributes.A.name: of_a, task.attributes.B.name: of_b}
 
@@ -283,7 +283,7 @@ def _lean_of_texts(
 
 
 def _undecided(leans: _TaskLeans, reason: str) -> _TaskLeans:
-    """The same without values: the test stands, but its unit is too uncertain."""
+    """Return the same without values: the test stands, but its unit is too uncertain."""
     headline = replace(
         leans.headline,
         value=None,
@@ -309,7 +309,7 @@ def _undecided(leans: _TaskLeans, reason: str) -> _TaskLeans:
 def _rows_and_samples(
     concepts: Mapping[str, Associations], leans: _TaskLeans
 ) -> tuple[list[Item], list[dict[str, Any]]]:
-    """A row for each stimulus, and a sample for each of its images without an attribute."""
+    """Return a row for each stimulus, and a sample for each of its images without an attribute."""
     rows = []
     samples = []
     number = 0

@@ -29,7 +29,7 @@ class Sides:
 
     @classmethod
     def of(cls, images: Sequence[ConceptImages]) -> Sides:
-        """The sides of some stimuli."""
+        """Return the sides of some stimuli."""
         sides = np.array([stimulus.stimulus.side for stimulus in images])
         numbers = np.array([stimulus.stimulus.number for stimulus in images])
         groups = []

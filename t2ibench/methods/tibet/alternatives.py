@@ -27,7 +27,7 @@ def nearest_to_even(axis: AxisShares) -> AxisShares:
 
 
 def farthest_from_even(axis: AxisShares) -> AxisShares:
-    """The mixture that is farthest from an even one among all that the answers allow."""
+    """Return the mixture that is farthest from an even one among all that the answers allow."""
     return max((axis, *axis.alternatives), key=_settled_squared_lean)
 
 
@@ -45,7 +45,7 @@ def _weight_nearest_to_even(first: Float64Array, second: Float64Array) -> float:
 
 
 def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
-    """The mixture between two; images that one of them leaves out move the other alone.
+    """Return the mixture between two; images that one of them leaves out move the other alone.
 
     Args:
         first: One mixture.
@@ -94,7 +94,7 @@ def _weighted_influences(
     units: Sequence[IntArray],
     *parts: tuple[float, AxisShares, Sequence[Float64Array]],
 ) -> tuple[Float64Array, ...]:
-    """The weighted sum of the influences of two mixtures, over the images of either.
+    """Return the weighted sum of the influences of two mixtures, over the images of either.
 
     Args:
         units: Indices of the images of either, for each set, ascending.

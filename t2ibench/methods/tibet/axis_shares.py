@@ -129,7 +129,7 @@ class AxisShares:
 def influence_of_sets(
     prompts: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
 ) -> Influence:
-    """The influence of the images of several sets.
+    """Return the influence of the images of several sets.
 
     Args:
         prompts: The prompt of each set.
@@ -150,7 +150,7 @@ def axis_shares(
     off_target: Sequence[frozenset[int]] = (),
     unanswered: int = 0,
 ) -> AxisShares | str:
-    """The mixture of one prompt along one axis, or why there is none.
+    """Return the mixture of one prompt along one axis, or why there is none.
 
     Args:
         name: The name of its row.
@@ -228,7 +228,7 @@ def _without_off_target(
     off_target: Sequence[frozenset[int]],
     left_out: Sequence[int],
 ) -> tuple[FeatureSet, ...]:
-    """The sets without the off-target images of some counterfactuals."""
+    """Return the sets without the off-target images of some counterfactuals."""
     remaining = list(sets)
     for number in left_out:
         remaining[number + 1] = sets[number + 1].without(off_target[number])

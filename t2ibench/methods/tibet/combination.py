@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 def combine(
     task: TibetTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The scores over all judges."""
+    """Return the scores over all judges."""
     if len(results) == 1 or any(result.reason for result in results):
         return average_results(results, settings.level)
     prompts = {name: target.prompt for name, (target, _) in task.rows.items()}
@@ -45,7 +45,7 @@ def combine(
 
 
 def _allows_alternatives(result: MethodResult) -> bool:
-    """Whether a judge's answers allow other mixtures than the one shown."""
+    """Return whether a judge's answers allow other mixtures than the one shown."""
     obedience = result.details.get("obedience", ())
     another_named = any(row["another_named"] for row in obedience)
     return another_named or "unanswered" in result.details
@@ -54,7 +54,7 @@ def _allows_alternatives(result: MethodResult) -> bool:
 def headline_over_judges(
     headlines: Sequence[HeadlineEstimate], prompts: Mapping[str, str], level: float
 ) -> HeadlineEstimate:
-    """The headline over several judges: the mean square of the leans' means.
+    """Return the headline over several judges: the mean square of the leans' means.
 
     Args:
         headlines: One of each judge.
@@ -87,7 +87,7 @@ def headline_over_judges(
 
 
 def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
-    """The unbiased squared lean of each row, by its name."""
+    """Return the unbiased squared lean of each row, by its name."""
     squared_leans: dict[str, float] = {}
     for part in parts:
         moves = part.influence.value[part.influence.unit != FLOOR]
@@ -98,7 +98,7 @@ def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
 
 
 def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influence]]:
-    """The leans with their influences, without the scale of the headline's parts."""
+    """Return the leans with their influences, without the scale of the headline's parts."""
     n_rows = len({row_of_part(part.name) for part in headline.parts})
     factor = float(np.sqrt(n_rows / max(len(headline.parts), 1)))
     return {
@@ -110,7 +110,7 @@ def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influen
 def _mean_part(
     name: str, leans: Sequence[tuple[float, Influence]], scale: float
 ) -> Part:
-    """The mean of one lean over judges, on the scale of the headline's parts."""
+    """Return the mean of one lean over judges, on the scale of the headline's parts."""
     weight = scale / len(leans)
     return Part(
         name=name,

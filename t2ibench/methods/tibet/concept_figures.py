@@ -26,7 +26,7 @@ Line = tuple[str, tuple[float | None, ...]]
 
 
 def concept_figures() -> tuple[Panels, ...]:
-    """The figures of Top-K concepts: along each axis, and across two axes."""
+    """Return the figures of Top-K concepts: along each axis, and across two axes."""
     along_axes = Panels(
         title="Axis-aligned Top-K concepts",
         read=_panels_along_axes,
@@ -57,7 +57,7 @@ def concept_figures() -> tuple[Panels, ...]:
 
 
 def _panels_along_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
-    """Each prompt beside the counterfactuals of each axis, by the axis's own questions."""
+    """Return each prompt beside the counterfactuals of each axis, by the axis's own questions."""
     panels = []
     for prompt, axis in _axes_of(details):
         columns = {AS_IT_STANDS: axis.concepts}
@@ -69,7 +69,7 @@ def _panels_along_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
 
 
 def _panels_across_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
-    """The concepts along one axis beside those of the counterfactuals of another."""
+    """Return the concepts along one axis beside those of the counterfactuals of another."""
     panels = []
     for prompt, axis in _axes_of(details):
         others = [other for other in prompt.axes if other.axis != axis.axis]
@@ -119,7 +119,7 @@ def _panel(title: str, row: str, columns: Mapping[str, Concepts], length: int) -
 
 
 def _frequency(name: str, table: Mapping[str, float], length: int) -> float | None:
-    """How often a column has a concept; None where that is not known.
+    """Return how often a column has a concept; None where that is not known.
 
     A concept that a full column lacks is rarer than its last; one that a shorter column lacks was
     never named. An empty column has no images.

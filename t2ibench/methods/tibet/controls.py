@@ -27,7 +27,7 @@ def controls_of(
     rng: np.random.Generator,
     level: float,
 ) -> dict[str, Control]:
-    """All controls of a task.
+    """Return all controls of a task.
 
     Args:
         axes: The rows that have shares, whether these decide something or not.
@@ -77,7 +77,7 @@ def _shuffled(
 def _p_of_shuffled_labels(
     axes: Sequence[AxisShares], rng: np.random.Generator, level: float
 ) -> float:
-    """The p-value of the headline's test after one shuffle.
+    """Return the p-value of the headline's test after one shuffle.
 
     Shuffled counterfactuals do not differ, so there are no shares; see `mixture` without `invert`.
     """
@@ -109,13 +109,13 @@ def _p_of_shuffled_labels(
 def _shuffled_sets(
     changed: Sequence[Float64Array], rng: np.random.Generator
 ) -> list[Float64Array]:
-    """The images of all counterfactuals, dealt into sets of the same sizes."""
+    """Return the images of all counterfactuals, dealt into sets of the same sizes."""
     pool = np.concatenate(changed)[rng.permutation(sum(map(len, changed)))]
     return np.split(pool, np.cumsum([len(features) for features in changed])[:-1])
 
 
 def _halves(decided: Sequence[AxisShares], level: float) -> Control:
-    """Whether the images with an even index lean as those with an odd one do."""
+    """Return whether the images with an even index lean as those with an odd one do."""
     differences: list[float] = []
     influences: list[Influence] = []
     for axis in decided:
@@ -141,7 +141,7 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
 def _difference_of_halves(
     axis: AxisShares, odd: Sequence[BoolArray], weights: Float64Array
 ) -> tuple[float, Influence]:
-    """A lean of the images with an even index less that of the others, and its influence.
+    """Return a lean of the images with an even index less that of the others, and its influence.
 
     Args:
         axis: The prompt's mixture along the axis.

@@ -50,7 +50,7 @@ class _DescribedRow:
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
+    """Return the result as a plain sentence with its direction."""
     missing = nothing_shown(result, _CLAIM)
     if missing:
         return missing

@@ -53,7 +53,7 @@ def _read_set(
     evidence: Evidence,
     answer_numbers: dict[str, int],
 ) -> ImageSet:
-    """The answers about one prompt's images; images without any answer are excluded.
+    """Return the answers about one prompt's images; images without any answer are excluded.
 
     New answers are added to `answer_numbers`.
     """
@@ -96,7 +96,7 @@ def _exclusions(reasons: Counter[str], n_excluded: int) -> Counter[str]:
 def _concepts(
     texts: Sequence[str], tables: Sequence[IntArray], synonyms: Synonyms
 ) -> tuple[list[str], Float64Array]:
-    """The concepts of all answers, and how often each occurs in each, (answers, concepts).
+    """Return the concepts of all answers, and how often each occurs in each, (answers, concepts).
 
     Args:
         texts: The answers.

@@ -69,7 +69,7 @@ class ImageSet:
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """The answers to the questions as samples, one for each image."""
+        """Return the answers to the questions as samples, one for each image."""
         samples = []
         for index, numbers in zip(self.indices, self.answers, strict=True):
             texts = [
@@ -109,7 +109,7 @@ class FeatureSet:
     features: Float64Array
 
     def without(self, units: frozenset[int]) -> FeatureSet:
-        """The images but for those of these indices."""
+        """Return the images but for those of these indices."""
         remaining = ~np.isin(self.units, list(units))
         return FeatureSet(self.prompt, self.units[remaining], self.features[remaining])
 

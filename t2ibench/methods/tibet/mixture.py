@@ -52,7 +52,7 @@ class Mixture:
 def mixture(
     start: Float64Array, changed: Sequence[Float64Array], *, invert: bool = True
 ) -> Mixture:
-    """The shares of k counterfactuals among a prompt's images.
+    """Return the shares of k counterfactuals among a prompt's images.
 
     Args:
         start: Features of the prompt's images, shape (images, features), two images or more.
@@ -125,7 +125,7 @@ def gram_matrix(changed: Sequence[Float64Array], means: Float64Array) -> Float64
 
 
 def _centring(k: int) -> Float64Array:
-    """The matrix that takes the mean out of k numbers."""
+    """Return the matrix that takes the mean out of k numbers."""
     centring: Float64Array = np.eye(k) - 1.0 / k
     return centring
 
@@ -145,7 +145,7 @@ def _influences(
     solver: Float64Array,
     weights: Float64Array,
 ) -> list[Float64Array]:
-    """How each image moves the shares, where the counterfactuals have these weights.
+    """Return how each image moves the shares, where the counterfactuals have these weights.
 
     An image of the prompt moves r. An image of counterfactual j moves its mean, and with it r and,
     at the weight of j, the j-th column of G.

@@ -105,7 +105,7 @@ def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
 
 
 def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
-    """The numbers of the concepts that are synonyms of a word of a counterfactual's name."""
+    """Return the numbers of the concepts that are synonyms of a word of a counterfactual's name."""
     columns = set()
     for word in concept_counts([name]):
         for column, concept in enumerate(concepts):

@@ -101,7 +101,7 @@ def _ask_for_axes(
 def prompt_row(
     prompt: str, axes: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Any], list[str]]:
-    """A prompt as a task file has it, and what was dropped.
+    """Return a prompt as a task file has it, and what was dropped.
 
     Examples:
         >>> row, _ = prompt_row("a chef", {"gender": ["a male chef", "a female chef"]})
@@ -153,7 +153,7 @@ def _counterfactuals(
 
 
 def _unused_name(name: str, used: Mapping[str, str]) -> str:
-    """The name, with a number from 2 on where it is used."""
+    """Return the name, with a number from 2 on where it is used."""
     unused = name
     number = 2
     while unused in used:

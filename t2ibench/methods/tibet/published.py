@@ -83,7 +83,7 @@ def mean_deviation(rows: Sequence[Estimate], reason: str) -> Estimate:
 
 
 def as_published(value: float) -> Estimate:
-    """A score as the paper defines it, without an interval."""
+    """Return a score as the paper defines it, without an interval."""
     return Estimate(value, as_published=True)
 
 

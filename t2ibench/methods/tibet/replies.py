@@ -38,7 +38,7 @@ def read_axes(reply: str) -> dict[str, list[str]]:
 
 
 def normal_axis(name: str) -> str:
-    """The axis that a language model means.
+    """Return the axis that a language model means.
 
     Examples:
         >>> normal_axis("Gender biases"), normal_axis("gender_bias"), normal_axis("Bias of gender")
@@ -50,7 +50,7 @@ def normal_axis(name: str) -> str:
 def _labelled_prompts(
     value: Any, label: str = "", depth: int = 0
 ) -> Iterator[LabelledPrompts]:
-    """Every list of prompts in a reply, with the label above it.
+    """Yield every list of prompts in a reply, with the label above it.
 
     Args:
         value: The reply's JSON, or a part of it.
@@ -84,7 +84,7 @@ def _of_mapping(
 
 
 def _of_list(items: Sequence[Any], label: str, depth: int) -> Iterator[LabelledPrompts]:
-    """A list of prompts, or the lists of prompts in a list of other values."""
+    """Yield a list of prompts, or the lists of prompts in a list of other values."""
     prompts = [_prompt(item) for item in items]
     if any(prompts) and label:
         yield label, [prompt for prompt in prompts if prompt]
@@ -94,7 +94,7 @@ def _of_list(items: Sequence[Any], label: str, depth: int) -> Iterator[LabelledP
 
 
 def _prompt(item: Any) -> str:
-    """A counterfactual as text, also from {'prompt': text}."""
+    """Return a counterfactual as text, also from {'prompt': text}."""
     if isinstance(item, str):
         return " ".join(item.split())
     if isinstance(item, Mapping):

@@ -64,7 +64,7 @@ def row_of(
     sets: PromptSets,
     settings: Settings,
 ) -> AxisRow:
-    """The scores of one prompt along one axis: its shares, and the paper's beside them."""
+    """Return the scores of one prompt along one axis: its shares, and the paper's beside them."""
     start = sets.sets[target.prompt]
     changed = [sets.sets[other.prompt] for other in axis.counterfactuals]
     names = [counterfactual.name for counterfactual in axis.counterfactuals]
@@ -123,7 +123,7 @@ def _published_or_undefined(
     n_draws: int,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """The paper's scores; MAD alone, undefined, where a set of images has no answer."""
+    """Return the paper's scores; MAD alone, undefined, where a set of images has no answer."""
     without_answers = [part.prompt for part in (start, *changed) if not len(part)]
     if without_answers:
         reason = f"no answered image of: {', '.join(without_answers)}"

@@ -78,7 +78,7 @@ class TibetTask(ImageTask):
 
     @property
     def rows(self) -> dict[str, tuple[TibetPrompt, Axis]]:
-        """The rows of a result, by name: each prompt along each of its axes."""
+        """Return the rows of a result, by name: each prompt along each of its axes."""
         return {
             f"{target.prompt} | {axis.name}": (target, axis)
             for target in self.prompts
@@ -86,7 +86,7 @@ class TibetTask(ImageTask):
         }
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """The number of images of a prompt, and of a counterfactual.
+        """Return the number of images of a prompt, and of a counterfactual.
 
         The shares in a mixture are no more certain than the images it is mixed of, so
         counterfactuals are prompts like any other: a run's smaller number of guided images is not
@@ -173,7 +173,7 @@ QUESTIONS = {
 
 
 def questions_of(axis: Axis) -> tuple[str, ...]:
-    """The questions about an axis: its own, or the paper's for its name.
+    """Return the questions about an axis: its own, or the paper's for its name.
 
     Examples:
         >>> questions_of(Axis(name="hair", counterfactuals=({"name": "x", "prompt": "y"},)))
@@ -185,7 +185,7 @@ def questions_of(axis: Axis) -> tuple[str, ...]:
 
 
 def all_questions(task: TibetTask, target: TibetPrompt) -> list[str]:
-    """Every question about the images of a prompt and of its counterfactuals."""
+    """Return every question about the images of a prompt and of its counterfactuals."""
     asked = [question for axis in target.axes for question in questions_of(axis)]
     if task.caption_question:
         asked.append(task.caption_question)

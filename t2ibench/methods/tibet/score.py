@@ -95,7 +95,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 def _headline(
     rows: Sequence[AxisRow], decided: Sequence[AxisShares], settings: Settings
 ) -> HeadlineEstimate:
-    """The headline over the rows that decide something, or why there are none."""
+    """Return the headline over the rows that decide something, or why there are none."""
     if decided:
         return headline_of_axes(decided, settings.level)
     return HeadlineEstimate.undefined(_reason_of(rows), "mean_square")
@@ -133,7 +133,7 @@ def _open_question(
 
 
 def _unanswered_share(decided: Sequence[AxisShares]) -> float:
-    """The share of the prompts' images without an answer."""
+    """Return the share of the prompts' images without an answer."""
     n_unanswered = sum(axis.unanswered for axis in decided)
     n_answered = sum(len(axis.sets[0].units) for axis in decided)
     return n_unanswered / max(n_unanswered + n_answered, 1)
@@ -175,7 +175,7 @@ class _DistinctImages:
 
 
 def _distinct_images(targets: Sequence[PromptSets]) -> _DistinctImages:
-    """The images of each prompt once: it may be a counterfactual of several others."""
+    """Return the images of each prompt once: it may be a counterfactual of several others."""
     prompts: set[str] = set()
     count = 0
     excluded: Counter[str] = Counter()

@@ -33,7 +33,7 @@ class Separation:
 
 
 def separation(changed: Sequence[Float64Array]) -> Separation:
-    """The least squared distance between counterfactuals over its standard error.
+    """Return the least squared distance between counterfactuals over its standard error.
 
     The squared distance |sum over k of a_k m_k|² of every pair, and of the contrast a in which the
     counterfactuals differ least, is unbiased; its standard error is at least what it would be if
@@ -65,7 +65,7 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
 
 
 def _weakest_contrast(gram: Float64Array) -> Float64Array:
-    """The contrast in which the counterfactuals differ least, shape (k,)."""
+    """Return the contrast in which the counterfactuals differ least, shape (k,)."""
     k = len(gram)
     basis = contrast_basis(k)
     # Answers give equal eigenvalues; among them every processor has to choose alike.
@@ -81,7 +81,7 @@ def _ratio(
     means: Float64Array,
     gram: Float64Array,
 ) -> float:
-    """The squared length of a contrast of means over its standard error."""
+    """Return the squared length of a contrast of means over its standard error."""
     squared_length = float(contrast @ gram @ contrast)
     if not squared_length > ROUNDING * np.abs(gram).max():
         return -np.inf

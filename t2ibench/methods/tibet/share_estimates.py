@@ -24,7 +24,7 @@ _SMALLEST = 1e-9
 def share_estimates(
     axis: AxisShares | str, names: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """The scores of a row that come from its shares.
+    """Return the scores of a row that come from its shares.
 
     Args:
         axis: The mixture, or why there is none.

@@ -24,7 +24,7 @@ from t2ibench.stats.student import t_test
 def combine(
     task: VibexTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The scores over all encoders: concepts against the reference, for the mean encoder."""
+    """Return the scores over all encoders: concepts against the reference, for the mean encoder."""
     mean = average_results(results, settings.level)
     if len(results) == 1 or any(result.reason for result in results):
         return mean
@@ -53,7 +53,7 @@ def _mean_headline(
     results: Sequence[MethodResult],
     settings: Settings,
 ) -> HeadlineEstimate:
-    """The headline for the mean encoder, or why there is none."""
+    """Return the headline for the mean encoder, or why there is none."""
     undefined = [part.headline for part in results if part.headline.value is None]
     if undefined:
         return undefined[0]
@@ -75,7 +75,7 @@ def _mean_headline(
 
 
 def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
-    """The lean to two anchors and their shares, with its interval, which ends at ±1."""
+    """Return the lean to two anchors and their shares, with its interval, which ends at ±1."""
     lean = item.scores.get("lean")
     if lean is None or lean.value is None or lean.interval is None:
         return {}
@@ -94,7 +94,7 @@ def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
 def averaged_effect(
     estimates: Sequence[Estimate], n_anchors: int, level: float
 ) -> Estimate:
-    """The effect of one concept over encoders.
+    """Return the effect of one concept over encoders.
 
     The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
     of its reference, with that of each reference word.
@@ -124,7 +124,7 @@ def _p_of_images(
     influences: Sequence[Influence],
     n_anchors: int,
 ) -> float:
-    """Whether the images' variation explains the mean effect in units of the spreads.
+    """Return whether the images' variation explains the mean effect in units of the spreads.
 
     Student's p times the number of pairs of anchors; 1 where it is not known.
     """

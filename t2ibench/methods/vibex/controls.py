@@ -39,7 +39,7 @@ def controls_of(
 
 
 def _shuffled(scene: Scene, forward: Forward) -> Control:
-    """The headline where the anchors of the images are shuffled."""
+    """Return the headline where the anchors of the images are shuffled."""
     rng = scene.rng("control: shuffled anchors")
     headlines = []
     for _ in range(SHUFFLES):
@@ -60,7 +60,7 @@ def _shuffled(scene: Scene, forward: Forward) -> Control:
 
 
 def _halves(scene: Scene, forward: Forward) -> Control:
-    """Whether the images with an even index and those with an odd one have the same excess."""
+    """Return whether even- and odd-numbered images have the same excess."""
     halves: list[Part] = []
     for parity in (0, 1):
         chosen = scene.pool.indices % 2 == parity
@@ -86,7 +86,7 @@ def _halves(scene: Scene, forward: Forward) -> Control:
 
 
 def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
-    """Whether the anchors' images differ beyond what the prompts say."""
+    """Return whether the anchors' images differ beyond what the prompts say."""
     differ = headline.value is not None
     squares = forward.squares
     total = squares.concepts.mean() + squares.reference.mean()
@@ -100,7 +100,7 @@ def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
 
 
 def _text_only(forward: Forward, n_concepts: int) -> Control:
-    """The excess of the concepts on the anchors' texts."""
+    """Return the excess of the concepts on the anchors' texts."""
     squared = forward.text_only**2
     value = float(excess(squared[:n_concepts].mean(), squared[n_concepts:].mean()))
     return Control(

@@ -18,11 +18,11 @@ class VibexExploration:
     """Explores ViBEx tasks (see `t2ibench.methods.core.prompting_tree.Exploration`)."""
 
     def anchors(self, task: VibexTask, /) -> dict[str, str]:
-        """The anchors of a task."""
+        """Return the anchors of a task."""
         return {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def reference(self, task: VibexTask, /) -> ExploredReference:
-        """The words that the concepts of a task are compared with."""
+        """Return the words that the concepts of a task are compared with."""
         return ExploredReference(task.reference.template, task.reference.words)
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
@@ -78,7 +78,7 @@ class VibexExploration:
 
 
 def _concept_rows(concepts: Sequence[ExploredConcept]) -> list[dict[str, str]]:
-    """A forward query of each concept, and an inverse one where images of it were generated."""
+    """Return a forward query for each concept, and an inverse one if it has images."""
     rows = []
     for concept in concepts:
         forward = {"name": concept.name, "prompt": concept.prompt}

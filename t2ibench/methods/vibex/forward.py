@@ -59,7 +59,7 @@ def forward_queries(
     evidence: Evidence,
     warnings: list[str],
 ) -> tuple[Forward | None, str]:
-    """The forward queries of concepts, or why there are none.
+    """Return the forward queries of concepts, or why there are none.
 
     Args:
         scene: The task and its images.
@@ -92,7 +92,7 @@ def forward(
     texts: Float64Array,
     reference: Float64Array,
 ) -> Forward:
-    """How far the anchors' images differ in each concept, beside reference words; see `score`.
+    """Return how far the anchors' images differ in each concept, compared with reference words.
 
     Args:
         scene: The task and its images.
@@ -143,7 +143,7 @@ def _items(
     text_only: Float64Array,
     published: Sequence[Mapping[str, Estimate]],
 ) -> list[Item]:
-    """A row for each concept."""
+    """Return a row for each concept."""
     n_concepts = len(concepts)
     estimates_by_effect = {
         name: effect_scores(scene, table, n_concepts)
@@ -168,7 +168,7 @@ def _items(
 def _anchor_means(
     scene: Scene, nearness_by_effect: Mapping[str, Nearness], index: int
 ) -> dict[str, Estimate]:
-    """Each anchor's mean of a concept: of more than two anchors, an effect has no side."""
+    """Return each anchor's mean of a concept: of more than two anchors, an effect has no side."""
     return {
         f"{effect}:{anchor}": Estimate(
             float(nearness_by_effect[effect].means[number, index])

@@ -30,7 +30,7 @@ ALIKE = "the pictures do not differ beyond what the prompts say, so concepts can
 def headline_of_encoders(
     encoders: Sequence[SquaredEffects], task: VibexTask, settings: Settings
 ) -> HeadlineEstimate:
-    """The excess of a task's concepts, as the mean encoder sees it."""
+    """Return the excess of a task's concepts, as the mean encoder sees it."""
     rng = settings.rng(task.id, "sets of reference words")
     n_sets = min(_MOST_SETS, settings.n_permutations)
     return excess_headline(encoders, settings.level, rng, n_sets)
@@ -42,7 +42,7 @@ def excess_headline(
     rng: np.random.Generator,
     n_draws: int,
 ) -> HeadlineEstimate:
-    """The excess of concepts over reference words.
+    """Return the excess of concepts over reference words.
 
     With V the mean squared effect of the concepts and W that of the reference, the headline is
     (V / c - W) / (V / c + W). c makes it 0 on average over random sets of as many words that are
@@ -99,7 +99,7 @@ def excess_headline(
 
 
 def _undecided_headline(fixed_prompts: Inference) -> HeadlineEstimate:
-    """The headline where V + W may be 0."""
+    """Return the headline where V + W may be 0."""
     inference: dict[Question, Inference] = {"fixed_prompts": fixed_prompts}
     return replace(
         HeadlineEstimate.undefined(ALIKE, "excess"),

@@ -20,7 +20,7 @@ _MOST_SHUFFLES = 5000
 
 
 def intersections(scene: Scene, evidence: Evidence) -> list[Item]:
-    """A row for each pair of concepts whose texts have vectors."""
+    """Return a row for each pair of concepts whose texts have vectors."""
     concepts = {concept.name: concept for concept in scene.task.concepts}
     items = []
     for first, second in scene.task.intersections:

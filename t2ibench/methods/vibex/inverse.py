@@ -26,7 +26,7 @@ def inverse_queries(
     evidence: Evidence,
     collector: ImageCollector,
 ) -> tuple[list[Item], list[dict[str, Any]]]:
-    """The rows and samples of all inverse queries; images of unreadable concepts only count."""
+    """Return the rows and samples of all inverse queries; unreadable concepts are only counted."""
     task = scene.task
     n_images = scene.settings.images(task.inverse_images)
     items: list[Item] = []

@@ -42,7 +42,7 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
 
 
 def asked_concepts(task: VibexTask, settings: Settings) -> list[TestConcept]:
-    """The concepts of forward queries, then those of inverse ones."""
+    """Return the concepts of forward queries, then those of inverse ones."""
     concepts: list[TestConcept] = []
     for query in ("forward", "inverse"):
         of_query = [concept for concept in task.concepts if concept.query == query]
@@ -53,7 +53,7 @@ def asked_concepts(task: VibexTask, settings: Settings) -> list[TestConcept]:
 def readable_concepts(
     task: VibexTask, evidence: Evidence, settings: Settings
 ) -> tuple[list[TestConcept], list[str]]:
-    """The concepts of the run whose text has a vector, and a warning that names the others."""
+    """Return the concepts whose texts have vectors, and a warning naming the others."""
     readable: list[TestConcept] = []
     unreadable: list[str] = []
     for concept in asked_concepts(task, settings):
@@ -67,6 +67,6 @@ def readable_concepts(
 def text_embeddings(
     evidence: Evidence, concepts: Sequence[TestConcept]
 ) -> Float64Array:
-    """The concepts' text embeddings, shape (concepts, d)."""
+    """Return the concepts' text embeddings, shape (concepts, d)."""
     texts = [concept.prompt for concept in concepts]
     return evidence.texts(texts).astype(np.float64)

@@ -54,7 +54,7 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
 
 
 def mean_distance(tables: Sequence[Mapping[str, Estimate]]) -> dict[str, Estimate]:
-    """The mean of the concepts' D, as a score of the task."""
+    """Return the mean of the concepts' D, as a score of the task."""
     values = [scores["kolmogorov_smirnov_distance"].value for scores in tables]
     mean = float(np.mean([value for value in values if value is not None]))
     return {"kolmogorov_smirnov_distance_mean": Estimate(mean, as_published=True)}

@@ -37,7 +37,7 @@ class Scene:
 
     @property
     def labels(self) -> IntArray:
-        """The number of each image's anchor, shape (n,)."""
+        """Return the number of each image's anchor, shape (n,)."""
         return self.pool.clusters
 
     @property
@@ -46,11 +46,11 @@ class Scene:
         return [anchor.name for anchor in self.task.anchors]
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """A generator of random numbers for one purpose."""
+        """Return a generator of random numbers for one purpose."""
         return self.settings.rng(self.task.id, purpose)
 
     def samples(self, pool: PromptImages) -> list[dict[str, Any]]:
-        """A sample of each image, with how near it is to the anchors' texts."""
+        """Return a sample of each image, with how near it is to the anchors' texts."""
         nearness = similarity(pool.embeddings, self.anchors)
         samples = []
         for image, index in enumerate(pool.indices):

@@ -60,7 +60,7 @@ class ReferenceWords(Strict):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The reference texts, in order."""
+        """Return the reference texts, in order."""
         return tuple(fill(self.template, word=word) for word in self.words)
 
 

@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Every concept against the anchors.
+    """Return every concept against the anchors.
 
     With cosines of images and texts, k anchors c_j, a concept t and R reference words:
 
@@ -104,7 +104,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
 def _scene(
     task: VibexTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> Scene:
-    """The anchors' images and texts."""
+    """Return the anchors' images and texts."""
     n_images = settings.images(task.images_per_prompt)
     pool = collector.collect([anchor.prompt for anchor in task.anchors], n_images)
     texts = evidence.texts([anchor.text or anchor.prompt for anchor in task.anchors])

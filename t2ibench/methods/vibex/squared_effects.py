@@ -83,7 +83,7 @@ class SquaredEffects:
         return float(self.reference.mean())
 
     def in_units_of(self, typical: float) -> SquaredEffects:
-        """The same with the concepts' squares divided by what random sets of words have."""
+        """Return the same with the concepts' squares divided by what random sets of words have."""
         return replace(
             self,
             concepts=self.concepts / typical,
@@ -105,7 +105,7 @@ class ProbingResult(MethodResult):
 def pooled_effects(
     encoders: Sequence[SquaredEffects], totals: Sequence[float]
 ) -> SquaredEffects:
-    """The mean over encoders, whose squared effects are each in units of its total."""
+    """Return the mean over encoders, whose squared effects are each in units of its total."""
     weights = [1.0 / (len(encoders) * total) for total in totals]
     weighted = list(zip(weights, encoders, strict=True))
     concepts = [weight * part.concepts for weight, part in weighted]
@@ -125,7 +125,7 @@ def pooled_effects(
 def related_concepts(
     nearness: Nearness, texts: Float64Array, reference: Float64Array
 ) -> Float64Array:
-    """How m concepts' effects correlate, as everyday words of these cosines do, (m, m).
+    """Return how m concepts' effects correlate, as everyday words of these cosines do, (m, m).
 
     Args:
         nearness: How near each image is to each concept and reference word.

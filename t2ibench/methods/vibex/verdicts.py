@@ -53,7 +53,7 @@ def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
 
 
 def verdicts_of(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
-    """The verdict on every forward query, the clearest first."""
+    """Return the verdict on every forward query, the clearest first."""
     rows = [
         item
         for item in items
@@ -77,13 +77,13 @@ def verdicts_of(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
 
 
 def _corrected(rows: Sequence[Item], score: str) -> list[float]:
-    """The rows' p-values of a score after Holm's correction; 1 where there is none."""
+    """Return the rows' p-values of a score after Holm's correction; 1 where there is none."""
     corrected = holm([item.scores[score].p for item in rows])
     return [1.0 if p is None else p for p in corrected]
 
 
 def _side(item: Item, score: str, anchors: Sequence[str]) -> int:
-    """The number of the anchor that a forward query leans to by an effect."""
+    """Return the number of the anchor that a forward query leans to by an effect."""
     if len(anchors) == 2:
         return int((item.scores[score].value or 0.0) < 0.0)
     means = [item.scores[f"{score}:{anchor}"].value or 0.0 for anchor in anchors]
@@ -91,7 +91,7 @@ def _side(item: Item, score: str, anchors: Sequence[str]) -> int:
 
 
 def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
-    """The number of the anchor whose side more images of a concept are on than by chance."""
+    """Return the number of the anchor whose side more images of a concept are on than by chance."""
     rows = [item for item in items if item.group == "inverse"]
     if len(task.anchors) == 2:
         return _sides_by_lean(rows)
@@ -100,7 +100,7 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
 
 
 def _sides_by_lean(rows: Sequence[Item]) -> dict[str, int]:
-    """The side of each concept whose lean is clear after Holm's correction."""
+    """Return the side of each concept whose lean is clear after Holm's correction."""
     leans = [item.scores.get("lean", Estimate.undefined("")) for item in rows]
     corrected = holm([lean.p for lean in leans])
     return {
@@ -111,7 +111,7 @@ def _sides_by_lean(rows: Sequence[Item]) -> dict[str, int]:
 
 
 def _sides_by_shares(rows: Sequence[Item], anchors: Sequence[str]) -> dict[str, int]:
-    """The side of each concept of which one anchor's share alone is above 1 / k."""
+    """Return the side of each concept of which one anchor's share alone is above 1 / k."""
     sides = {}
     for item in rows:
         above = [
@@ -125,7 +125,7 @@ def _sides_by_shares(rows: Sequence[Item], anchors: Sequence[str]) -> dict[str, 
 
 
 def _lower_end(item: Item, score: str) -> float:
-    """The lower end of a score's interval; 0 where there is none."""
+    """Return the lower end of a score's interval; 0 where there is none."""
     estimate = item.scores.get(score)
     if estimate is None or estimate.interval is None:
         return 0.0
@@ -133,7 +133,7 @@ def _lower_end(item: Item, score: str) -> float:
 
 
 def _verdict_entry(row: ConceptVerdict, anchors: Sequence[str]) -> dict[str, Any]:
-    """A verdict as an entry of `details`."""
+    """Return a verdict as an entry of `details`."""
     side = row.verdict.side
     return {
         "concept": row.concept,
@@ -147,7 +147,7 @@ def _verdict_entry(row: ConceptVerdict, anchors: Sequence[str]) -> dict[str, Any
 def _published_tendencies(
     task: VibexTask, items: Sequence[Item]
 ) -> list[dict[str, str]]:
-    """The published and the measured tendency of each concept that has both."""
+    """Return the published and the measured tendency of each concept that has both."""
     published = {
         (concept.name, str(concept.query)): concept.tendency
         for concept in task.concepts
@@ -163,7 +163,7 @@ def _published_tendencies(
 
 
 def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimate]:
-    """The share of published tendencies that come out, where there are some."""
+    """Return the share of published tendencies that come out, where there are some."""
     decided = [row for row in tendencies if row["published"] != "balanced"]
     if not decided:
         return {}
@@ -172,7 +172,7 @@ def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimat
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:
-    """The anchor that a concept leans to; None where no anchor has a value."""
+    """Return the anchor that a concept leans to; None where no anchor has a value."""
     score = "probability" if item.group == "forward" else "share_nearest"
     values = {}
     for anchor in task.anchors:

@@ -27,7 +27,7 @@ _SHUFFLES = 1999
 def controls_of(
     task: WeatTask, sets: WordSets, delta: Estimate, settings: Settings
 ) -> dict[str, Control]:
-    """All controls of a task; `delta` is Cliff's delta with its null."""
+    """Return all controls of a task; `delta` is Cliff's delta with its null."""
     assert delta.null is not None
     return {
         "units": _independent_words(task, sets["X"], sets["Y"], delta.null),
@@ -37,7 +37,7 @@ def controls_of(
 
 
 def few_words_warnings(sets: WordSets) -> list[str]:
-    """A warning for each target set of few independent words."""
+    """Return a warning for each target set of few independent words."""
     return [
         f"Few independent words: the {len(words.words)} of {words.name} tell as much as "
         f"{words.effective:.1f}."
@@ -49,7 +49,7 @@ def few_words_warnings(sets: WordSets) -> list[str]:
 def _independent_words(
     task: WeatTask, first: WordSet, second: WordSet, null: Float64Array
 ) -> Control:
-    """How many independent words the sets have, and whether they are enough.
+    """Return how many independent words the sets have, and whether they are enough.
 
     Its value is the smaller effective number of words. It contradicts where that is below 2, or
     where sets that lie wholly apart would have a p-value above .01.
@@ -72,7 +72,7 @@ def _independent_words(
 def _separation(
     task: WeatTask, first: WordSet, second: WordSet, settings: Settings
 ) -> Control:
-    """Whether the encoder distinguishes the attribute words A and B at all (p below .05).
+    """Return whether the encoder distinguishes the attribute words A and B at all (p below .05).
 
     The squared distance of their means, against that of shuffled labels. The value is the mean
     cosine within the sets less that between them.
@@ -110,7 +110,7 @@ def _separation(
 
 
 def _closeness(cosines: Float64Array, n_first: int) -> float:
-    """The mean cosine within two sets less that between them; nan where no set has two words.
+    """Return the mean cosine within two sets less that between; nan if no set has two words.
 
     Args:
         cosines: Of all words, those of the first set first.
@@ -129,7 +129,7 @@ def _closeness(cosines: Float64Array, n_first: int) -> float:
 def _shuffled(
     task: WeatTask, sets: WordSets, settings: Settings, p_of_test: float | None
 ) -> Control:
-    """Whether other splits of the attribute words show as large a difference of X and Y.
+    """Return whether other splits of the attribute words show as large a difference of X and Y.
 
     The test permutes target words. Two sets of words that differ in anything differ along most
     directions, so a difference along A less B says something about A and B only if it is larger

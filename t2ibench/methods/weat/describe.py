@@ -8,7 +8,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def describe(task: WeatTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
+    """Return the result as a plain sentence with its direction."""
     first = task.targets.X.name
     second = task.targets.Y.name
     first_nearer = _claim(task, near=first, far=second)

@@ -7,7 +7,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def present(task: WeatTask) -> Presentation:
-    """How the result of a task is shown."""
+    """Return how the result of a task is shown."""
     first = task.attributes.A.name
     second = task.attributes.B.name
     return Presentation(

@@ -38,7 +38,7 @@ def attribute_weights(task: WeatTask, sets: WordSets, settings: Settings) -> Wei
 def published_scores(
     task: WeatTask, sets: WordSets, weights: Weights, settings: Settings
 ) -> dict[str, Estimate]:
-    """The paper's effect size and test statistic, over words."""
+    """Return the paper's effect size and test statistic, over words."""
     s_x, s_y = associations_of_targets(sets)
     boot = two_sample_bootstrap(
         _association_draws("X", sets, weights),
@@ -97,7 +97,7 @@ def _difference_of_sums(
 
 
 def word_rows(sets: WordSets, weights: Weights) -> list[Item]:
-    """Each target word's association and its own effect size (SC-WEAT)."""
+    """Return each target word's association and its own effect size (SC-WEAT)."""
     rows = []
     for side in "XY":
         to_first = sets[side].vectors @ sets["A"].vectors.T

@@ -77,7 +77,7 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
 def _headline(
     delta: Estimate, separation: Control, settings: Settings
 ) -> HeadlineEstimate:
-    """The headline; its test alone where the encoder does not distinguish the attributes."""
+    """Return the headline; its test alone where the encoder does not distinguish the attributes."""
     headline = headline_of_delta(delta, settings.level)
     if separation.contradicts is None:
         return headline
@@ -106,7 +106,7 @@ def _mean_associations(sets: WordSets) -> dict[str, Estimate]:
 def combine(
     task: WeatTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The mean of every score over encoders; see `delta_over_encoders`."""
+    """Return the mean of every score over encoders; see `delta_over_encoders`."""
     mean = average_results(results, settings.level)
     scores = [result.scores.get("cliffs_delta") for result in results]
     deltas = [delta for delta in scores if delta is not None and delta.null is not None]

@@ -50,7 +50,7 @@ class WordSet:
 
     @property
     def effective(self) -> float:
-        """How many independent words would tell as much."""
+        """Return how many independent words would tell as much."""
         if self.noise is None:
             return float(len(self.words))
         return effective_number(self.noise)
@@ -61,14 +61,14 @@ WordSets = Mapping[str, WordSet]
 
 
 def word_groups(task: WeatTask) -> dict[str, WordGroup]:
-    """The four sets as the task names them, by their letter."""
+    """Return the four sets as the task names them, by their letter."""
     return {**dict(task.targets), **dict(task.attributes)}
 
 
 def read_word_sets(
     task: WeatTask, evidence: Evidence, settings: Settings
 ) -> WordSets | str:
-    """The four sets with their vectors, and how the associations of target words correlate.
+    """Return the four sets with their vectors, and how the associations of target words correlate.
 
     Returns:
         The sets, or why a set has too few words.
@@ -88,7 +88,7 @@ def read_word_sets(
 def _word_set(
     stratum: str, name: str, words: Sequence[str], vectors: Float64Array
 ) -> WordSet:
-    """A set's words with vectors, and those without."""
+    """Return a set's words with vectors, and those without."""
     has_vector = np.atleast_1d(np.isfinite(vectors).all(axis=1))
     numbers = np.flatnonzero(has_vector).astype(np.int64)
     return WordSet(
@@ -112,7 +112,7 @@ def _too_few_words(side: str, word_set: WordSet, n_words: int) -> str:
 
 
 def _with_noise(task: WeatTask, sets: WordSets, evidence: Evidence) -> WordSets:
-    """The sets with how the associations of related target words correlate.
+    """Return the sets with how the associations of related target words correlate.
 
     How alike words of a cosine are is learnt from the reference words, where there are enough.
     """
@@ -137,7 +137,7 @@ def _with_noise(task: WeatTask, sets: WordSets, evidence: Evidence) -> WordSets:
 def word_vectors(
     task: WeatTask, words: Sequence[str], evidence: Evidence
 ) -> Float64Array:
-    """Each word's mean vector over templates, of unit length, shape (words, d).
+    """Return each word's mean vector over templates, of unit length, shape (words, d).
 
     The row of a word without a vector is not finite.
     """
@@ -152,7 +152,7 @@ def word_vectors(
 
 
 def associations_of_targets(sets: WordSets) -> tuple[Float64Array, Float64Array]:
-    """The association s of each word of X, and of each word of Y."""
+    """Return the association s of each word of X, and of each word of Y."""
     first = sets["A"].vectors
     second = sets["B"].vectors
     return (

@@ -28,17 +28,17 @@ ENCODERS: Registry[Adapter[Encoder]] = Registry(
         "toy-clip": "t2ibench.models.encoders.clip:TOY_CLIP",
     },
 )
-# From a name, or an encoder as it is, to an encoder, loaded; see `create`.
+# Creates and loads an encoder from its name; an encoder is returned as it is (see `create`).
 create_encoder = partial(create, ENCODERS, Encoder)
 
 
 def encoder_downloads(name: str) -> Sequence[Download] | None:
-    """The files that an encoder reads from the hub; None if its adapter does not declare them."""
+    """Return the files that an encoder reads from the hub; None if its adapter declares none."""
     return downloads_of(ENCODERS, name)
 
 
 def embeds_images(name: str) -> bool:
-    """Whether an encoder embeds images; False for word vectors.
+    """Return whether an encoder embeds images; False for word vectors.
 
     The name may come from a stored run, so a module that it names is not imported.
     """

@@ -1,4 +1,4 @@
-"""The encoder `clip:ID_OR_DIR`: CLIP, SigLIP and the like through transformers."""
+"""The encoder `clip:ID_OR_DIR`: CLIP, SigLIP and similar models through transformers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.downloads import model_downloads
-from t2ibench.models.encoders.towers import TowerEncoder, architecture, untrained_twin
+from t2ibench.models.encoders.towers import TowerEncoder, architecture, untrained_copy
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # tokens of SigLIP 2; SigLIP has 32,000, or 250,000 in many languages
 _GEMMA_VOCABULARY = 256_000
-# What towers for images take of what an image processor gives.
+# The outputs of an image processor that an image tower takes.
 _PIXELS = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
 
@@ -40,12 +40,12 @@ class _Loaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TextReading:
-    """The text preprocessing of a text tower, as in its training.
+    """How texts are preprocessed for a text tower, as in its training.
 
     Attributes:
         context: Tokens that each text is cut or padded to.
-        masked: Whether the tower is told which tokens are padding. SigLIP was trained without, and
-            its row is that of the last token, which is padding.
+        masked: Whether the tower gets a mask of the padding. SigLIP was trained without one, and
+            embeds a text by its last token, which is padding.
         lowercase: Whether texts are read in lower case. SigLIP 2 was trained so, and repositories
             of its models name a tokenizer of Gemma's, which keeps capitals.
     """
@@ -67,7 +67,7 @@ class _TextReading:
         )
 
     def record(self) -> dict[str, Any]:
-        """Settings that differ from a plain CLIP, for the fingerprint and the record."""
+        """Return the text settings that differ from a plain CLIP, for fingerprint and record."""
         if self.masked:
             return {}
         return {"padding": "read", "case": "lower" if self.lowercase else "kept"}
@@ -77,7 +77,8 @@ class ClipEncoder(TowerEncoder):
     """A two-tower model of transformers (see models.protocols.Encoder).
 
     Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer and image
-    processor). Loaded at once, what is wrong with it is told before anything is generated.
+    processor). By default it is loaded at once, so that its errors come before images are
+    generated.
     """
 
     def __init__(self, request: Request[Arguments], at_once: bool = True) -> None:
@@ -136,15 +137,15 @@ class ClipEncoder(TowerEncoder):
 
             return AutoModel.from_config(self.towers().config, dtype=torch.float32)
 
-        if self._folder is not None:  # told without loading it
+        if self._folder is not None:  # read without loading the model
             config = json.loads((self._folder / "config.json").read_bytes())
         else:
             config = self.towers().config.to_dict()
         identity = {"config": architecture(config), "dtype": f"torch.{self._precision}"}
-        return untrained_twin(self, build, identity, "transformers")
+        return untrained_copy(self, build, identity, "transformers")
 
     def prepare(self, image: Image) -> dict[str, torch.Tensor]:
-        """The model's own preprocessing; a first image loads all that is lazy.
+        """Preprocess an image as the model does; the first call loads the model.
 
         Pixels of shape (3, h, w), or patches of shape (n, d) with their mask and numbers of rows
         and columns, where the model takes images of any format.
@@ -157,7 +158,7 @@ class ClipEncoder(TowerEncoder):
         return _tensor(self.towers().get_image_features(**pixels))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Shape (n, d); texts longer than the model's context are cut."""
+        """Embed texts, shape (n, d); texts longer than the model's context are cut."""
         towers, loaded = self.towers(), self._loaded()
 
         def call(batch: Sequence[str]) -> Any:
@@ -183,7 +184,7 @@ class ClipEncoder(TowerEncoder):
 
 
 def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
-    # So small that a CPU will do; and a run that lacks nothing need not load it, nor torch.
+    # It is small enough for a CPU, and a complete run need not load it or torch.
     folder, device = str(bundled_model(request.spec)), request.device or "cpu"
     return ClipEncoder(replace(request, source=folder, device=device), at_once=False)
 
@@ -203,6 +204,6 @@ TOY_CLIP = Adapter(
 
 
 def _tensor(output: Any) -> Any:
-    """Features as a tensor; newer releases of transformers wrap them in an output object."""
+    """Return features as a tensor; newer releases of transformers wrap them in an output object."""
     pooled = getattr(output, "pooler_output", None)
     return output if pooled is None else pooled

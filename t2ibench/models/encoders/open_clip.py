@@ -20,7 +20,7 @@ from t2ibench.models.encoders.open_clip_training import (
     training_of_file,
     training_of_tag,
 )
-from t2ibench.models.encoders.towers import TowerEncoder, untrained_twin
+from t2ibench.models.encoders.towers import TowerEncoder, untrained_copy
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
 from t2ibench.models.library_messages import collect_messages
@@ -78,7 +78,7 @@ class OpenClipEncoder(TowerEncoder):
         import open_clip
 
         activation = self._training.record()["activation"]
-        twin = untrained_twin(
+        untrained = untrained_copy(
             self,
             lambda: open_clip.create_model(
                 self._architecture,
@@ -93,11 +93,11 @@ class OpenClipEncoder(TowerEncoder):
             },
             "open_clip_torch",
         )
-        twin.network = {**self.network, "weights": "random"}
-        return twin
+        untrained.network = {**self.network, "weights": "random"}
+        return untrained
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """The model's own preprocessing, shape (3, h, w); a first image loads all that is lazy."""
+        """Preprocess an image as the model does, shape (3, h, w)."""
         self.towers()
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
@@ -106,7 +106,7 @@ class OpenClipEncoder(TowerEncoder):
         return self.towers().encode_image(pixels)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Shape (n, d); texts longer than the model's context are cut, as in training."""
+        """Embed texts, shape (n, d); texts longer than the model's context are cut."""
 
         def call(batch: Sequence[str]) -> Any:
             return self.towers().encode_text(
@@ -117,7 +117,7 @@ class OpenClipEncoder(TowerEncoder):
 
 
 def _read_source(text: str) -> _Source:
-    """Parse 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG'."""
+    """Read the model that 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
     import open_clip
 
     architecture, _, named = text.partition("/")
@@ -142,7 +142,7 @@ def _read_source(text: str) -> _Source:
 
 
 def _file_of(named: str) -> tuple[Path | None, str]:
-    """The file of weights and the tag after '#'; the file is None for a tag of open_clip."""
+    """Return the file of weights and the tag after '#'; no file for a tag of open_clip."""
     if not named:
         return None, ""
     whole = Path(named).expanduser()
@@ -178,7 +178,7 @@ def _check_reachable(source: _Source) -> None:
 
 
 def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
-    """The network, its preprocessing and its tokenizer."""
+    """Load the network, its preprocessing and its tokenizer."""
     import open_clip
 
     try:
@@ -223,7 +223,7 @@ def _check_activation(model: Any, source: _Source) -> None:
 
 
 def _downloads(request: Request[Arguments]) -> list[Download]:
-    """The files of a tag's weights, and of its tokenizer if that is another model's."""
+    """Return the downloads of a tag's weights, and of the tokenizer if it is another model's."""
     if request.spec == DEFAULT_ENCODER:  # known without importing a library
         return [Download(DEFAULT_WEIGHTS[0], NamedFiles(_WEIGHTS))]
     import open_clip

@@ -15,9 +15,9 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
-# what repositories of the hub have beside the weights
+# The name of the file that hub repositories have beside the weights.
 CONFIGURATION = "open_clip_config.json"
-_LARGEST = 1_000_000  # bytes of it
+_LARGEST = 1_000_000  # bytes of that file
 _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
 
@@ -28,8 +28,8 @@ class Training:
     Attributes:
         quick_gelu: Whether the activation function is QuickGELU, x * sigmoid(1.702 x); else the
             architecture's usual one, GELU.
-        mean: Of each colour, subtracted from the pixels.
-        std: Of each colour, by which the pixels are divided.
+        mean: The mean of each colour channel, subtracted from the pixels.
+        std: The standard deviation of each channel, by which the pixels are divided.
         interpolation: How an image is resized.
         resize_mode: What is resized to the network's size: 'shortest' side, 'longest', or both
             ('squash').
@@ -42,7 +42,7 @@ class Training:
     resize_mode: str
 
     def create_options(self) -> dict[str, Any]:
-        """Arguments of open_clip.create_model_and_transforms."""
+        """Return these settings as arguments of open_clip.create_model_and_transforms."""
         return {
             "force_quick_gelu": self.quick_gelu,
             "image_mean": self.mean,
@@ -52,7 +52,7 @@ class Training:
         }
 
     def record(self) -> dict[str, Any]:
-        """The settings as JSON values, for fingerprints and records."""
+        """Return the settings as JSON values, for fingerprints and records."""
         return {
             "activation": "QuickGELU" if self.quick_gelu else "GELU",
             "mean": list(self.mean),
@@ -63,14 +63,14 @@ class Training:
 
 
 def training_of_tag(architecture: str, tag: str) -> Training:
-    """The training of a tag, from open_clip's configuration of it."""
+    """Return how the weights of a tag were trained, from open_clip's configuration."""
     import open_clip
 
     return _training(architecture, open_clip.get_pretrained_cfg(architecture, tag))
 
 
 def training_of_file(architecture: str, weights: Path, tag: str) -> Training:
-    """The training of weights in a file: that of a tag, of the configuration beside it, or of all.
+    """Return how the weights in a file were trained, from a tag, a configuration or all tags.
 
     Args:
         architecture: The architecture's name.
@@ -107,7 +107,7 @@ def training_of_file(architecture: str, weights: Path, tag: str) -> Training:
 
 
 def _training(architecture: str, configuration: Mapping[str, Any]) -> Training:
-    """The training in a configuration, with defaults of the architecture and of open_clip."""
+    """Return the training in a configuration, completed by open_clip's defaults."""
     from open_clip.factory import get_model_config
     from open_clip.transform import PreprocessCfg
 
@@ -129,16 +129,16 @@ def _numbers(values: Any) -> tuple[float, ...]:
 
 
 def _read_configuration(architecture: str, path: Path) -> Training:
-    """The training that a repository's configuration describes."""
+    """Return the training that a repository's open_clip_config.json describes."""
     try:
         if path.stat().st_size > _LARGEST:
             raise ValueError("it is too large")
         configuration = json.loads(path.read_bytes())
         model = configuration["model_cfg"]
-        stated = dict(configuration.get("preprocess_cfg", {}))
+        preprocessing = dict(configuration.get("preprocess_cfg", {}))
         # A configuration that does not name the activation function means open_clip's own default.
-        stated["quick_gelu"] = bool(model.get("quick_gelu", False))
-        training = _training(architecture, stated)
+        preprocessing["quick_gelu"] = bool(model.get("quick_gelu", False))
+        training = _training(architecture, preprocessing)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise T2IBenchError(
             f"'{shown(str(path))}' is not a configuration of open_clip "
@@ -158,7 +158,7 @@ def _read_configuration(architecture: str, path: Path) -> Training:
 def _ambiguous(
     architecture: str, weights: Path, trainings: Mapping[str, Training]
 ) -> T2IBenchError:
-    """The error of a file whose training is ambiguous, with the way to state it."""
+    """Return the error for a file whose training is ambiguous, with the tags to choose from."""
     examples: dict[Training, str] = {}
     for tag, training in trainings.items():
         examples.setdefault(training, tag)

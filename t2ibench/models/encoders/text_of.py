@@ -1,8 +1,9 @@
 """The encoder `text_of:MODEL[#TOWER]`: a text encoder of a text-to-image pipeline.
 
-An image begins with what the pipeline's own text encoder makes of the prompt, so the tests of words
-can be run on it beside those of images. CLIP's text models give their pooled text; T5, Gemma, Qwen
-and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni et al. 2022).
+An image begins with the embedding of its prompt by the pipeline's own text encoder, so the tests of
+words can be run on that encoder beside those of images. CLIP's text models give their pooled text;
+T5, Gemma, Qwen and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni et
+al. 2022).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from t2ibench.models.encoders.towers import (
     TextsOnly,
     TowerEncoder,
     architecture,
-    untrained_twin,
+    untrained_copy,
 )
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
@@ -66,7 +67,7 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
 
         model = self.towers()
         kind, config = type(model), model.config
-        return untrained_twin(
+        return untrained_copy(
             self,
             lambda: kind._from_config(config, dtype=torch.float32),
             {
@@ -78,7 +79,7 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
         )
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Shape (n, d); texts of more than 77 tokens are cut."""
+        """Embed texts, shape (n, d); texts of more than 77 tokens are cut."""
 
         def call(batch: Sequence[str]) -> Any:
             tokens = self._tokenizer(
@@ -96,7 +97,7 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
 
 
 def _pooled(model: Any, ids: Any, mask: Any) -> Any:
-    """A row for each text: CLIP's pooled output, or the mean over tokens that are not padding."""
+    """Return a row for each text: CLIP's pooled output, or the mean over tokens except padding."""
     is_clip = type(model).__name__.startswith("CLIPText")
     if is_clip:
         # As the pipelines call it: CLIP was trained on whole contexts, padding included.
@@ -111,7 +112,7 @@ def _pooled(model: Any, ids: Any, mask: Any) -> Any:
 
 
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
-    """A text encoder and its tokenizer."""
+    """Load a text encoder of a pipeline and its tokenizer."""
     import transformers
     from diffusers import DiffusionPipeline
 
@@ -140,12 +141,12 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
             "a model of transformers.",
             "Only text encoders of transformers are read.",
         )
-    words = part.replace(_DEFAULT, "tokenizer")
+    tokenizer_part = part.replace(_DEFAULT, "tokenizer")
     what = f"{part} of '{shown(where)}'"
     with loading(where, "Weights have to be safetensors.", what=what):
         options = {"use_safetensors": True, "dtype": dtype, **local}
         model = load_part(kind, where, subfolder=part, **options)
-        options = {"subfolder": words, "padding_side": "right", **local}
+        options = {"subfolder": tokenizer_part, "padding_side": "right", **local}
         tokenizer = load_part(transformers.AutoTokenizer, where, **options)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -153,7 +154,7 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
 
 
 def _downloads(request: Request[Arguments]) -> list[Download]:
-    """One text encoder of a pipeline, and its tokenizer."""
+    """Return the download of one text encoder of a pipeline with its tokenizer; none for a path."""
     from t2ibench.models.generators.aliases import ALIASES
 
     model, _, tower = request.source.partition("#")

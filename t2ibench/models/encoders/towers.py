@@ -19,7 +19,7 @@ from t2ibench.models.library_messages import collect_messages
 _E = TypeVar("_E")
 _Item = TypeVar("_Item")
 _SEED = 1  # of random weights
-_RANDOM = ("No pretrained weights loaded",)  # which is what a twin is for
+_RANDOM = ("No pretrained weights loaded",)  # a message that is expected here
 # On a GPU several batches are handed over at once, so that it computes one while the next is put
 # together; their size is fixed, because it decides the last bit of an embedding.
 _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
@@ -28,7 +28,7 @@ _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
 def encode(
     items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
 ) -> Float32Array:
-    """Run a tower over items in batches of one size.
+    """Return the embeddings of items, computed in batches of one size.
 
     The last batch is filled up with its own last item: matrix products round differently with
     the number of rows, and an embedding must not depend on how many others were missing.
@@ -42,27 +42,27 @@ def encode(
             count = len(batch)
             batch += [batch[-1]] * (batch_size - count)
             rows.append(call(batch)[:count].float())
-        # a GPU is waited for once
+        # One copy of all rows, so that the GPU is waited for only once.
         embeddings: Float32Array = torch.cat(rows).cpu().numpy()
     return embeddings
 
 
 def unit_rows(rows: Float32Array | Float64Array) -> Float32Array:
-    """Scale rows to unit length; a row of zeros becomes NaN."""
+    """Return rows scaled to unit length; a row of zeros becomes NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     rounded: Float32Array = unit.astype(np.float32)
     return rounded
 
 
-def untrained_twin(
+def untrained_copy(
     encoder: _E, build: Callable[[], Any], identity: Mapping[str, Any], library: str
 ) -> _E:
-    """An encoder with random weights in place of its own."""
+    """Return a copy of an encoder with random weights in place of its own."""
     from importlib.metadata import version
 
-    twin: Any = copy.copy(encoder)
-    trained = twin.towers
+    untrained: Any = copy.copy(encoder)
+    trained = untrained.towers
 
     def towers() -> Any:
         import torch
@@ -70,26 +70,26 @@ def untrained_twin(
         parameter = next(trained().parameters())
         with (
             torch.random.fork_rng(devices=[]),
-            collect_messages(twin.name, expected=_RANDOM),
+            collect_messages(untrained.name, expected=_RANDOM),
         ):
             torch.manual_seed(_SEED)
             model = build()
         return model.to(parameter.device, parameter.dtype).eval()
 
-    twin.name = f"random:{twin.name}"
-    twin.towers = cache(towers)
-    twin.fingerprint = fingerprint(
+    untrained.name = f"random:{untrained.name}"
+    untrained.towers = cache(towers)
+    untrained.fingerprint = fingerprint(
         adapter="untrained 1",
         seed=_SEED,
         versions={name: version(name).partition("+")[0] for name in ("torch", library)},
         **identity,
     )
-    result: _E = twin
+    result: _E = untrained
     return result
 
 
 def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration without entries that decide no weight, such as its path and its author."""
+    """Return a configuration without entries that decide no weight, such as its path."""
     return {
         key: architecture(value) if isinstance(value, Mapping) else str(value)
         for key, value in config.items()
@@ -100,7 +100,7 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 class TowerEncoder:
     """Base class of encoders based on torch (see models.protocols.Encoder); float32 by default.
 
-    `towers` gives the network.
+    `towers()` returns the network, and loads it if necessary.
     """
 
     embeds_images = True
@@ -125,7 +125,7 @@ class TowerEncoder:
         return unit_rows(encode(items, self._batch, call))
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Shape (n, d)."""
+        """Embed prepared images, shape (n, d)."""
         import torch
 
         def on_device(tensors: Sequence[Any]) -> Any:
@@ -146,7 +146,7 @@ class TowerEncoder:
         return self._rows(prepared, features)
 
     def _read(self, pixels: Any) -> Any:
-        """The network's features of a batch of images."""
+        """Return the network's features of a batch of images, shape (n, d)."""
         raise NotImplementedError
 
 
@@ -157,7 +157,7 @@ class TextsOnly:
     embeds_images = False
 
     def prepare(self, image: Any) -> Any:
-        """Refuse: this encoder embeds texts alone."""
+        """Raise an error, because this encoder embeds texts alone."""
         raise T2IBenchError(
             f"'{self.name}' cannot embed images.", "Add an --encoder that can."
         )

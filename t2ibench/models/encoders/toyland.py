@@ -57,7 +57,7 @@ class ToylandEncoder:
         self.batch_size = 64
 
     def prepare(self, image: Image) -> PixelArray:
-        """The image's pixels, shape (64, 64, 3)."""
+        """Return the image's pixels, shape (64, 64, 3)."""
         return reader.prepare(image)
 
     def encode_images(self, prepared: Sequence[PixelArray]) -> Float32Array:
@@ -71,7 +71,7 @@ class ToylandEncoder:
 
 
 def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
-    """Rows of values by axis as float32 vectors of unit length, shape (n, 21)."""
+    """Scale rows of values by axis to float32 vectors of unit length, shape (n, 21)."""
     values = [[row.get(axis, 0.0) for axis in AXES] for row in rows]
     array = np.array(values, dtype=np.float64)
     array = array.reshape(len(rows), len(AXES)) * _SCALE
@@ -104,7 +104,7 @@ def _difference(shares: Mapping[str, float], high: str, low: str) -> float:
 
 
 def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
-    """How far red, green and blue are above their mean."""
+    """Return by how much red, green and blue exceed their mean."""
     mean = sum(colour) / 3
     return {
         name: value - mean

@@ -49,7 +49,7 @@ class VectorEncoder(TextsOnly):
         self._dim = self._dimension()
 
     def _dimension(self) -> int:
-        """The length of the vectors, read from the first line, or the second after a header."""
+        """Return the length of the vectors, read from the first line with a word."""
         with reading(self.path), self._open() as file:
             for number, line in enumerate(file, start=1):
                 cells = line.rstrip().split(b" ")
@@ -75,7 +75,10 @@ class VectorEncoder(TextsOnly):
         return self.path.open("rb")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Vectors of words, read in one pass over the file; NaN for words that it lacks."""
+        """Return the vectors of words, shape (n, d); NaN for words that the file does not have.
+
+        The file is read once, in one pass.
+        """
         places: dict[bytes, list[int]] = {}
         for index, text in enumerate(texts):
             for spelling in (text, text.replace(" ", "_")):

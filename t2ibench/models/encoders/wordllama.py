@@ -1,6 +1,6 @@
 """The encoder `wordllama`: static word vectors out of the package wordllama; no download.
 
-The package ships a table of 32,000 vectors, one a piece of a word, distilled from the input
+The package ships a table of 32,000 vectors, one for each piece of a word, distilled from the input
 embeddings of large language models, with the tokenizer that goes with it. A text is the mean of the
 vectors of its pieces, as the package's own `embed` has it, so a frequent word is one vector, as in
 word2vec or GloVe, and a rare word is put together from parts.
@@ -31,11 +31,11 @@ _INSTALL = 'pip install "t2ibench[wordllama]"'
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _DIMENSIONS = 256
-_SEED = 1  # of the untrained table
+_SEED = 1  # of the untrained copy's random vectors
 
 
 class WordLlamaEncoder(TextsOnly):
-    """The mean of static vectors of a text's pieces (see models.protocols.Encoder)."""
+    """Embeds a text as the mean of its pieces' static vectors (see models.protocols.Encoder)."""
 
     def __init__(self, name: str) -> None:
         folder = _package_folder()
@@ -53,31 +53,31 @@ class WordLlamaEncoder(TextsOnly):
         self._model = _load(folder)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Shape (n, 256); nan for a text without any piece, such as the empty one."""
+        """Embed texts, shape (n, 256); NaN for a text without any piece, such as the empty one."""
         vectors: Float32Array = self._model.embed(list(texts))
         return unit_rows(vectors)
 
     def untrained(self) -> WordLlamaEncoder:
         """Return the same tokenizer with random vectors, to show the effect of tokens alone."""
-        twin = copy.copy(self)
-        twin._model = copy.copy(self._model)
+        untrained = copy.copy(self)
+        untrained._model = copy.copy(self._model)
         shape = self._model.embedding.shape
-        twin._model.embedding = np.random.default_rng(_SEED).standard_normal(
+        untrained._model.embedding = np.random.default_rng(_SEED).standard_normal(
             shape, np.float32
         )
-        twin.name = f"random:{self.name}"
-        twin.fingerprint = fingerprint(
+        untrained.name = f"random:{self.name}"
+        untrained.fingerprint = fingerprint(
             adapter="wordllama untrained 1",
             seed=_SEED,
             shape=list(shape),
             tokenizer=self._hashes["tokenizer"],
             numpy=version("numpy"),
         )
-        return twin
+        return untrained
 
 
 def _package_folder() -> Path:
-    """The folder in which the package is installed, found without importing it."""
+    """Return the folder in which the package is installed, without importing it."""
     package = find_spec("wordllama")
     if package is None or package.origin is None:
         raise T2IBenchError("--encoder wordllama needs a package.", _INSTALL)

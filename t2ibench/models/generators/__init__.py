@@ -49,7 +49,7 @@ def create_generator(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> Generator:
-    """Create a generator; its weights are loaded when it first generates."""
+    """Create a generator from its name; its weights are loaded when it first generates."""
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
         return given_object(spec, Generator, "generator", given)
@@ -63,7 +63,7 @@ def create_generator(
 def generator_downloads(
     spec: str, model_args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """The files that a generator reads from the hub; None if its adapter does not declare them."""
+    """Return the files that a generator reads from the hub; None if its adapter declares none."""
     resolved, request = _requested(spec, dict(model_args or {}))
     declared = resolved.adapter.downloads
     return None if declared is None else declared(request)
@@ -78,11 +78,11 @@ def _requested(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> tuple[ResolvedAdapter, Request[Any]]:
-    """The adapter of a name, and the request from which it creates the generator."""
+    """Return the adapter of a name, and the request from which it creates the generator."""
     resolved, alias = _resolve(spec, recorded=recorded)
     if alias is not None:
         given = {**alias.args, **given}
-    # Of a path, messages say the last part.
+    # Messages name the last part of a path only.
     called = (is_path(spec) and Path(spec).name) or spec
     return resolved, Request(
         spec=spec,
@@ -99,7 +99,7 @@ def _requested(
 def _resolve(
     spec: str, *, recorded: bool = False
 ) -> tuple[ResolvedAdapter, Alias | None]:
-    """The adapter and the alias that a text names."""
+    """Return the adapter and, where there is one, the alias that a name stands for."""
     scheme, colon, name = spec.partition(":")
     alias_name = name if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
@@ -139,18 +139,18 @@ def _declared(
 
 
 def default_encoder(spec: object) -> str:
-    """The default encoder for runs of a generator."""
+    """Return the name of the default encoder for runs of a generator."""
     adapter, alias = _declared(spec)
     return getattr(alias or adapter, "default_encoder", None) or DEFAULT_ENCODER
 
 
 def default_judge(spec: object) -> str:
-    """The judge of a generator's runs where answers decide a score and none is named."""
+    """Return the judge of a generator's runs where none is named."""
     return own_judge(spec) or DEFAULT_JUDGE
 
 
 def own_judge(spec: object) -> str | None:
-    """The judge that comes with a generator and loads in no time; None for most."""
+    """Return the judge that comes with a generator and loads at once; None for most."""
     adapter, alias = _declared(spec)
     judge: str | None = getattr(alias or adapter, "default_judge", None)
     return judge
@@ -167,7 +167,7 @@ def default_images(spec: object) -> tuple[int | None, int | None]:
 
 
 def free_arguments(spec: str) -> frozenset[str]:
-    """The arguments of a model that an alias does not fix, so that other settings may set them."""
+    """Return the arguments of a model that its alias does not set."""
     resolved, alias = _resolve(spec)
     if default_encoder(spec) != DEFAULT_ENCODER:
         return frozenset()
@@ -183,6 +183,6 @@ def can_regenerate(spec: str) -> bool:
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:
-    """The distributions whose versions decide a model's pixels."""
+    """Return the distributions whose versions affect a model's pixels."""
     adapter, _ = _declared(spec, recorded=True)
     return adapter.libraries if adapter is not None else ()

@@ -36,7 +36,7 @@ ALIASES: dict[str, Alias] = {
 
 @dataclass(frozen=True, slots=True)
 class PublishedSpeed:
-    """A measured duration of an image, alone in its batch, at the model's own size."""
+    """A published duration of generating one image at the model's own size, in a batch of one."""
 
     seconds: float
     steps: int
@@ -44,7 +44,7 @@ class PublishedSpeed:
     source: str
 
     def at(self, steps: int | None) -> float:
-        """Seconds for an image of other steps, as if the steps were all of the time.
+        """Return the seconds for another number of steps, in proportion to the steps.
 
         Examples:
             >>> PublishedSpeed(6.0, 50, "A100", "").at(25)
@@ -55,7 +55,7 @@ class PublishedSpeed:
 
 _FAL = "github.com/fal-ai/stable-diffusion-benchmarks"
 _A100 = "A100 80 GB, float16, diffusers"
-# Alias to speed. Only unchanged pipelines of diffusers, whose source says steps and GPU.
+# Speeds by alias, only of unchanged diffusers pipelines whose source states steps and GPU.
 PUBLISHED: dict[str, PublishedSpeed] = {
     "sd15": PublishedSpeed(1.591, 50, _A100, _FAL),
     "sdxl": PublishedSpeed(5.933, 50, _A100, _FAL),

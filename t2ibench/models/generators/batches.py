@@ -1,14 +1,14 @@
-"""Choose the number of images per batch by the memory of the device."""
+"""Choose the number of images per batch by the device's memory."""
 
 from __future__ import annotations
 
 LARGEST = 64
-_SPARE = 1.15  # of memory: what a batch of twice the size may need beyond twice as much
+_SPARE = 1.15  # a batch of twice the size may need up to this much more than twice the memory
 _MOST = 0.92  # of the free memory that may be used
 
 
 class CudaMemory:
-    """The memory of a CUDA device, in bytes."""
+    """Measures the memory of a CUDA device, in bytes."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -22,13 +22,13 @@ class CudaMemory:
         self._before = torch.cuda.memory_allocated(self._device)
 
     def used(self) -> int:
-        """The peak memory of the batch, beyond the memory used before it."""
+        """Return the peak memory of the batch, beyond the memory used before it."""
         import torch
 
         return int(torch.cuda.max_memory_allocated(self._device)) - self._before
 
     def free(self) -> int:
-        """Memory that the next batch can use: free, or reserved by torch but unused."""
+        """Return the memory that the next batch can use: free, or reserved by torch but unused."""
         import torch
 
         unused = torch.cuda.memory_reserved(self._device) - self._before
@@ -36,11 +36,11 @@ class CudaMemory:
 
 
 class BatchSize:
-    """The number of images at once, where the user leaves it open; `now` is the size.
+    """The number of images per batch, where the user does not set it; `now` is the size.
 
     It depends on memory alone, never on how fast a batch was, so that the same machine comes to
     the same size. It doubles while twice the last batch's memory is free, and after a batch that
-    did not fit it stays below that one. Without a memory to watch it stays as it is.
+    did not fit it stays below that one. Without a `memory` to measure it does not grow.
     """
 
     def __init__(self, first: int, memory: CudaMemory | None = None) -> None:
@@ -49,7 +49,7 @@ class BatchSize:
         self._limit = LARGEST
 
     def watch(self) -> None:
-        """Call before each batch."""
+        """Start measuring memory; call before each batch."""
         if self._memory is not None:
             self._memory.start()
 

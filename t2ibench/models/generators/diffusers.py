@@ -48,7 +48,7 @@ from t2ibench.models.protocols import (
 )
 
 _VERSION = 1
-# where weights are decides no image
+# Settings of where weights are kept, which affect no image.
 _PLACES = ("offload", "load.device_map", "load.max_memory")
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
@@ -66,9 +66,9 @@ class DiffusersGenerator:
 
     Every image has its own generator on the CPU, seeded with the request's seed, so its noise is
     the same on every device and in every batch. With a fixed batch exactly so many images are
-    generated at a time and what is left over is filled up, so that an image is the same to the last
-    bit whatever else was missing: for small models, which one at a time would be slow. No hook is
-    imported where the request comes from a stored run. `load` makes the pipeline in tests.
+    generated at a time and the last batch is filled up, so that an image is the same to the last
+    bit whatever else was missing: for small models, which would be slow one image at a time. No
+    hook is imported where the request comes from a stored run. `load` makes the pipeline in tests.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class DiffusersGenerator:
             lambda: load_pipeline(source, self._args, self._device, self._dtype)
         )
         self._pipeline: Any = None
-        self._has_effects = False  # its settings; not yet tried
+        self._has_effects = False  # whether the settings were shown to change images
         self._shape: tuple[int, ...] | None = None
         self._batch_limit = fixed
         self._fills_up = fixed is not None
@@ -117,7 +117,7 @@ class DiffusersGenerator:
 
     @property
     def batch_size(self) -> int:
-        """Images per batch; on a GPU as many as have proven to fit into its memory."""
+        """Return the number of images per batch; on a GPU, as many as fit into its memory."""
         # A hook divides them into calls of their own, and calls of a fixed size should be full.
         return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
@@ -147,21 +147,21 @@ class DiffusersGenerator:
         free_memory()
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """The settings that the pipeline uses, defaults included; empty before it is loaded."""
+        """Return the settings that the pipeline uses, with defaults; empty before it is loaded."""
         if self._pipeline is None:
             return {}
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
-        """Return truncated prompts (see models.protocols.ReportsUnread)."""
+        """Return the prompts that a text encoder truncated (see models.protocols.ReportsUnread)."""
         return dict(self._unread)
 
     def load(self) -> None:
-        """Load the pipeline unless it is loaded, and have it encode each prompt once."""
+        """Load the pipeline unless it is loaded, so that it encodes each prompt only once."""
         if self._pipeline is not None:
             return
         pipeline = self._load()
-        # it is given the settings, too, and may use them in its way
+        # A hook gets the settings, too, and may use them in its own way.
         if self._hook is not None:
             pipeline, self._per_image = self._hook.apply(pipeline, self._args)
         elif not self._has_effects:
@@ -172,7 +172,7 @@ class DiffusersGenerator:
         self._reader = PromptReader(pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate the requests, with hooks applied where they exist.
+        """Generate the requested images, with the arguments that a hook gives them.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
         length: else an image would depend on the longest prompt beside it.
@@ -184,10 +184,10 @@ class DiffusersGenerator:
         for numbers, options, together in hooks.calls(
             requests, self._per_image, self._pipeline, self._hook.target
         ):
-            made = self._generate(
+            generated = self._generate(
                 [requests[number] for number in numbers], options, together
             )
-            images |= dict(zip(numbers, made, strict=True))
+            images |= dict(zip(numbers, generated, strict=True))
         return [images[number] for number in range(len(requests))]
 
     def _generate(
@@ -212,7 +212,7 @@ class DiffusersGenerator:
             except _NOT_ONE_BY_ONE as error:
                 if len(batch) == 1 or "'list'" not in str(error):
                     raise
-                # it takes one random generator, so one image
+                # The pipeline accepts a single random generator, so a single image.
                 size = self._batch_limit = 1
             except torch.cuda.OutOfMemoryError:
                 if size == 1:
@@ -269,7 +269,7 @@ class DiffusersGenerator:
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
-    """Convert pixels of shape (h, w, 3) from 0 to 1, or report why they are no image."""
+    """Convert pixels of shape (h, w, 3) from 0 to 1 into an image, or report why they are none."""
     from PIL import Image
 
     if not np.isfinite(image).all():
@@ -326,12 +326,12 @@ def _pipeline_folder(source: str) -> Path:
 
 
 def _hub_alone(source: str) -> bool:
-    """Whether a text must be a hub id: it has that form, and no such path exists."""
+    """Return whether a text must be a hub id: it has that form, and no such path exists."""
     return is_hub_id(source) and source[0] not in ".~" and not exists(source)
 
 
 def _downloads(request: Request[DiffusersArguments]) -> list[Download]:
-    """The pipeline's parts that are loaded, and a LoRA of the hub."""
+    """Return the downloads of a pipeline's loaded parts and of its LoRA on the hub."""
     args, source = request.args, request.source
     downloads: list[Download] = []
     alone = request.spec.startswith("diffusers:") and _hub_alone(source)

@@ -1,4 +1,4 @@
-"""Settings that change no image are refused before anything is generated.
+"""Refuse settings that change no image, before anything is generated.
 
 Whether a pipeline reads a setting depends on its class, its weights and the other settings, so it
 is tried: a small image of a few steps with the setting, and another from its seed without. Where
@@ -32,8 +32,8 @@ _GUIDANCE = CALL_NAMES["guidance"]
 _TRUE_GUIDANCE = "true_cfg_scale"
 _NEGATIVE = CALL_NAMES["negative_prompt"]
 _FIXED_STEPS = ("timesteps", "sigmas")
-# They have a language model rewrite the prompt, which takes longer than the image, or say how
-# large it is: both sizes would be the pipeline's own.
+# Settings that have a language model rewrite the prompt, which takes longer than the image, or
+# that set the image's size, which is the trial's own here.
 _NOT_TRIED = {
     *SIDES,
     "enable_prompt_rewrite",
@@ -41,7 +41,7 @@ _NOT_TRIED = {
     "max_area",
     "use_resolution_binning",
 }
-# What a length does is seen in a text that is longer.
+# Settings of a text's length, whose effect shows only in a longer text.
 _OF_LONG_TEXTS = ("sequence_length", "token_length")
 _PROMPT = "a photo of a nurse in a garden"
 _LONG_PROMPT = ", ".join([_PROMPT] * 200)
@@ -88,7 +88,7 @@ def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
 
 
 def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
-    """The arguments of a call that are not the pipeline's own defaults."""
+    """Return the arguments of a call that differ from the pipeline's own defaults."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
     call = args.call()
     return {
@@ -109,7 +109,7 @@ def _repeats_negative_prompt(name: str, call: Call) -> bool:
 
 
 class _Trials:
-    """Images of a pipeline with all of its settings and with one of them changed."""
+    """Generates images of a pipeline with all of its settings, and with one of them changed."""
 
     def __init__(self, pipeline: Any, args: DiffusersArguments) -> None:
         self._pipeline = pipeline
@@ -130,7 +130,7 @@ class _Trials:
         return None if self._image(without, _PROMPT) is None else error
 
     def _first_of(self, prompt: str, *, small: bool) -> Image | None:
-        """The image with all settings."""
+        """Return the image with all settings, generated once; None if the pipeline fails."""
         key = prompt, small
         if key not in self._with_all:
             self._with_all[key] = (
@@ -163,7 +163,7 @@ class _Trials:
         return np.array_equal(first, second)
 
     def _pair(self, name: str, *, small: bool) -> tuple[Image | None, Image | None]:
-        """The images with and without a setting; None where the pipeline fails."""
+        """Return the images with and without a setting; None where the pipeline fails."""
         prompt = _LONG_PROMPT if name.endswith(_OF_LONG_TEXTS) else _PROMPT
         first = self._first_of(prompt, small=small)
         if first is None:
@@ -221,11 +221,11 @@ class _Trials:
                 torch.manual_seed(0)
                 generator = torch.Generator(device="cpu").manual_seed(0)
                 whole = {"prompt": [prompt], **one_a_row(call, 1)}
-                made = pipeline_call(self._pipeline, whole, generator, form)
-                made = made[0] if isinstance(made, (list, tuple)) else made
-                if isinstance(made, torch.Tensor):
-                    made = made.float().cpu().numpy()
-                return np.array(made)
+                image = pipeline_call(self._pipeline, whole, generator, form)
+                image = image[0] if isinstance(image, (list, tuple)) else image
+                if isinstance(image, torch.Tensor):
+                    image = image.float().cpu().numpy()
+                return np.array(image)
         except Exception as error:  # the images of the run fail likewise, and say why
             self._error = error
             return None

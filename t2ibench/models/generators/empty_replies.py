@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import UnusableServerError
 
-# that are empty, without a single image before: the server makes none
+# After this many empty replies and no image, the server is taken to generate none.
 _MOST_REPLIES = 8
-_MOST_PROMPTS = 5  # the same of replies to different prompts
+_MOST_PROMPTS = 5  # the same, counted in different prompts
 
 Outcome = tuple[int, GeneratedImage]  # the number of a request, and what became of it
 
@@ -18,7 +18,8 @@ Outcome = tuple[int, GeneratedImage]  # the number of a request, and what became
 class EmptyReplies:
     """Holds back empty replies until an image arrives, which proves that they come from a filter.
 
-    They are no evidence about prompts before that: what is stored as filtered stays so.
+    Before that they may come from a server that generates no images at all, and an image that is
+    stored as filtered is not asked for again.
     """
 
     def __init__(self, where: str) -> None:
@@ -29,7 +30,7 @@ class EmptyReplies:
     def settled(
         self, outcomes: Sequence[Outcome], empty: Sequence[Outcome]
     ) -> list[Outcome]:
-        """The outcomes that can be stored now."""
+        """Return the outcomes that can be stored now: empty ones only after a first image."""
         self._makes_images |= any(image.status == "ok" for _, image in outcomes)
         self._held += empty
         if not self._makes_images:
@@ -57,7 +58,7 @@ class EmptyReplies:
     def put_another_prompt_first(
         self, waiting: deque[int], requests: Sequence[ImageRequest]
     ) -> None:
-        """Move an untried prompt to the front, as a filter rejects only some prompts."""
+        """Move an untried prompt to the front: a filter would reject only some prompts."""
         prompts = {requests[number].prompt for number, _ in self._held}
         for number in waiting if prompts else ():
             if requests[number].prompt not in prompts:

@@ -23,10 +23,14 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 class FolderArguments(Arguments):
     """The options that --model-args accepts.
 
-    `request` says that all prompts of the folder end with the same request, such as one for
-    diversity, that tasks do not make: an image then counts for its prompt without it. `columns`
-    says which headings of the table of prompts hold images and prompts, `table` which file it is,
-    `sheet` which sheet of a workbook, and `pattern` how names of files say the prompt.
+    Attributes:
+        request: Whether all prompts of the folder end with the same request, such as one for
+            diversity, that the prompts of tasks do not have; an image then counts for its prompt
+            without the request.
+        columns: The headings of the columns of images and prompts in the table of prompts.
+        table: The file name of that table.
+        sheet: The sheet of a workbook.
+        pattern: Where the prompt is in the names of image files.
     """
 
     request: bool = False
@@ -86,9 +90,9 @@ class FolderGenerator(ImageFolder):
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Read the image of each request from its file."""
-        return [self._drawn(request) for request in requests]
+        return [self._read_image(request) for request in requests]
 
-    def _drawn(self, request: ImageRequest) -> GeneratedImage:
+    def _read_image(self, request: ImageRequest) -> GeneratedImage:
         prompt = normal(request.prompt)
         files = self._files.get(prompt, [])
         if request.index >= len(files):
@@ -101,12 +105,12 @@ class FolderGenerator(ImageFolder):
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
 
     def available(self, prompt: str) -> int | None:
-        """The number of images of a prompt."""
+        """Return the number of images of a prompt."""
         return len(self._files.get(normal(prompt), []))
 
 
 def _request(prompts: Sequence[str]) -> str:
-    """Return the common ending of prompts from a punctuation mark on, or ''.
+    """Return the common ending of prompts from a punctuation mark on; empty if there is none.
 
     Examples:
         >>> _request(["A nurse at work. Be fair; be kind.", "A chef at work. Be fair; be kind."])

@@ -1,4 +1,4 @@
-"""`hook=package.module:function`: code of the user's own between a loaded pipeline and its images.
+"""Hooks: the user's own code between a loaded pipeline and its images.
 
 A hook is how a debiasing method that needs no training is measured: it is called once with the
 loaded pipeline, and may change it, replace it, or say image by image what the call is to be.
@@ -43,7 +43,7 @@ class HookFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A function of the user's own, `package.module:function`, and its keywords `hook.NAME=VALUE`.
+    """A user's function, `package.module:function`, and its keywords `hook.NAME=VALUE`.
 
     `digest` is the SHA-256 of the file of its module; of two files, where it is defined in another.
     """
@@ -91,7 +91,7 @@ class Hook:
 
 
 def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | None:
-    """The hook that arguments name, loaded and checked; None if they name none."""
+    """Load and check the hook that arguments name; None if they name none."""
     target, keywords = args.hook, args.to_hook
     if target is None:
         return None
@@ -118,7 +118,7 @@ def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | Non
 def calls(
     requests: Sequence[ImageRequest], per_image: PerImage, pipeline: Any, target: str
 ) -> Iterator[tuple[list[int], dict[str, Any], bool]]:
-    """Group images that one call can generate, because the hook gives them the same arguments.
+    """Group the requests that share their arguments from the hook, so that one call serves them.
 
     Yields:
         The numbers of the requests, their arguments, and whether the call may batch them.
@@ -172,7 +172,7 @@ def _options(
 def _check_keywords(
     function: Callable[..., Any], keywords: Mapping[str, Any], where: str
 ) -> None:
-    """Raise an error for keywords that the function lacks, before weights are loaded."""
+    """Raise an error for keywords that the hook does not take, before weights are loaded."""
     try:
         inspect.signature(function).bind(None, {}, **keywords)
     except (TypeError, ValueError) as error:
@@ -183,7 +183,7 @@ def _check_keywords(
 
 
 def _digest(target: str, function: Any, where: str) -> str:
-    """SHA-256 of the named module and of the module that defines the hook, if it is another one."""
+    """Return the SHA-256 of a hook's module, and of the module that defines it if that differs."""
     named = target.partition(":")[0]
     names = dict.fromkeys([named, getattr(function, "__module__", None) or named])
     files = [getattr(sys.modules.get(name), "__file__", None) for name in names]

@@ -23,7 +23,7 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.generators.empty_replies import EmptyReplies, Outcome
 from t2ibench.models.generators.image_replies import (
     check_usable,
-    drawn_of,
+    image_of,
     read_reply,
 )
 from t2ibench.models.generators.passthrough import gathered
@@ -48,16 +48,18 @@ from t2ibench.models.servers import (
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
+_GARBLED = (
+    3  # unreadable replies to a request, as from a restarting proxy, that make it fail
+)
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
-_AWAY = 3  # requests without an answer, one after the other, end the work
-# of the deadline: beyond it, more requests would only wait for one another
+_AWAY = 3  # requests without an answer, one after the other, that end the work
+# An answer that takes longer than this share of the deadline does not raise the limit of requests.
 _SLOW = 0.25
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
-# what every request decides for itself
+# Fields that t2ibench sets for each request.
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}
 
-# Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
+# Arguments, and the names that vLLM-Omni, SGLang, client libraries and most others give them.
 _NAMES = {
     "size": "size",
     "steps": "num_inference_steps",
@@ -79,8 +81,8 @@ def _size(value: str) -> str:
 class HostedArguments(ServerArguments):
     """The options that --model-args accepts (docs/served-models.md).
 
-    What is omitted is the server's own default. Where a server takes no seed, it is left out;
-    `body` are further fields of a request.
+    Omitted options use the server's own defaults. The seed is left out if a server does not accept
+    one; `body` has further fields of a request.
     """
 
     first_attempts: ClassVar[int | None] = 2
@@ -112,12 +114,12 @@ class HostedArguments(ServerArguments):
 
 
 class Fields:
-    """The request fields beside model and prompt.
+    """The fields of an image request besides model and prompt, which a server may decline.
 
-    A field that the server does not take is left out from then on, and the user is told; one that
-    the user asked for is an error instead, because images would not be what was asked for. Once a
-    request has given an image (`known`), its fields are taken. `wishes` are further fields, which
-    change only the way an image comes.
+    A field that the server rejects is left out from then on, with a message to the user; one that
+    the user gave is an error instead, because the images would not be as requested. Once a request
+    has given an image (`known`), its fields are accepted ones. `wishes` are further fields, which
+    change only the form in which an image is returned.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class Fields:
         self.known = False
 
     def of(self, request: ImageRequest) -> dict[str, Any]:
-        """The fields of a request."""
+        """Return the fields of a request, with its seed in as many bits as the server accepts."""
         fields = {**self._asked, **self._wishes}
         bits = self._seed_bits[0]
         return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields
@@ -158,7 +160,7 @@ class Fields:
         return {**self._asked, "seed": seed}
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
-        """Leave a field out that a reply complains about."""
+        """Leave out the field that a reply rejects; return whether to send the request again."""
         message = reply.message()
         names = [prompt, self._model]
         field = declined_field(message.without(names), fields.keys())
@@ -189,9 +191,9 @@ class Fields:
         return True
 
     def _narrower(self, seed: int) -> bool:
-        """Take a bit less of seeds, where the first that were taken were small ones by chance.
+        """Use one bit less of seeds, if only small ones had been accepted; return whether it helps.
 
-        They are the same in fewer bits, so images that are there keep their seeds.
+        Accepted seeds are small and the same in fewer bits, so existing images have the same seeds.
         """
         _, wide, narrow = _SEED_BITS
         too_wide = seed >= 1 << narrow
@@ -201,10 +203,11 @@ class Fields:
 
 
 class Throttle:
-    """Additive increase, multiplicative decrease, after a start that doubles.
+    """Limits the number of concurrent requests, and adapts the limit to the server.
 
-    It begins with one request, so that what is wrong with all of them costs one. A server that
-    asks for fewer, or does not answer, halves the limit. `deadline` is in seconds.
+    Additive increase and multiplicative decrease, after a start that doubles. It begins with one
+    request, so that an error common to all costs one request. A server that asks for fewer
+    requests, or does not answer, halves the limit. `deadline` is in seconds.
 
     Source: Chiu & Jain 1989, "Analysis of the increase and decrease algorithms for congestion
         avoidance"; RFC 5681, sections 3.1 and 3.2.
@@ -228,24 +231,24 @@ class Throttle:
 
     @property
     def limit(self) -> int:
-        """Requests that may be under way."""
+        """Return how many requests may run at the same time."""
         return int(self._limit)
 
     def answered(self, seconds: float) -> None:
-        """Take note of an answer."""
+        """Raise the limit after an answer, unless it was slow."""
         if seconds <= self._slow:
             step = 1.0 if self._doubles else 1.0 / self._limit
             self._limit = min(float(self._most), self._limit + step)
 
     def failed(self, failure: Failure) -> None:
-        """Take note of an attempt that failed."""
+        """Halve the limit after a failed attempt that says the server is overloaded."""
         if failure.limited or failure.wait is not None or not failure.answered:
             self._doubles = False
             self._limit = max(1.0, self._limit / 2)
 
 
 class _Received(NamedTuple):
-    """The result and the cost of one request; `empty` if the reply has no content."""
+    """The image and the cost of one request; `empty` if the reply has neither image nor reason."""
 
     image: GeneratedImage
     cost: float | None
@@ -255,10 +258,18 @@ class _Received(NamedTuple):
 class HostedGenerator:
     """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
 
-    `call` leads from the prompt, the further fields and a key that is the same over all attempts
-    (for servers that charge each key once) to a list of images as OpenAI has it, or to the pixels
-    of one. It may raise whatever the library raises. `settings` are what decides an image beside
-    the arguments, `price` what the library says that an image costs; None where it says nothing.
+    Args:
+        request: The name, arguments and seed of the model.
+        server: The server, with its retries.
+        call: Sends a request, given the prompt, the further fields and a key that is the same over
+            all attempts (for servers that charge each key once). It returns a reply with a list of
+            images as in OpenAI's API, or an image; it may raise any exception of its library.
+        settings: What decides an image besides the arguments.
+        wishes: Fields that change only the form of a reply, left out if the server rejects them.
+        price: The price of an image according to the library; None if unknown.
+
+    Raises:
+        T2IBenchError: the name of the model comes from a stored file.
     """
 
     def __init__(
@@ -304,7 +315,7 @@ class HostedGenerator:
         self._empty = EmptyReplies(server.where)
 
     def available(self, prompt: str) -> int | None:
-        """Any number of any prompt."""
+        """Return None, because the server generates any number of images of a prompt."""
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
@@ -316,7 +327,7 @@ class HostedGenerator:
         self._fields.tell = self._server.tell = tell
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
-        """Ask for no image beyond a cost (see models.protocols.Charges)."""
+        """Send no request that would exceed a cost (see models.protocols.Charges)."""
         if self._price is None:
             raise T2IBenchError(
                 f"--max-cost: what an image of {self.name} costs is unknown.",
@@ -325,7 +336,7 @@ class HostedGenerator:
         self._most, self._before = most, before
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """Requests and cost of some images (see models.protocols.Charges)."""
+        """Return the number of requests and the cost of some images, as a sentence."""
         number = len(requests)
         what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
         if self._price is None:
@@ -348,7 +359,7 @@ class HostedGenerator:
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """Generate images, each yielded when ready (see models.protocols.GeneratesInParts)."""
         waiting = deque(range(len(requests)))
-        began: dict[int, float] = {}  # of the requests under way
+        began: dict[int, float] = {}  # start time of each running request
         ended: T2IBenchError | None = None
 
         def begin(number: int) -> Future[_Received]:
@@ -385,7 +396,7 @@ class HostedGenerator:
             raise CostLimitError(
                 f"--max-cost {self._most or 0.0:g} allows no further image: those of this run have "
                 f"cost {self._spent:,.2f}.",
-                "They are kept; the same command with a higher --max-cost makes the others.",
+                "They are kept; the same command with a higher --max-cost generates the others.",
             )
 
     @property
@@ -395,12 +406,12 @@ class HostedGenerator:
     def _outcome(
         self, result: _Received | T2IBenchError, seconds: float
     ) -> _Received | T2IBenchError:
-        """Return the outcome of a request; raise an error if the run has to end."""
+        """Return the outcome of a request, or the error with which the run has to end."""
         if isinstance(result, T2IBenchError):
             away = isinstance(result, ServerAwayError)
             self._away += away
-            gone = away and (not self._worked or self._away >= _AWAY)
-            if gone or isinstance(result, UnusableServerError):
+            has_ended = away and (not self._worked or self._away >= _AWAY)
+            if has_ended or isinstance(result, UnusableServerError):
                 return result
             return _Received(GeneratedImage("failed", reason=str(result)), None)
         self._worked, self._away = True, 0
@@ -442,12 +453,12 @@ class HostedGenerator:
                     raise
                 continue
             self._fields.known = self._fields.known or not item.empty
-            drawn = await drawn_of(item, self._fetch, self._server.key)
+            image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
-            return _Received(drawn, cost, item.empty)
+            return _Received(image_result, cost, item.empty)
 
     def _usual(self, made: bool) -> float | None:
-        """Return the usual cost of a request, for replies without a cost."""
+        """Return the usual cost of a request, for replies without a cost; None if unknown."""
         return None if self._price is None else self._price * made
 
     def _declined(

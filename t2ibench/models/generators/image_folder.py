@@ -43,7 +43,7 @@ def normal(prompt: str) -> str:
 
 
 class ImageFolder:
-    """Images with their prompts, in one of the layouts that `folder:` reads.
+    """Finds the images of a folder and their prompts, in any layout that `folder:` reads.
 
     One of: a table with a file and a prompt in each row (prompts or metadata, as .jsonl, .csv,
     .xlsx, .tsv or .json; or the only table of the folder that has both); names that say the prompt,
@@ -78,11 +78,11 @@ class ImageFolder:
         self.notes: list[str] = []
 
     def existing(self) -> list[tuple[Path, str]]:
-        """Every existing image with its prompt, in the order of the folder."""
+        """Return every existing image with its prompt, in the order of the folder."""
         return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
-        """Every listed image with its prompt, missing ones too; an error if all are missing."""
+        """Return every listed image and its prompt, also missing ones; an error if all are."""
         self.notes.clear()
         listed = self._read()
         if any(is_file(path) for path, _ in listed):
@@ -112,7 +112,7 @@ class ImageFolder:
     # A table beside the images
 
     def _manifest(self) -> Table | None:
-        """The table that lists the images."""
+        """Return the table that lists the images."""
         if self._table is not None:
             path = self._inside(self._root / self._table, "table")
             if not is_file(path):
@@ -142,7 +142,7 @@ class ImageFolder:
         ]
 
     def _only_table(self) -> Table | None:
-        """The one table that has a column of images and one of prompts."""
+        """Return the one table that has a column of images and one of prompts."""
         tables = []
         for path in self._tables():
             try:
@@ -170,7 +170,7 @@ class ImageFolder:
         return table
 
     def _says_what_folders_say(self, table: Table) -> bool:
-        """Return whether each image of a table lies in a subfolder named after its prompt."""
+        """Return whether each image of a table lies in a sub-folder named after its prompt."""
         finder = FileFinder(self._root)
         image = table.need("image", _PURPOSE)
         prompt = table.need("prompt", _PURPOSE)
@@ -268,7 +268,7 @@ class ImageFolder:
             self.notes.append(line)
 
     def _tables_line(self) -> str:
-        """The tables of the folder and their columns, for the error if none can be read."""
+        """Return the tables of the folder and their columns, for the error if none can be read."""
         lines = []
         for path in self._tables()[:_SHOWN]:
             try:

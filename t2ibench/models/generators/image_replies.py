@@ -1,4 +1,4 @@
-"""Read replies of image servers: images, refusals, and errors of a request."""
+"""Read the replies of image servers: images, refusals, and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from t2ibench.models.server_errors import (
 )
 
 _LONGEST = 4000  # characters of a revised prompt
-_MOST_COST = 1e6  # of one request
+_MOST_COST = 1e6  # largest cost of one request that is believed
 _NO_ENTRY = "the server's reply has no image, as where a filter takes it"
 _EMPTY_ENTRY = "the server gave an entry without an image"
 
@@ -27,7 +27,7 @@ _EMPTY_ENTRY = "the server gave an entry without an image"
 def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
     """Raise an error if no request to this server can succeed.
 
-    `names` are those of the model and the prompt: whatever they say, it is not the server's word.
+    `names` are the names of the model and the prompt, which are ignored in the server's message.
     """
     prompts = [name for name in names if " " in name]
     message = reply.message().without(prompts)
@@ -41,9 +41,9 @@ def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
 
 
 class Item(NamedTuple):
-    """The image in a reply: its file or address, or the reason why there is none.
+    """The image in a reply: its bytes or address, or the reason why there is none.
 
-    `revised_prompt` and `cost` are there where the server says them.
+    `revised_prompt` and `cost` are None if the server does not report them.
     """
 
     image: bytes | str | GeneratedImage
@@ -52,7 +52,7 @@ class Item(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the reply contains neither an image nor a reason for its absence."""
+        """Return whether the reply contains neither an image nor a reason for its absence."""
         image = self.image
         return isinstance(image, GeneratedImage) and image.reason in {
             _NO_ENTRY,
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
     @property
     def made(self) -> bool:
-        """Whether the server generated an image, for which it may charge."""
+        """Return whether the server generated an image, for which it may charge."""
         return not (
             isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
         )
@@ -72,7 +72,7 @@ def _filtered(reason: str) -> GeneratedImage:
 
 
 def read_reply(body: bytes, prompt: str) -> Item:
-    """The image in the body of a reply."""
+    """Return the image in a reply's body; BadReplyError if it is no list of images."""
     try:
         parsed = json.loads(body)
         entries = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
@@ -91,23 +91,23 @@ def read_reply(body: bytes, prompt: str) -> Item:
         for cost in costs
         if isinstance(cost, int | float) and not isinstance(cost, bool)
     )
-    # a server may say anything
+    # A server may report anything.
     priced = (cost for cost in numbers if 0 <= cost <= _MOST_COST)
     taken = _filtered(_NO_ENTRY)
     return Item(*(entries or [(taken, None)])[0], next(priced, None))
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
-    """Return the prompt that was used according to a reply's entry."""
+    """Return the prompt that a server says it used; None if it does not say."""
     revised = row.get("revised_prompt")
     if not isinstance(revised, str):
         return None
-    # What is the same, but for spaces, is said too: that a server does not rewrite is a result.
+    # An unchanged prompt is returned too: that a server does not rewrite prompts is a result.
     return prompt if revised.split() == prompt.split() else revised[:_LONGEST]
 
 
 def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
-    """The image of one entry; ValueError where it is not Base64."""
+    """Return the image of one entry: bytes, an address, or the reason for its absence."""
     if row.get("respect_moderation") is False:
         return _filtered("the server's moderation took the image")
     encoded, url = row.get("b64_json"), row.get("url")
@@ -125,7 +125,7 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
 
 
 def _of_base64(encoded: str) -> bytes:
-    """The bytes of Base64, in either alphabet and with or without its padding."""
+    """Return the bytes of Base64, in either alphabet and with or without its padding."""
     standard = "".join(encoded.split()).replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
@@ -140,17 +140,19 @@ def _decoded(data: bytes) -> GeneratedImage:
     return GeneratedImage("ok", image)
 
 
-async def drawn_of(
+async def image_of(
     item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
 ) -> GeneratedImage:
-    """The image of an entry of a reply, downloaded if the reply has only its address."""
+    """Return the image in a reply, downloaded if the reply has only its address."""
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image
-        drawn = (
+        image_result = (
             await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
         )
     except BadReplyError as error:
-        drawn = GeneratedImage("failed", reason=str(error))
+        image_result = GeneratedImage("failed", reason=str(error))
     revised = item.revised_prompt
-    return replace(drawn, revised_prompt=None if revised is None else key.hide(revised))
+    return replace(
+        image_result, revised_prompt=None if revised is None else key.hide(revised)
+    )

@@ -1,4 +1,4 @@
-"""LoRA weights: every one of a file has to find its layer, or the file is refused."""
+"""Load LoRA weights, and refuse a file of which any weight fits no layer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EXAMPLES = 2  # layers that a message shows
 
 @dataclass(frozen=True, slots=True)
 class LoraFit:
-    """The layers in a file of LoRA weights that the pipeline has, and those it lacks.
+    """The layers in a LoRA file that the pipeline has, and those that it does not have.
 
     Attributes:
         fitting: Layers that have the weights now, as 'unet.down_blocks.0…'.
@@ -132,13 +132,13 @@ def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
 
 
 def _parts_of(pipeline: Any) -> list[str]:
-    """The parts of a pipeline that can have LoRA weights."""
+    """Return the parts of a pipeline that can have LoRA weights."""
     names: Sequence[str] = getattr(pipeline, "_lora_loadable_modules", ())
     return [name for name in names if getattr(pipeline, name, None) is not None]
 
 
 def _layers(module: Any) -> dict[str, Any]:
-    """The layers of a model that have LoRA weights, by name."""
+    """Return the layers of a model that have LoRA weights, by name."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return {
@@ -149,7 +149,7 @@ def _layers(module: Any) -> dict[str, Any]:
 
 
 def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[str]:
-    """The layers that tensors of a part are for, by the names that they have in the model."""
+    """Return the layers that a part's tensors are for, by their names in the model."""
     from diffusers.utils import (
         convert_state_dict_to_diffusers,
         convert_state_dict_to_peft,
@@ -194,7 +194,7 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
         examples = ", ".join(shown(key) for key in (fit.unfitting or keys)[:_EXAMPLES])
         hint = "Give a LoRA that was trained on this kind of model."
         if any(key.startswith(_PEFT) for key in keys):
-            hint = _save_again(pipeline)
+            hint = _advice_for_peft(pipeline)
         raise T2IBenchError(
             f"{where} has no weights for this {name}: it has layers such as {examples}.",
             hint,
@@ -224,7 +224,7 @@ def _check_fit(pipeline: Any, lora: str, fit: LoraFit, keys: Sequence[str]) -> N
         )
 
 
-def _save_again(pipeline: Any) -> str:
+def _advice_for_peft(pipeline: Any) -> str:
     """Return advice for a file in peft's own format, which names no part of a pipeline."""
     return (
         "It is in peft's own form: load it there, and save it with "
@@ -307,7 +307,7 @@ def _cannot_load(
         and path.is_file()
         and any(key.startswith(_PEFT) for key in _keys_of(path))
     ):
-        hint = _save_again(pipeline)
+        hint = _advice_for_peft(pipeline)
     if "version of PEFT" in str(error):
         hint = "Update it: pip install --upgrade peft."
     elif not path.exists():

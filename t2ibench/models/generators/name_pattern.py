@@ -16,7 +16,7 @@ _EXAMPLE = "'{prompt}_{index}.png'"
 
 @dataclass(frozen=True, slots=True)
 class NamedImage:
-    """The prompt and the index in the name of an image file."""
+    """The prompt, index and seed in the name of an image file."""
 
     prompt: str
     index: int | None
@@ -27,8 +27,8 @@ class NamePattern:
     """Reads the prompt of an image from its name.
 
     '{prompt}' is a text, '{index}' and '{seed}' are whole numbers; any other field is ignored. A
-    pattern without '/' is that of the name alone, in whatever sub-folder; one with '/' is that of
-    the path below the folder. Case does not count.
+    pattern without '/' matches the file name, in any sub-folder; one with '/' matches the path
+    below the folder. Case is ignored.
 
     Examples:
         >>> NamePattern("{prompt}_{index}.png").read("a_nurse_at_work_2.PNG")
@@ -55,7 +55,7 @@ class NamePattern:
         self._expression = re.compile(_expression(pattern), re.IGNORECASE)
 
     def read(self, name: str) -> NamedImage | None:
-        """The prompt and index in a path below the folder; None if the path does not match."""
+        """Return the prompt, index and seed in the path of an image; None if it does not match."""
         path = composed(name.replace("\\", "/"))
         if not self._whole_path:
             path = PurePath(path).name
@@ -76,7 +76,7 @@ def _number(digits: str | None) -> int | None:
 
 
 def _expression(pattern: str) -> str:
-    """Return the pattern as a regular expression that accepts any ending if none is given."""
+    """Return the pattern as a regular expression, which accepts any suffix if none is given."""
     parts = []
     position = 0
     for field in _FIELD.finditer(pattern):

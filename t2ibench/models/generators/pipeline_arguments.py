@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from t2ibench.arguments import Arguments, PositiveInt, Text, one_of
 from t2ibench.models.generators.passthrough import gathered
 
-# The name that pipelines give an argument.
+# t2ibench's name of an argument, and the name that pipelines give it.
 CALL_NAMES = {
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
@@ -64,7 +64,7 @@ _REFUSED = {
 
 
 def _height_and_width(value: Any) -> Any:
-    """'512' or '512x768' (height first)."""
+    """Check a size such as '512' or '512x768' (height first), and return it as HEIGHTxWIDTH."""
     height, _, width = str(value).lower().partition("x")
     try:
         pair = int(height), int(width or height)
@@ -107,9 +107,9 @@ class DiffusersArguments(Arguments):
     @model_validator(mode="after")
     def _complete(self) -> DiffusersArguments:
         for name in self.to_hook if self.hook is None else ():
-            raise ValueError(f"hook.{name} needs a hook to go to: hook=…")
+            raise ValueError(f"hook.{name} needs a hook: add hook=…")
         if self.lora is None and "lora_scale" in self.model_fields_set:
-            raise ValueError("lora_scale needs a lora that it is of: lora=…")
+            raise ValueError("lora_scale needs a LoRA: add lora=…")
         return self
 
     def given(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class DiffusersArguments(Arguments):
         return values
 
     def call(self) -> dict[str, Any]:
-        """Arguments of the pipeline's call, by its own names."""
+        """Return the arguments of the pipeline's call, by the names that it gives them."""
         given = self.given()
         names = CALL_NAMES | dict(zip(SIDES, SIDES, strict=True))
         return {

@@ -1,4 +1,4 @@
-"""Loading of diffusers pipelines with arguments, and a report of effective settings."""
+"""Load diffusers pipelines with arguments, and report the settings that they use."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def load_pipeline(
     _set_scheduler(pipeline, args.scheduler)
     add_lora(pipeline, args.lora, args.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
-    if "device_map" not in args.to_load:  # else its parts are where they belong
+    if "device_map" not in args.to_load:  # which places the parts itself
         if args.offload == "model":
             pipeline.enable_model_cpu_offload(device=device)
         elif args.offload == "sequential":
@@ -148,14 +148,14 @@ def _compile(pipeline: Any) -> None:
     for name in _DENOISERS:
         part: Any = getattr(pipeline, name, None)
         if getattr(part, "_repeated_blocks", None):
-            # a fraction of the time that all of it takes
+            # This takes a fraction of the time of compiling everything.
             part.compile_repeated_blocks()
         elif hasattr(part, "parameters"):
             part.compile()
 
 
 def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
-    """The pipeline; of weights that are there in 16 bits alone, these."""
+    """Load a pipeline; with weights in 16 bits if there are no others."""
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
 
     try:
@@ -192,7 +192,7 @@ def fetch_pipeline(
 
 
 def _find_moved(kind: type[Any]) -> None:
-    """Let diffusers find a module that was moved since a pipeline was saved."""
+    """Let diffusers find a module that it has moved since the pipeline was saved."""
     from diffusers import pipelines
 
     if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
@@ -202,7 +202,7 @@ def _find_moved(kind: type[Any]) -> None:
 
 
 def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
-    """The class that model_index.json names; None if it cannot be read or diffusers lacks it."""
+    """Return the class that model_index.json names; None if it is unreadable or unknown."""
     import diffusers
 
     try:
@@ -241,12 +241,12 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
 
 
 def mixes_prompts(pipeline: Any) -> bool:
-    """Whether a batch may mix prompts without changing any image."""
+    """Return whether a batch may mix prompts without changing any image."""
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
 def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
-    """The arguments of a pipeline's call that are the same for every image."""
+    """Return the arguments of a pipeline's call that are the same for every image."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
     call: dict[str, Any] = {}
     if "clean_caption" in parameters:
@@ -255,7 +255,7 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The arguments of a pipeline's call for several rows: texts are repeated for each row.
+    """Return the arguments of a pipeline's call for several rows: texts are repeated for each row.
 
     Examples:
         >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
@@ -277,7 +277,7 @@ def pipeline_call(
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
-    """The images in the output of a pipeline's call."""
+    """Return the images in the output of a pipeline's call."""
     for name in ("images", "image"):
         images = getattr(output, name, None)
         if images is not None:
@@ -319,7 +319,7 @@ def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
 def effective_settings(
     pipeline: Any, args: DiffusersArguments, dtype: str, shape: Sequence[int] | None
 ) -> dict[str, Any]:
-    """The settings that a loaded pipeline uses, defaults included, for the run's record."""
+    """Return the settings that a loaded pipeline uses, defaults included, for the run's record."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
     used = {name: parameter.default for name, parameter in parameters.items()}
     used |= call_of(pipeline, args)

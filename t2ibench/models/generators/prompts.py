@@ -12,20 +12,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-# Encodings that stay on the device; each has 4 MB in FLUX.1.
+# How many encodings stay on the device; each has 4 MB in FLUX.1.
 _LIMIT = 64
-# Arguments whose names begin with these have a text for each row.
+# Arguments whose names begin like this have a text for each row.
 _TEXTS = ("prompt", "negative_prompt")
-# Relative distance that half precision may cause; that of another prompt's row is about 1.
+# Largest relative distance that half precision causes; between two prompts it is about 1.
 _ALIKE = 0.05
 
 
 class _UnlikeError(Exception):
-    """Encodings of single rows cannot be joined to that of a batch."""
+    """Raised where joined encodings of single rows differ from the encoding of a batch."""
 
 
 class EncodedPrompts:
-    """Replaces the `encode_prompt` of a pipeline and returns the same, with every prompt cached.
+    """Replaces the `encode_prompt` of a pipeline by one that encodes every prompt only once.
 
     On the first batch of more than one row, the joined encoding of two rows is compared with the
     pipeline's own. If they differ, every call from then on goes to the pipeline's own method.
@@ -45,7 +45,7 @@ class EncodedPrompts:
         self.works = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Return the output of the pipeline's own method for these arguments."""
+        """Return what the pipeline's own method returns for these arguments."""
         bound = self._signature.bind(*args, **options)
         texts = {
             name: value
@@ -97,7 +97,7 @@ class EncodedPrompts:
 
 
 def encode_once(pipeline: Any) -> EncodedPrompts | None:
-    """Replace the `encode_prompt` of a pipeline; None if it has no such method for prompts."""
+    """Replace a pipeline's `encode_prompt` by a caching one; None if it encodes no prompts."""
     encode_prompt = getattr(pipeline, "encode_prompt", None)
     if not inspect.ismethod(encode_prompt):
         return None
@@ -109,7 +109,7 @@ def encode_once(pipeline: Any) -> EncodedPrompts | None:
 
 
 def _row_count(texts: Mapping[str, Any]) -> int | None:
-    """The number of rows of a batch; None if there is no prompt, or lists differ in length."""
+    """Return the number of rows of a batch; None without a prompt, or if lists differ in length."""
     prompt = texts.get("prompt")
     if prompt is None:
         return None
@@ -119,7 +119,7 @@ def _row_count(texts: Mapping[str, Any]) -> int | None:
 
 
 def _part(texts: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
-    """The texts of some rows; a text that is not in a list belongs to every row."""
+    """Return the texts of some rows; a text that is not in a list belongs to every row."""
     return {
         name: value[start:end] if isinstance(value, list) else value
         for name, value in texts.items()
@@ -135,7 +135,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the `repr` of a value describes it completely."""
+    """Return whether the `repr` of a value describes it completely."""
     import torch
 
     if isinstance(value, (list, tuple)):

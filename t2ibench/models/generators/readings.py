@@ -1,8 +1,8 @@
-"""Detection of prompt truncation by the text encoders of a pipeline.
+"""Detect which prompts the text encoders of a pipeline truncate.
 
 A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders (towers) has a
-length of its own. So the tokenizers of a loaded pipeline note what they are called with: no table
-of lengths has to be kept, and settings such as call.max_sequence_length count as they are.
+length of its own. So the calls of a loaded pipeline's tokenizers are recorded: that needs no table
+of lengths, and settings such as call.max_sequence_length are respected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from t2ibench.models.protocols import TowerReading
 
-# A text encoder's class begins with its family; the first that fits.
+# The class of a text encoder begins with its family; the first match counts.
 _FAMILIES = (
     "CLIP",
     "UMT5",
@@ -31,7 +31,7 @@ _FAMILIES = (
     "ChatGLM",
 )
 _WORD = re.compile(r"\S+")
-# characters that a text and a prompt share, where it is a part of the prompt
+# A prompt that is cut in a text has at least this many characters in common with it.
 _LEAST_CUT = 100
 _LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say more
 # Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
@@ -76,7 +76,7 @@ class PromptReader:
             self._now, self._options = {}, {}
 
     def unread(self) -> dict[str, list[TowerReading]]:
-        """Return the prompts that some tower truncated, with the part that every tower read."""
+        """Return the prompts that some tower truncated, each with what every tower read of it."""
         return {
             prompt: list(towers.values())
             for prompt, towers in self._read.items()
@@ -131,7 +131,7 @@ class PromptReader:
         return False
 
     def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
-        """Return how many tokens of a text reach the tower; None for all."""
+        """Return how many tokens of a text reach the tower; None for any number."""
         limit: int | None = None
         if options.get("truncation"):
             limit = int(options.get("max_length") or tokenizer.model_max_length)
@@ -147,7 +147,7 @@ class PromptReader:
 
 @contextmanager
 def _without_lines_on_length() -> Iterator[None]:
-    """Leave out the libraries' lines about long prompts: they are reported with the results."""
+    """Suppress the libraries' log lines about long prompts, which the results report."""
 
     def is_other(record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(_LINES_ON_LENGTH)
@@ -165,7 +165,7 @@ def _without_lines_on_length() -> Iterator[None]:
 
 
 def _towers(pipeline: Any) -> dict[str, str]:
-    """The tokenizers of a pipeline by attribute, each with the name of its text encoder."""
+    """Return the tokenizers of a pipeline by attribute, each with the name of its text encoder."""
     titles: dict[str, str] = {}
     for name, part in getattr(pipeline, "components", {}).items():
         encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)
@@ -230,7 +230,7 @@ def _reading(
     limit: int | None,
     special: bool,
 ) -> TowerReading:
-    """Return the part of a prompt that a tower reads within a text."""
+    """Return how much of a prompt a tower reads, where the prompt is a part of a longer text."""
     text, prompt = text_and_prompt
     body = prompt.strip()
     kind = type(tokenizer).__mro__[1]
@@ -241,7 +241,7 @@ def _reading(
 
     total = tokens(text)
     words = [match.span() for match in _WORD.finditer(body)]
-    # read at least, and at most
+    # The number of words that the tower reads is between these.
     low, high = 0, sum(end <= place.length for _, end in words)
     if limit is None or total <= limit:
         low = high

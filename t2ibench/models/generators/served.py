@@ -16,7 +16,7 @@ from t2ibench.store.pixels import as_rgb
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# Asked for where the server takes them; what they change is the way an image comes.
+# Fields that are sent if the server accepts them; they change the form of the reply only.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
 _FIELDS = ("b64_json", "url", "revised_prompt")
 _OF_THE_HUB = {
@@ -29,7 +29,7 @@ _OF_THE_HUB = {
 
 
 class InferenceArguments(HostedArguments):
-    """The options that --model-args accepts (see `HostedArguments`).
+    """The options that --model-args accepts for `hf:MODEL` (see `HostedArguments`).
 
     `provider` is who serves the model, such as fal-ai; 'auto' takes the first of the user's own
     order. `base_url` is an Inference Endpoint instead.
@@ -68,7 +68,7 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
             for row in reply.data or ()
         ]
         cost = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
-        # 0 is what it says of a model that its table does not have.
+        # LiteLLM reports 0 for models that its table of prices does not have.
         return Reply(
             200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key
         )

@@ -1,4 +1,4 @@
-"""The generator `toyland`: the embedded synthetic world, its biases set by --model-args."""
+"""The generator `toyland`: the built-in synthetic world, whose biases --model-args sets."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from t2ibench.toyland.world import FRAMING, WORLD, read_bias_settings, world
 
 
 class ToylandArguments(Arguments):
-    """THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9; and world=framing."""
+    """Settings of toyland: shares such as nurse.gender.female=0.9, and world=framing."""
 
     model_config = ConfigDict(extra="allow")
 
     @model_validator(mode="after")
-    def _known(self) -> ToylandArguments:
+    def _check_settings(self) -> ToylandArguments:
         read_bias_settings(self.given())
         return self
 
@@ -59,7 +59,7 @@ class ToylandGenerator:
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """The size of the images and the bias settings, for the run's record."""
+        """Return the size of images and the bias settings, for the run's record."""
         settings: dict[str, Any] = {
             "height": 64,
             "width": 64,

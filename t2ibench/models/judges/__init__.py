@@ -1,4 +1,4 @@
-"""Judges by name. Model libraries are imported only by the adapters, when one answers."""
+"""Create judges by name. Model libraries are imported only when a judge answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def recorded_name(spec: str) -> str:
 
 
 def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
-    """The classes of a question that a judge of a run, by its recorded name, can never answer with.
+    """Return the classes of a question that a judge, by its recorded name, never answers with.
 
     Examples:
         >>> sorted(unreachable_classes("toyland", ["young", "middle-aged", "old"]))
@@ -82,7 +82,7 @@ def create_judges(
 def judge_downloads(
     spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """The files that a judge reads from the hub; None if its adapter does not declare them."""
+    """Return the files that a judge reads from the hub; None if its adapter declares none."""
     for item in _requested([spec], args or {}):
         if isinstance(item, tuple) and item[0].downloads is not None:
             return item[0].downloads(item[1])
@@ -105,7 +105,7 @@ def _requested(
     recorded: bool = False,
     **where: Any,
 ) -> Iterator[tuple[Adapter[Any], Request[Any]] | Judge]:
-    """Yield judges given as objects as they are, and adapter and request of those given by name."""
+    """Yield judges that are objects as they are, and adapter and request of those given by name."""
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
@@ -154,5 +154,5 @@ def _takes_any(model: type[Arguments]) -> bool:
 
 
 def answers_in_words(spec: str) -> bool:
-    """Whether a judge answers questions that have no classes."""
+    """Return whether a judge answers questions that have no classes."""
     return resolve(JUDGES, recorded_name(spec), others=ALIASES).adapter.free_text

@@ -1,4 +1,4 @@
-"""Matching of a judge's answer with one of the requested classes."""
+"""Match a judge's answer with one of the classes of the question."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _MOST_CLASSES = 12  # that a message lists
 
 
 def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
-    """Return the answer with its class's spelling; unanswered if it names no class.
+    """Return an answer in the spelling of its class; without an answer if it names no class.
 
-    Every judge's answers come through here. 'Male ' and 'man' are the class 'male'; a word that is
-    no class is no answer, and is asked for again once the judge or the task knows the word.
+    All judges' answers pass through here. 'Male ' and 'man' are the class 'male'. A word that is no
+    class counts as no answer, so that the question is asked again later.
     """
     if answer.answer is None or not classes:
         return answer
     name = class_named(answer.answer, (UNKNOWN, *classes))
     if name is not None:
         return replace(answer, answer=name)
-    return replace(answer, answer=None, reason=_said(answer.answer, classes))
+    return replace(answer, answer=None, reason=_reason(answer.answer, classes))
 
 
 def words_of_no_class(reply: str, classes: Sequence[str]) -> str | None:
-    """Return a reply that counts as 'unknown' although its words name no class."""
+    """Return why a reply counts as 'unknown', if no class occurs in it; else None."""
     words = _word(reply)
     if not words or any(_word(name) in words for name in (UNKNOWN, *classes)):
         return None
-    return _said(" ".join(reply.split()), classes)
+    return _reason(" ".join(reply.split()), classes)
 
 
 def _word(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _said(words: str, classes: Sequence[str]) -> str:
+def _reason(words: str, classes: Sequence[str]) -> str:
     options = ", ".join(shown(option, _SHOWN) for option in classes[:_MOST_CLASSES])
     more = ", …" if len(classes) > _MOST_CLASSES else ""
     return f"it answered '{shown(words, _SHOWN)}'; classes are {options}{more}"

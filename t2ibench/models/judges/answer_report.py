@@ -1,4 +1,4 @@
-"""Report on a file of answers before its use, or why it is unusable."""
+"""Report which answers of a file match no class, or why the file is unusable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from t2ibench.models.judges.answer_rows import AnswerRows
 from t2ibench.models.judges.question_column import QuestionColumn
 
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
-# the answers about the images of a run, counted
+# How often each answer was given about the images of a run, by question.
 Answers = Mapping[Question, Counter[str]]
-# Answers to every question, which name no class and need no line.
+# Answers that fit any question, name no class and need no message.
 NO_CLASS = frozenset(
     {UNKNOWN, "not in the picture", "both", "several", "mixed", "other"}
 )
-_VALUES = 6  # different answers in a message
+_VALUES = 6  # different answers that a message lists
 _MOST_VALUES = 12  # a column with more has no classes
 
 
@@ -36,7 +36,7 @@ class AnswerReport:
         self._column_of = column_of
 
     def lines(self, answers: Answers) -> list[str]:
-        """Lines about answers that are none of the classes, or a class by another word."""
+        """Return lines about answers that match no class, or a class by another word."""
         lines = []
         for question, counts in answers.items():
             unfit = self._unfit(question, counts)
@@ -49,7 +49,7 @@ class AnswerReport:
         return lines
 
     def check(self, answers: Answers) -> None:
-        """Refuse a file of which no answer is a class of a question that is asked."""
+        """Raise an error if no answer of the file is a class of a question that the run asks."""
         if not answers or any(
             self._fits_some(question, counts) for question, counts in answers.items()
         ):
@@ -89,7 +89,7 @@ class AnswerReport:
         return counts.total() > self._unfit(question, counts).total()
 
     def _other_words(self, question: Question, counts: Counter[str]) -> str:
-        """A line about words that stand for a class; empty where there are none."""
+        """Return a line about words that stand for a class; empty if there are none."""
         words = []
         for text in counts:
             name = self._class_of(text, question)
@@ -141,7 +141,7 @@ class AnswerReport:
 
 
 def values_of(rows: AnswerRows, column: str) -> str:
-    """A column with its values and their counts; empty for one of many values."""
+    """Return a column with its values and their counts; empty if it has many values."""
     counts = Counter(rows.texts(column))
     if not counts or len(counts) > _MOST_VALUES:
         return ""
@@ -149,7 +149,7 @@ def values_of(rows: AnswerRows, column: str) -> str:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Names as 'a', 'b' or 'c'."""
+    """Return names as 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
     return f"{', '.join(others)} or {last}"
 
@@ -159,7 +159,7 @@ def _questions(answers: Answers) -> str:
 
 
 def _counted(counts: Counter[str]) -> str:
-    """Values with how often each is there, the most frequent first."""
+    """Return values with their counts as text, the most frequent first."""
     listed = ", ".join(
         f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_VALUES)
     )

@@ -1,4 +1,4 @@
-"""The rows of a file of answers, by the image that each is about."""
+"""Read the rows of a file of answers, by the image that each is about."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HASH = "SHA-256"
 _FILE = "file"
 _SHEET = "sheet"
 _PROMPT = "prompt"
-_MOST_ENTRIES = 200  # of the table's folder, in which images are looked for
+_MOST_ENTRIES = 200  # entries of the table's folder that are searched for images
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
@@ -33,7 +33,7 @@ _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
 @dataclass(slots=True)
 class ImageRows:
-    """The answers of the rows about one image.
+    """The rows of a file of answers about one image.
 
     Attributes:
         answers: The line of each row, and its answers by question or by heading.
@@ -42,13 +42,13 @@ class ImageRows:
     answers: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
 
     def given(self, name: str) -> list[tuple[int, str]]:
-        """The answers to a question, or under a heading, that are not empty."""
+        """Return the line and text of each answer that is not empty, by question or heading."""
         texts = ((line, answers.get(name, "")) for line, answers in self.answers)
         return [(line, text) for line, text in texts if text]
 
 
 def question_key(question: str) -> str:
-    """Return a key equal for spellings of a question that differ in case, space or mark.
+    """Return a key that ignores case, spaces and final punctuation of a question.
 
     Examples:
         >>> question_key("What is  the Gender?") == question_key("what is the gender")
@@ -59,7 +59,7 @@ def question_key(question: str) -> str:
 
 
 def prompt_name(prompt: str, index: int) -> ImageName:
-    """The name of an image by its prompt and index."""
+    """Return the name of an image by its prompt and index."""
     return _PROMPT, f"{index}\0{' '.join(composed(prompt).split()).casefold()}"
 
 
@@ -69,16 +69,16 @@ def names_of_image(sha256: str, prompt: str, index: int) -> tuple[ImageName, ...
 
 
 class AnswerRows:
-    """A table of answers.
+    """A table of answers about images.
 
     Attributes:
         wide: Whether each question has a column of its own; else there is a column 'answer'.
         columns: The headings under which answers may stand.
         by_name: The rows by the image's name, as the file gives it.
         questions: What a column 'question' calls the questions of its rows.
-        is_any_file_there: Whether a file that a row names exists, once `by_content` has looked.
+        is_any_file_there: Whether any named file exists, after a call of `by_content`.
         indexes: The indexes of rows that name an image by its prompt.
-        labellers: Who answered, where a column says it and rows of all of them are read.
+        labellers: Who answered, according to a column of the table.
 
     Args:
         table: The table.
@@ -129,7 +129,7 @@ class AnswerRows:
                 )
 
     def _rows_by(self, by: str) -> Sequence[tuple[int, Mapping[str, object]]]:
-        """The rows of a person, if a column of labellers names them; else all rows."""
+        """Return the rows of a person, if a column of labellers names them; else all rows."""
         table = self.table
         by_labeller = table.rows_by_labeller()
         self.labellers = tuple(by_labeller)
@@ -147,7 +147,7 @@ class AnswerRows:
         return rows
 
     def _texts_of(self, line: int, row: Mapping[str, object]) -> dict[str, str]:
-        """The cells of a row that are filled; other values of JSON matter only if they are used."""
+        """Return the filled cells of a row as texts; values that are no texts are noted."""
         texts = {}
         for column in self.columns:
             value = text_of(row.get(column))
@@ -158,7 +158,7 @@ class AnswerRows:
         return texts
 
     def check_used(self, column: str) -> None:
-        """Refuse a column that is there twice, or has a cell that is no text."""
+        """Raise an error for a column that exists twice or has a cell that is no text."""
         self.table.check_used(column)
         if column in self._no_text:
             line, row = self._no_text[column]
@@ -168,7 +168,7 @@ class AnswerRows:
         """Return the image name in a row."""
         table = self.table
         name = table.text(line, row, self._image)
-        # the sheet's images are smaller copies of those of the run
+        # The images of a sheet are smaller copies, so they are named by the original's hash.
         if name and self._is_sheet:
             return _SHEET, PurePosixPath(name.replace("\\", "/")).stem
         if name:
@@ -191,7 +191,7 @@ class AnswerRows:
         )
 
     def by_content(self) -> dict[ImageName, ImageRows]:
-        """The rows, with SHA-256 in place of the names of files that are there."""
+        """Return the rows by image, with SHA-256 in place of the names of existing files."""
         finders = [FileFinder(self._path.parent)]
         names = [name for kind, name in self.by_name if kind == _FILE]
         if names and not any(finders[0].find(name) for name in names):
@@ -208,7 +208,7 @@ class AnswerRows:
         return rows
 
     def _sub_folders_with(self, names: Sequence[str]) -> list[FileFinder]:
-        """The folders beside a table that have a file of these names, if the table's has none."""
+        """Return finders for the sub-folders, beside a table, that have a file of these names."""
         finders = []
         for folder in visible_entries(self._path.parent)[:_MOST_ENTRIES]:
             finder = FileFinder(folder)
@@ -217,13 +217,13 @@ class AnswerRows:
         return finders
 
     def distinct(self, name: str) -> frozenset[str]:
-        """The different answers under a heading."""
+        """Return the different answers to a question or under a heading."""
         if name not in self._distinct:
             self._distinct[name] = frozenset(self.texts(name))
         return self._distinct[name]
 
     def texts(self, name: str) -> Iterable[str]:
-        """All answers to a question, or under a heading."""
+        """Yield all answers to a question or under a heading."""
         for rows in self.by_name.values():
             for _, text in rows.given(name):
                 yield text

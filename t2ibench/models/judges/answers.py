@@ -44,15 +44,15 @@ from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.reader import read_table
 
 _OPTION = re.compile(r",(?=(?:by|sheet)=)")
-_LABELLERS = 6  # in a message
+_LABELLERS = 6  # that a message lists
 _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
 
 
 class AnswersArguments(Arguments):
     """The options that --judge-args accepts.
 
-    `columns` says which headings hold what ('image', 'prompt', 'answer', or a word of a question),
-    `sheet` which sheet of a workbook is read.
+    `columns` maps 'image', 'prompt', 'answer' or a word of a question to a heading; `sheet` names
+    the sheet of a workbook.
     """
 
     columns: Columns = Field(default_factory=dict)
@@ -64,9 +64,9 @@ class AnswersJudge:
 
     Each row names its image by 'file' (relative to the file of answers), by 'sha256', or by
     'prompt' and 'index'. It has an 'answer', with its 'question' where several are asked; or each
-    question has a column of its own, headed by the question or by a word of it ('gender'). Of a
-    table whose column 'labeller' names `by`, the rows of that person are read. Runs that the same
-    people, `by`, answered about can be compared.
+    question has a column of its own, headed by the question or by a word of it ('gender'). If a
+    column 'labeller' names the person `by`, only their rows are read. Runs with answers by the same
+    person or people, `by`, can be compared.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class AnswersJudge:
         return Answer(None, reason="the file has no answer")
 
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
-        """The answers to a question about one image, with their lines."""
+        """Return the answers to a question about one image, with their lines."""
         name = self._column_of(question).name
         given = [] if name is None else rows.given(name)
         if (
@@ -136,7 +136,7 @@ class AnswersJudge:
         )
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
-        """The answer of all rows about an image; an error where they contradict each other."""
+        """Return the answer of all rows about an image; an error if they contradict each other."""
         line, text = given[0]
         meant = self._class_of(text, question) or text.casefold()
         for other_line, other in given[1:]:
@@ -150,7 +150,7 @@ class AnswersJudge:
         return text
 
     def _class_of(self, text: str, question: Question) -> str | None:
-        """The class that an answer means, beside the other answers to its question."""
+        """Return the class that an answer means, given the other answers to its question."""
         name = self._column_of(question).name
         beside = self._rows.distinct("" if name is None else name)
         return class_named(text, question[1], beside)
@@ -196,7 +196,7 @@ class AnswersJudge:
 
     @cached_property
     def _mapped(self) -> dict[str, str]:
-        """Headings that a user gave, with the columns that the table has for them."""
+        """Return the headings that a user gave, with the table's columns for them."""
         table = self._rows.table
         columns = set(self._rows.columns)
         mapped = {
@@ -204,7 +204,7 @@ class AnswersJudge:
         }
         return {name: column for name, column in mapped.items() if column in columns}
 
-    # Before it is asked
+    # Checks before the first question
 
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]
@@ -262,7 +262,7 @@ class AnswersJudge:
                 counts[self._agreed(given, key)] += 1
 
     def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
-        """A line about rows that are about no image of the run; an error if that is all of them."""
+        """Return a line about rows that match no image of the run; an error if none matches."""
         by_name = self._rows.by_name.items()
         rows = [
             (line, name)

@@ -1,4 +1,4 @@
-"""Likelihoods of many answers about one image in a single forward pass.
+"""Compute the likelihoods of many answers about an image in a single forward pass.
 
 An image costs a vision-language model hundreds of tokens, a question some fifty, a class two. So
 the image is read in one pass, and what follows it (every question, and behind it every class) in a
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-# of images in one pass; a token's cache is up to half a megabyte
+# Tokens of all images in one pass; the cache of a token takes up to half a megabyte.
 TOKENS_TOGETHER = 4096
 
 
@@ -32,8 +32,11 @@ TOKENS_TOGETHER = 4096
 class Asked:
     """A question about an image and its possible answers as tokens.
 
-    `key` is the same for the same image; `prompt` is the question as the processor takes it, up to
-    where the answer begins.
+    Attributes:
+        image: The image.
+        key: A key that is the same for the same image.
+        prompt: The question in the form of the processor, up to where the answer begins.
+        answers: The tokens of each possible answer.
     """
 
     image: Image
@@ -46,7 +49,7 @@ class Asked:
 class Scored:
     """The scores of a question's answers: the mean log-probability of the tokens of each.
 
-    `largest` is the largest logit behind them, without its sign; rounding grows with it.
+    `largest` is the largest absolute value of the logits, with which rounding errors grow.
     """
 
     scores: dict[str, float]
@@ -90,7 +93,7 @@ class _Tree:
         self.read.append(branches)
 
     def add(self, tokens: Sequence[int], parent: int = -1) -> Iterator[int]:
-        """Put tokens behind a token (-1: behind the image); yields their places."""
+        """Add tokens after a token (-1: after the image), and yield their places."""
         for token in tokens:
             if (parent, token) not in self._places:
                 self._places[parent, token] = len(self.tokens)
@@ -101,7 +104,7 @@ class _Tree:
             yield parent
 
     def visible(self, size: int) -> np.ndarray:
-        """Return the attention mask padded to a size; padding attends to itself."""
+        """Return which tokens each token attends to, padded to a size; padding sees itself only."""
         seen = np.eye(size, dtype=bool)
         for place, parent in enumerate(self.parents):
             if parent >= 0:
@@ -128,19 +131,19 @@ class SharedPasses:
         self._window = _window(config)
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._around: dict[str, _Around] = {}
-        self._longest = TOKENS_TOGETHER  # so that the first image goes alone
+        self._longest = TOKENS_TOGETHER  # so that the first pass has a single image
         self._most = TOKENS_TOGETHER
 
     def together(self) -> int:
-        """Return the number of images for one pass, as many as the reserved memory allows."""
+        """Return how many images fit into one pass, as many as the reserved memory allows."""
         return max(1, min(self._most, TOKENS_TOGETHER // self._longest))
 
     def take_fewer(self, count: int) -> None:
-        """Take fewer images together from here on."""
+        """Halve the number of images in one pass from here on."""
         self._most = max(1, count // 2)
 
     def groups(self, asked: Sequence[Asked]) -> list[list[int]]:
-        """Return groups of questions that share the reading of an image."""
+        """Return groups of questions, by number, that share the reading of an image."""
         groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         for number, question in enumerate(asked):
             # A template that puts the question first has another head for each question.
@@ -150,7 +153,7 @@ class SharedPasses:
         return list(groups.values())
 
     def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[Scored]]:
-        """Mean log-probability of the tokens of every answer."""
+        """Return the scores of each question of each group; a group shares an image."""
         import torch
 
         with torch.inference_mode():
@@ -162,14 +165,14 @@ class SharedPasses:
             return self._read_trees(images, trees)
 
     def _split(self, question: Asked) -> _Around:
-        """Return the prompt around the image, which is the same for every image and cached."""
+        """Return the tokens around the image in a question's prompt, from a cache."""
         if question.prompt not in self._around:
             ids = self._encode([question])["input_ids"][0].tolist()
             self._around[question.prompt] = self._cut(ids)[0]
         return self._around[question.prompt]
 
     def _cut(self, ids: Sequence[int]) -> tuple[_Around, int]:
-        """The tokens around the image, and where it ends."""
+        """Return the tokens around the image, and the position at which it ends."""
         places = [
             place for place, token in enumerate(ids) if token == self._image_token
         ]
@@ -179,7 +182,7 @@ class SharedPasses:
         return around, places[-1] + 1
 
     def _encode(self, asked: Sequence[Asked]) -> dict[str, torch.Tensor]:
-        """Images with their prompts, padded on the right."""
+        """Return images with their prompts as model inputs, padded on the right."""
         options: dict[str, Any] = special_tokens(self._processor, asked[0].prompt)
         if len(asked) > 1:
             options |= {"padding": True, "padding_side": "right"}
@@ -195,7 +198,7 @@ class SharedPasses:
         )
 
     def _read_images(self, asked: Sequence[Asked]) -> tuple[Any, list[int], list[int]]:
-        """The cache of images, their lengths in tokens, and the position behind each."""
+        """Return the cache of images, their lengths in tokens, and the position after each."""
         import torch
 
         encoded = self._encode(asked)
@@ -304,7 +307,7 @@ def _window(config: Any) -> int | None:
 def _read_off(
     logits: torch.Tensor, where: Mapping[int, int], tree: _Tree
 ) -> list[Scored]:
-    """Return the score of each answer from the logits at the retained positions."""
+    """Return the scores of a tree's questions from the logits at the given positions."""
     import torch
 
     logs = torch.log_softmax(logits, dim=-1)

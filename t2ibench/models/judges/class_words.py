@@ -1,4 +1,4 @@
-"""Matching of words from people, tools and models with the classes of a question."""
+"""Match words of people, tools and models with the classes of a question."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-# Words of one line mean the same wherever just one of them is a class. What depends on age or
-# culture ('boy', 'guy') stands apart: it is read only where no class is about children.
+# Words of one set mean the same if exactly one of them is a class. Words that depend on age or
+# culture ('boy', 'guy') are listed separately: they count only if no class is about age.
 _MALE_WORDS = (
     "male males man men m masculine mann männer männlich herr hombre hombres h masculino varón "
     "homme hommes masculin"
@@ -44,11 +44,11 @@ _ARTICLE = re.compile(r"(?:a|an|the)\s+")
 def class_named(
     text: str, classes: Sequence[str], beside: Collection[str] = frozenset()
 ) -> str | None:
-    """The class that a text names; None if it names none, or may name two.
+    """Return the class that a text names; None if it names none, or may name two.
 
-    Case, spaces, composition of letters, marks around it and an article do not count. A text that
-    is no class is read by a small table of words that mean the same ('Man' for 'male'), where just
-    one class has that meaning.
+    Case, spaces, composition of letters, punctuation around it and an article are ignored. A text
+    that is no class is read by a small table of words that mean the same ('Man' for 'male'), where
+    just one class has that meaning.
 
     Args:
         text: An answer, such as a cell of a table.
@@ -96,7 +96,7 @@ def _by_meaning(
 
 
 def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
-    """Return the meaning of the letter M: 'mujer' beside 'hombre', otherwise male."""
+    """Return the place in _ALIKE of the letter M: female beside 'hombre', otherwise male."""
     letters = {_bare(text) for text in beside}
     is_mujer = "h" in letters and not letters & {"f", "w"}
     return (
@@ -111,5 +111,5 @@ def _plain(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """A text without marks around it and without an article."""
+    """Return a text without punctuation around it and without an article."""
     return _ARTICLE.sub("", _plain(text).strip(_AROUND + " "), count=1)

@@ -1,4 +1,4 @@
-"""The judge `clip`: any encoder, zero-shot; abstains where two classes are too close."""
+"""The judge `clip`: zero-shot classes by an encoder; 'unknown' if two classes are too close."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ClipJudge:
         )
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Each image is embedded once; free text is beyond an encoder."""
+        """Answer questions with classes, embedding each image once; free text has no answer."""
         wanted = {query.sha256: query for query in queries if query.classes}
         rows = {}
         if wanted:

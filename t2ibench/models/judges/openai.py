@@ -35,15 +35,15 @@ from t2ibench.models.server_errors import (
 from t2ibench.models.servers import as_they_end
 
 _BRACES = 16  # tokens that JSON takes around an answer
-_SAME = 5  # questions without an answer, before any has one, end the work
-_AWAY = 3  # requests without a reply, one after the other, end it, too
+_SAME = 5  # first questions that end the work if all fail for the same reason
+_AWAY = 3  # requests without a reply, one after the other, that end the work
 
 
 class OpenAiArguments(ChatArguments):
     """The options that --judge-args accepts; `workers` is the number of concurrent requests.
 
-    A server is held to the classes by a JSON schema (`response_format`: OpenAI, vLLM, SGLang,
-    llama.cpp, …); with structured=none only by the question.
+    A JSON schema restricts a server to the classes (`response_format`: OpenAI, vLLM, SGLang,
+    llama.cpp, …); with structured=none only the question names them.
     """
 
     workers: PositiveInt = 8
@@ -53,11 +53,11 @@ class OpenAiArguments(ChatArguments):
 class OpenAiJudge:
     """Asks a server about each image (see models.protocols.Judge).
 
-    The server is held to the classes by a schema. One that declines this (status 400 or 422) is
-    asked without it. What the first answer in some classes came with is remembered: from then on,
-    what is declined in these classes is the question itself, and it is not sent again. Nor is one
-    that a filter declines. A server that ignores the classes answers in words, which are read as
-    ever.
+    A schema restricts the server to the classes. A server that declines it (status 400 or 422) is
+    asked without it. Once a question with some classes was answered, later errors with these
+    classes are about the question itself, which is not sent again, and neither is a question that a
+    filter declines. A server that ignores the schema answers in words, which are matched with the
+    classes.
 
     Each question is a request of its own, with its image: several questions in one conversation
     would see one another's answers. The image comes first and its questions follow one another,
@@ -73,7 +73,7 @@ class OpenAiJudge:
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._structured = args.structured != "none"
-        # whether classes were answered by a schema
+        # Whether a question with these classes was answered under a schema.
         self._held: dict[tuple[str, ...], bool] = {}
         self._answered = False
         self._away = 0
@@ -85,7 +85,7 @@ class OpenAiJudge:
         self.fingerprint = fingerprint(parts)
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """One request a question."""
+        """Answer queries, with a request for each question."""
         answers = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [answers[number] for number in range(len(queries))]
 
@@ -99,7 +99,7 @@ class OpenAiJudge:
 
         def begin(number: int) -> Future[ChatReply]:
             query = queries[number]
-            # Where another question has found out meanwhile, this one need not.
+            # Another question may meanwhile have shown that the server takes no schema.
             held[number] = held.get(number, True) and self._takes_schema(query)
             if query.sha256 not in encoded:
                 buffer = io.BytesIO()
@@ -115,7 +115,7 @@ class OpenAiJudge:
             part = []
             for number, reply in done:
                 query = queries[number]
-                # Once these classes were answered by a schema, it is not to blame.
+                # A schema under which these classes were answered before is not the cause.
                 to_blame = held[number] and not self._held.get(query.classes)
                 if isinstance(reply, DeclinedError) and to_blame:
                     held[number] = False
@@ -136,13 +136,13 @@ class OpenAiJudge:
             raise ended
 
     def _ends(self, error: ServerAwayError) -> bool:
-        """Return whether an error ends all questioning, rather than losing a single request."""
+        """Return whether an error ends all requests, rather than only this one."""
         self._away += 1
         unusable = isinstance(error, UnusableServerError)
         return unusable or not self._answered or self._away >= _AWAY
 
     def _answer(self, query: Query, reply: ChatReply | T2IBenchError) -> Answer:
-        """The answer in a reply, or why there is none."""
+        """Return the answer in a reply, or why there is none."""
         if isinstance(reply, T2IBenchError):
             if isinstance(reply, BadReplyError) and not isinstance(reply, RefusedError):
                 self._unanswered.append(reply)
@@ -160,7 +160,7 @@ class OpenAiJudge:
         return Answer(" ".join(reply.text.split()), reply.raw)
 
     def _same_for_all(self) -> UnusableServerError | None:
-        """Return the common reason if the first questions all lack an answer."""
+        """Return an error if the first questions all failed for the same reason; else None."""
         first = self._unanswered[:_SAME]
         if self._answered or len(first) < _SAME:
             return None

@@ -1,4 +1,4 @@
-"""Selection of the table column that answers a question."""
+"""Choose the column of a table that answers a question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMON_WORDS = (
     "a an and any are at by can do does for has have how if in is it its of on or people "
     "person shown that the there this to what which who whose with you image picture photo"
 )
-# Words of a heading that is about who answered, not about the image.
+# Words of headings that are about the labeller, not about the image.
 _WORDS_OF_LABELLERS = (
     "my your own self annotator annotators rater raters labeller labellers labeler worker "
     "workers participant participants respondent coder"
@@ -26,12 +26,12 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class QuestionColumn:
-    """The column that answers a question.
+    """The column that answers a question, or the candidates.
 
     Attributes:
         name: Its heading; None if there is none, or if several fit equally well.
-        candidates: Headings of which each may answer it; empty where one does.
-        by_heading: Whether headings made the candidates; else only their cells did.
+        candidates: Headings that may each answer it; empty if one fits best.
+        by_heading: Whether the candidates fit by their headings, or only by their cells.
     """
 
     name: str | None
@@ -46,18 +46,18 @@ def column_of(
     texts: Callable[[str], Iterable[str]],
     headings: Mapping[str, str],
 ) -> QuestionColumn:
-    """The column that answers a question.
+    """Return the column that answers a question, by its heading and its cells.
 
-    The heading decides, from one that is the question over one that is a word of it to one that
-    shares a word; then the cells. Of columns whose headings fit alike, those with answers that are
-    classes come before the others.
+    A heading that equals the question comes before one that occurs in it, before one that shares a
+    word with it, before any other column whose cells are classes. Of columns whose headings fit
+    equally well, those whose cells are classes come first.
 
     Args:
         question: The question.
         classes: Its classes; empty for free text.
         columns: The columns that may answer it.
-        texts: Gives the cells of a column.
-        headings: Further headings, which a user gave, to the columns that they mean.
+        texts: Returns the cells of a column.
+        headings: Words of questions that a user gave, each with the column that is meant.
 
     Returns:
         The column, or the candidates of which none fits best.
@@ -104,7 +104,7 @@ def column_of(
 def _given_column(
     asked: str, columns: Sequence[str], headings: Mapping[str, str]
 ) -> str | None:
-    """The column that a user gave for words of a question; None if none was given."""
+    """Return the column that a user gave for words of a question; None if none was given."""
     for heading, column in headings.items():
         if column in columns and _contains(asked, _plain(heading)):
             return column
@@ -114,7 +114,7 @@ def _given_column(
 def named_question(
     question: str, names: Iterable[str], headings: Mapping[str, str]
 ) -> str | None:
-    """What the cells of a column 'question' call a question: by itself, or by words that are in it.
+    """Return the name by which a column 'question' refers to a question; None if unclear.
 
     Args:
         question: The question.
@@ -136,7 +136,7 @@ def named_question(
 
 
 def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
-    """The only name, or the one of most words where headings decide."""
+    """Return the only name, or the one with the most words if headings decide."""
     if len(names) == 1:
         return QuestionColumn(names[0])
     if by_heading:

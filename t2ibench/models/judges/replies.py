@@ -1,4 +1,4 @@
-"""Matching of a model's reply with one of the classes."""
+"""Match a model's reply with one of the classes of the question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.thinking import without_thinking
 
-# What models call the answer in a JSON object that holds more than it.
+# Keys by which models name the answer in a JSON object that contains more than it.
 _ANSWER_KEYS = (
     "answer",
     "final_answer",
@@ -21,14 +21,14 @@ _ANSWER_KEYS = (
     "category",
     "result",
 )
-_DEEPEST = 8  # objects inside of objects
-_MOST_OBJECTS = 50  # of one reply that are read
-# What a model concludes behind its reasons: 'Final answer: female', '\\boxed{female}'.
+_DEEPEST = 8  # levels of nested objects that are read
+_MOST_OBJECTS = 50  # objects of one reply that are read
+# A conclusion after reasons: 'Final answer: female', '\\boxed{female}'.
 _CONCLUSION = re.compile(
     r"\\boxed\{(?P<boxed>[^{}\n]*)\}|\banswer\b[*_]*(?::|\s+is\b:?)[\s*_]*(?P<stated>[^\n]*)",
     re.IGNORECASE,
 )
-# A class behind one of these, in the same clause, is what a model does not say.
+# A class that follows one of these in the same clause is negated.
 _NEGATION = re.compile(
     r"\b(?:not(?! only\b)|no(?! doubt\b)|never|neither|nor|non|cannot|unable|without(?! doubt\b))\b"
     r"|\b(?:is|are|was|were|do|does|did|ca|could|would|should|wo)n['’]?t\b"
@@ -37,7 +37,7 @@ _CLAUSE_END = re.compile(r"[.,;:!?]|\bbut\b")
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
-    """Return the instruction for a language model."""
+    """Return the text that asks a language model a question, with its classes if it has some."""
     if not classes:
         return f"{question} Answer in a few words."
     options = "; ".join((*classes, UNKNOWN))
@@ -51,8 +51,8 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
     """Return the class that a reply names; 'unknown' if it names none or several.
 
     Understands a bare class, a sentence around it, quotes, fences, thoughts before it, reasons
-    before an 'Answer:', and a JSON object that has the answer alone or beside its reasoning. What
-    a reply says not to be the class is none that it names.
+    before an 'Answer:', and a JSON object that has the answer alone or beside its reasoning. A
+    class that the reply negates does not count.
 
     Examples:
         >>> class_of("The person is Female.", ["male", "female"])
@@ -84,7 +84,7 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, without marks around it and with single spaces."""
+    """Return a text in lower case, without punctuation around it and with single spaces."""
     return " ".join(text.strip().strip("\"'`*. \n").lower().split())
 
 
@@ -98,7 +98,7 @@ def _concluded(answer: str) -> str:
 
 
 def _named(text: str, classes: Iterable[str]) -> set[str]:
-    """The classes that a text in lower case names, but for those that it denies."""
+    """Return the classes that a text in lower case names, except those that it negates."""
     named = set()
     remainder = text
     # The longest first, so that 'female' is not also read as 'male'.
@@ -117,7 +117,7 @@ def _is_denied(before: str) -> bool:
 
 
 def _unwrapped(reply: str) -> str:
-    """The answer inside a JSON object such as {"answer": "male"}, or the reply itself."""
+    """Return the answer inside a JSON object such as {"answer": "male"}, or the reply itself."""
     for value in reversed(list(_objects(reply))):
         answer = _answer_in(value)
         if answer is not None:
@@ -126,7 +126,7 @@ def _unwrapped(reply: str) -> str:
 
 
 def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a reply, in their order."""
+    """Yield the JSON objects of a reply, in their order."""
     decoder = json.JSONDecoder()
     start = reply.find("{")
     for _ in range(_MOST_OBJECTS):

@@ -30,7 +30,7 @@ _NAMED = {
     "pleasant": ("weather", "pleasant"),
     "unpleasant": ("weather", "unpleasant"),
 }
-# Words for a value that is not named by its own word.
+# Words for values whose own name would not be clear in an answer.
 _WORDS = {
     "dark": "dark skin",
     "light": "light skin",
@@ -95,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """The axis and value that a class names; None if toyland does not understand it."""
+    """Return the axis and value that a class names; None if toyland does not understand it."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]
@@ -108,7 +108,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The axis that classes are about, and the first class that names each of its values.
+    """Return the axis that classes are about, and the first class that names each of its values.
 
     If only a single class means something in toyland ("wedding" among kinds of cake), it would be
     the answer to every image; then no class is returned.
@@ -136,7 +136,7 @@ def _class(reading: Reading, classes: Sequence[str]) -> str:
 
 
 def unreachable(classes: Sequence[str]) -> frozenset[str]:
-    """The classes that no image can be answered with, where others can.
+    """Return the classes that the judge never answers with, although it answers with others.
 
     Toyland knows no middle-aged people: of 'young', 'middle-aged' and 'old' it answers with two.
 
@@ -153,7 +153,7 @@ def _one_person(reading: Reading) -> bool:
 
 
 def _in_words(reading: Reading, question: str) -> str:
-    # "image" does not ask for an age
+    # Whole words are compared, because "image" contains "age".
     words_asked = set(re.findall(r"[a-z]+", question.lower()))
     asked = [axis for word, axis in _ASKED.items() if word in words_asked]
     if not asked:
@@ -176,7 +176,7 @@ def _word(reading: Reading, axis: str) -> str:
 
 
 def _described(reading: Reading) -> str:
-    """The image in words."""
+    """Return a short description of the image."""
     words = [_word(reading, "weather")]
     if _one_person(reading):
         words += [_word(reading, axis) for axis in ("age", "skin", "gender")]

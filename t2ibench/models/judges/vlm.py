@@ -26,8 +26,8 @@ from t2ibench.models.judges.replies import instruction
 from t2ibench.models.locations import loading
 from t2ibench.models.protocols import Answer, Query
 
-# How far two ways of summing the same products may part, in nats: so many spacings of the dtype at
-# the size of the largest logit, and never less than this.
+# Largest difference, in nats, between two ways of summing the same products: this many spacings of
+# the dtype at the size of the largest logit, and at least _LEAST.
 _SPACINGS = 2
 _LEAST = 1e-3
 _HINT = (
@@ -35,7 +35,7 @@ _HINT = (
     "weights) or a local folder."
 )
 _THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
-_COMPARED = 3  # questions that are asked in both ways
+_COMPARED = 3  # questions for which both ways are compared
 
 
 class VlmArguments(Arguments):
@@ -52,10 +52,10 @@ class VlmJudge:
 
     An image is read once for all questions and classes (see `choice_likelihoods`). The first
     answers are compared with those of a pass for each class; a model whose cache does not allow
-    sharing is asked in that slower way, and says so. Classes whose scores are closer than rounding
-    can explain are asked in that way too, each question by itself. So answers are those of the
-    slower way, whatever is asked beside them, and the fingerprint tells neither apart; the stored
-    scores may differ in their last digits. Exact ties go to the class named first.
+    sharing is asked in that slower way, with a message. Questions whose best two scores are closer
+    than rounding errors are asked in that way too, each by itself. So the answers are those of the
+    slower way, whatever else is asked, and both ways have the same fingerprint; the stored scores
+    may differ in their last digits. Exact ties go to the class named first.
 
     The weights are loaded with the first question, when the generator has left the memory.
     """
@@ -81,9 +81,9 @@ class VlmJudge:
         )
 
     def _version(self) -> str:
-        """The adapter's version: a later one where prompts are read otherwise than before."""
+        """Return the adapter's version: 2 if prompts are built differently than in version 1."""
         changed = False
-        # a template that fails is told with the first question
+        # A template that fails raises its error with the first question.
         with suppress(Exception):
             prompt = self._prompt("Who is it?", ("a", "b"))
             begins_twice = bool(special_tokens(self._processor, prompt))
@@ -172,7 +172,7 @@ class VlmJudge:
     def _all_chosen(
         self, scored_by_number: Mapping[int, Scored], queries: Sequence[Query]
     ) -> list[tuple[int, Answer]]:
-        """The answers of queries from the scores of their classes, by number of the query."""
+        """Return the answers of queries from the scores of their classes, with their numbers."""
         return [
             (number, self._chosen(queries[number], scored))
             for number, scored in scored_by_number.items()
@@ -204,7 +204,7 @@ class VlmJudge:
         queries: Sequence[Query],
         images: int,
     ) -> bool:
-        """Whether shared scores equal those of a pass for each class.
+        """Return whether shared scores equal those of one pass for each class.
 
         It is tested once, and once more for the first batch with padding.
         """
@@ -219,16 +219,20 @@ class VlmJudge:
             with torch.inference_mode():
                 alone = self._scores(queries[number])
             together = scored_by_number[number]
-            apart = {
+            differences = {
                 name: abs(score - together.scores[name])
                 for name, score in alone.items()
             }
-            if all(value <= self._tolerance(together) for value in apart.values()):
+            if all(
+                value <= self._tolerance(together) for value in differences.values()
+            ):
                 continue
             if padded:
                 self._passes.take_fewer(1)
             else:
-                self._give_up(f"log-probabilities differ by {max(apart.values()):.2g}")
+                self._give_up(
+                    f"log-probabilities differ by {max(differences.values()):.2g}"
+                )
             return False
         self._agreed.add(padded)
         return True
@@ -254,7 +258,7 @@ class VlmJudge:
         return _likeliest(scores) if sure else self._alone(query)
 
     def _alone(self, query: Query) -> Answer:
-        """One question by itself, and a pass for each class."""
+        """Answer one query by itself, with a pass for each class."""
         import torch
 
         try:
@@ -268,7 +272,7 @@ class VlmJudge:
             return Answer(None, reason=first_line(error)[:200])
 
     def _prompt(self, question: str, classes: Sequence[str]) -> str:
-        """The question with a place for its image, up to where the answer begins."""
+        """Return the question with a place for its image, up to where the answer begins."""
         text = instruction(question, classes)
         content = [{"type": "image"}, {"type": "text", "text": text}]
         template = getattr(self._processor, "chat_template", None)
@@ -283,7 +287,7 @@ class VlmJudge:
         return f"USER: {image_token}\n{text} ASSISTANT:"
 
     def _inputs(self, query: Query) -> dict[str, Any]:
-        """A batch of one."""
+        """Return the model inputs of one query, as a batch of one."""
         prompt = self._prompt(query.question, query.classes)
         options = special_tokens(self._processor, prompt)
         inputs = self._processor(
@@ -301,7 +305,7 @@ class VlmJudge:
         return {name: self._score(inputs, name) for name in (*query.classes, UNKNOWN)}
 
     def _score(self, inputs: dict[str, Any], name: str) -> float:
-        """Mean log-probability of a class's tokens as the answer."""
+        """Return the mean log-probability of a class's tokens as the answer."""
         import torch
 
         tokens = self._processor.tokenizer(
@@ -332,10 +336,10 @@ def _without_thinking(template: Any) -> dict[str, bool]:
 
 
 def _answering(prompt: str) -> str:
-    """A prompt up to the answer, also where the template has the model think first.
+    """Return a prompt up to the answer, without the reasoning that some templates open.
 
-    Templates of models that always think end with an opened thought, behind which no class is
-    likely; it is closed without any, as templates do that can be told not to think.
+    Templates of models that always reason end with an opening mark, after which no class is likely.
+    It is closed at once, as templates do in which reasoning can be switched off.
     """
     if not prompt.rstrip().endswith(_THOUGHT):
         return prompt

@@ -1,4 +1,4 @@
-"""Create proposers by name: language models, and word lists, that propose biases."""
+"""Create proposers by name: language models and word lists that propose biases."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ PROPOSERS: Registry[Adapter[Proposer]] = Registry(
         "word-lists": "t2ibench.models.proposers.word_lists:ADAPTER",
     },
 )
-# From a name to a proposer; see `create`.
+# Creates a proposer from its name (see `create`).
 create_proposer = partial(create, PROPOSERS, Proposer)

@@ -57,7 +57,7 @@ class ChatProposer:
 
 
 def _of_transformers(request: Request[HfArguments]) -> ChatProposer:
-    """A proposer that runs a chat model here."""
+    """Create a proposer that runs a chat model on this machine."""
     max_tokens = request.args.max_tokens
     model = ChatModel(request, max_tokens)
     model.load()

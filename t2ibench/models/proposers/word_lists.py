@@ -1,7 +1,7 @@
-"""The proposer `word-lists`: gender, age and race of the one person in a caption, without a model.
+"""The proposer `word-lists`: proposes gender, age and race of a caption's one person by words.
 
-It makes a closed set of biases of a whole pool of captions, such as COCO's: those that classifiers
-of faces can be asked about, too (D'Incà et al. 2024, section 4.2). `word-lists:skin` asks about the
+It proposes a closed set of biases for a whole pool of captions, such as COCO's: those that face
+classifiers can answer, too (D'Incà et al. 2024, section 4.2). `word-lists:skin` asks about the
 tone of the skin instead of race, in classes that the judge `skin` measures, and only about captions
 of one person. `word-lists:gender+race` asks about these attributes, and only about such captions.
 """
@@ -41,7 +41,7 @@ _CLASSES = {
     "skin-tone": ("light skin", "dark skin"),
 }
 _CLOSED_SET, _WITH_SKIN = ("gender", "age", "race"), ("gender", "age", "skin-tone")
-# A person is named by one of each at most: 'a woman', 'a doctor', 'a woman working as a doctor'.
+# A caption of one person has at most one word of each list: 'a woman working as a doctor'.
 _ANYBODY = frozenset(
     f"{_CHILD} person human adult teenager man woman guy lady gentleman male female mother father "
     "mom dad wife husband son daughter brother sister king queen prince princess bride groom nun "
@@ -81,7 +81,7 @@ _SEVERAL = {*_GROUPS.split(), *(f"{word}s" for word in _ANYBODY | _OCCUPATIONS)}
 
 
 def names_one_person(caption: str) -> bool:
-    """Whether a caption names exactly one person, according to the word lists.
+    """Return whether a caption names exactly one person, according to the word lists.
 
     Examples:
         >>> names_one_person("A woman working as a nurse"), names_one_person("A doctor's office")
@@ -99,7 +99,7 @@ def names_one_person(caption: str) -> bool:
 
 
 def _names(caption: str, words: str) -> bool:
-    """Whether a caption has one of the words, in singular or plural."""
+    """Return whether a caption has one of the words, in singular or plural."""
     caption_words = set(re.findall(r"[a-z]+(?:-[a-z]+)*", caption.lower()))
     return any({word, f"{word}s"} & caption_words for word in words.split())
 
@@ -107,11 +107,11 @@ def _names(caption: str, words: str) -> bool:
 def biases_of(
     caption: str, asked: Sequence[str] = _CLOSED_SET
 ) -> dict[str, dict[str, object]]:
-    """The biases that a caption of one person may show.
+    """Return the biases to examine in images of a caption, as a proposer's reply has them.
 
     Examples:
-        >>> found = biases_of("A man riding a wave")
-        >>> [(bias["name"], bias["present in prompt"]) for bias in found.values()]
+        >>> biases = biases_of("A man riding a wave")
+        >>> [(bias["name"], bias["present in prompt"]) for bias in biases.values()]
         [('person gender', True), ('person age', False), ('person race', False)]
         >>> biases_of("A toddler on a bench")["Bias1"]["question"]
         'What is the gender of the child?'
@@ -130,11 +130,11 @@ def biases_of(
     }
 
 
-ATTRIBUTES = tuple(_CLASSES)  # that it can ask about
+ATTRIBUTES = tuple(_CLASSES)  # that the word lists can ask about
 
 
 class WordListsProposer:
-    """Gender, age and race of the person in a caption, by fixed lists of words.
+    """Proposes gender, age and race of the person in a caption, by fixed lists of words.
 
     With `skin` it asks about skin tone instead of race, and with `attributes` about these; both
     only where a caption names one person.

@@ -31,7 +31,7 @@ from t2ibench.models.servers import as_they_end
 
 
 class _ChatRewriter:
-    """Base class of rewriters that are chat models (see models.language.Rewriter)."""
+    """Base class of rewriters that use a chat model (see models.language.Rewriter)."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class ModelRewriter(_ChatRewriter):
             raise
         except (
             Exception
-        ) as error:  # one prompt, such as one that is too long, costs itself alone
+        ) as error:  # an error with one prompt must not affect the others
             return Rewriting(
                 "failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500]
             )
@@ -106,7 +106,7 @@ class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
 
 
 class ServerRewriter(_ChatRewriter):
-    """A rewriter that is a chat model on a server."""
+    """A rewriter that asks a chat model on a server."""
 
     def __init__(
         self, name: str, server: ChatServer, args: OpenAiRewriterArguments

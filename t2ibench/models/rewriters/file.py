@@ -1,4 +1,4 @@
-"""The rewriter `file:PATH`: rewritings that somebody has written down, or another run has made."""
+"""The rewriter `file:PATH`: looks rewritings up in a file, or in another run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.rewrites import RewriteStore
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'
-# a whole number as pandas and spreadsheets may write it
+# A whole number with a decimal part, as pandas and spreadsheets may write it.
 _WHOLE = re.compile(r"[0-9]+[.,]0*")
-_NAMED = 3  # prompts in a message
+_NAMED = 3  # prompts that a message names
 
 
 class FileArguments(Arguments):
     """The options that --rewriter-args accepts.
 
-    `missing` is what becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
-    it as it is. `columns` says which headings hold 'prompt', 'rewritten' and 'index', `sheet` which
-    sheet of a workbook is read.
+    `missing` decides about prompts that the file does not have: 'error', or 'keep' to leave them as
+    they are. `columns` maps 'prompt', 'rewritten' and 'index' to headings; `sheet` names the sheet
+    of a workbook.
     """
 
     missing: Annotated[Literal["error", "keep"], one_of("error", "keep")] = "error"
@@ -41,7 +41,7 @@ class FileArguments(Arguments):
 
 
 class _Row(Arguments):
-    """A rewriting, or several from which images draw; status and reason are those of a run."""
+    """A row of the file: a prompt and its rewriting, or several from which images draw."""
 
     prompt: Text
     rewritten: Annotated[
@@ -63,22 +63,22 @@ class _Row(Arguments):
         return self
 
     def rewriting(self, seed: int) -> Rewriting:
-        """The rewriting for an image with this seed."""
+        """Return the rewriting for an image with this seed."""
         if self.status != "ok":
             return Rewriting("refused", reason=self.reason or "the rewriter declined")
-        # Another hash than the noise that an image begins with.
+        # A hash of its own, so that the choice is independent of the image's initial noise.
         digest = hashlib.sha256(f"rewriting\0{seed}".encode()).digest()
-        drawn = int.from_bytes(digest[:8], "little") % len(self.rewritten)
-        return Rewriting("ok", self.rewritten[drawn])
+        number = int.from_bytes(digest[:8], "little") % len(self.rewritten)
+        return Rewriting("ok", self.rewritten[number])
 
 
 class FileRewriter:
-    """Rewritings from a file, or of another run, its folder (see models.language.Rewriter).
+    """Looks rewritings up in a file, or in another run's folder (see models.language.Rewriter).
 
     JSON Lines and CSV have 'prompt', 'rewritten' and, where an image has a rewriting of its own,
     'index'. In JSON Lines several rewritings of a prompt are a list, from which each image draws
-    one by its seed: the images of a prompt stay alike in distribution, as every interval and
-    control supposes. In turn they would not.
+    one by its seed. So the images of a prompt have the same distribution, as every interval and
+    control assumes; taking the rewritings in turn would break this.
     """
 
     def __init__(
@@ -160,12 +160,12 @@ class FileRewriter:
                 f"A row is such as {_EXAMPLE}, with an 'index' where images differ; several texts "
                 "are a list.",
             ) from None
-        if row.status == "failed":  # of a run: it is not known
+        if row.status == "failed":  # a run has no rewriting of it
             return
         if (row.prompt, row.index) in self._rows:
             which = "" if row.index is None else f"image {row.index} of "
             raise T2IBenchError(
-                f"{where}: {which}'{shown(row.prompt)}' is there twice.",
+                f"{where}: {which}'{shown(row.prompt)}' occurs twice.",
                 "Keep one of them.",
             )
         self._rows[row.prompt, row.index] = row
@@ -181,7 +181,7 @@ class FileRewriter:
         return Rewriting("ok", prompt) if prompt.strip() else blank
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
-        """Raise an error if the file lacks a prompt (see models.language.ChecksPrompts)."""
+        """Raise an error for prompts without a rewriting (see models.language.ChecksPrompts)."""
         missing = [request for request in requests if self._find(request) is None]
         if not missing:
             return
@@ -196,19 +196,21 @@ class FileRewriter:
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
         """Look up the rewriting of each request in the file."""
-        absent = Rewriting("failed", reason=f"{self._path.name} has no rewriting of it")
-        return [self._find(request) or absent for request in requests]
+        not_there = Rewriting(
+            "failed", reason=f"{self._path.name} has no rewriting of it"
+        )
+        return [self._find(request) or not_there for request in requests]
 
 
 def _described(request: RewriteRequest) -> str:
-    """A prompt, and the number of its image if it is rewritten for each image."""
+    """Return a prompt as a message names it, with the index of its image if it has one."""
     prompt = f"'{shown(request.prompt)}'"
     return prompt if request.index is None else f"{prompt} (image {request.index})"
 
 
 def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows by the names that `_Row` has; an empty cell of a sheet is one that is not there."""
-    # a key that is not known is a slip there; a sheet may have other columns
+    """Yield the line of each row and its cells by the names of `_Row`."""
+    # Unknown keys are errors in JSON, but a sheet may have further columns.
     if table.is_json:
         yield from table.rows
         return

@@ -1,4 +1,4 @@
-"""How a language model is asked to rewrite a prompt, and how its reply is read."""
+"""Ask a language model to rewrite a prompt, and read its reply."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from t2ibench.models.language import Message, Per, RewriteRequest, Rewriting
 from t2ibench.models.thinking import without_thinking
 from t2ibench.store.file_errors import read_text
 
-# It asks for what deployed systems ask for, detail, and says nothing about people: what a language
-# model adds about them is then its own.
+# Like deployed systems it asks for detail; it does not mention people, so that whatever a language
+# model adds about them comes from the model.
 DEFAULT = (
     "Rewrite the prompt below for a text-to-image model. Keep everything it says, add concrete "
     "detail about the subject, the setting, the light and the style, and write one paragraph of "
@@ -27,7 +27,7 @@ _LARGEST = 64 * 1024  # characters of an instruction
 _LONGEST = 4000  # characters of a rewritten prompt
 _FIELDS = re.compile(r"\{(prompt|number)\}")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»"}
-# How a reply begins that declines; a prompt that begins so itself is not declined.
+# Beginnings of replies that decline, unless the prompt itself begins like that.
 _DECLINES = re.compile(
     r"(?:i\s?[’']?a?m\s+(?:very\s+|so\s+)?sorry|sorry,|i\s+(?:can\s?not|can[’']t|won[’']t)\s|"
     r"i[’']m\s+(?:not able|unable)|i\s+am\s+(?:not able|unable)|as an ai\b)",
@@ -55,9 +55,9 @@ def _template(value: Any) -> Any:
 class InstructionArguments(Arguments):
     """How a language model is asked to rewrite a prompt.
 
-    The template, or '@FILE' that holds it, has {prompt}; {number} is which image it is for,
-    from 1. With per=prompt all images of a prompt share one rewriting. A temperature of 0 decodes
-    greedily; by default it is 0 for a prompt, 1 for an image.
+    The template, or the file in '@FILE', contains {prompt}, and may contain {number}, the number of
+    the image, from 1. With per=prompt all images of a prompt share one rewriting. A temperature of
+    0 decodes greedily; by default it is 0 for a prompt, 1 for an image.
     """
 
     template: Annotated[str, BeforeValidator(_template)] = DEFAULT
@@ -84,12 +84,12 @@ class InstructionArguments(Arguments):
 
     @property
     def used_temperature(self) -> float:
-        """The temperature, by default that of `per`."""
+        """Return the temperature; if it is not given, the default that depends on `per`."""
         usual = 0.0 if self.per == "prompt" else 1.0
         return usual if self.temperature is None else self.temperature
 
     def settings(self) -> dict[str, Any]:
-        """The settings that decide a rewriting besides the model, as JSON values."""
+        """Return the settings that decide a rewriting besides the model, as JSON values."""
         return {
             "template": self.template,
             "template_sha256": hashlib.sha256(self.template.encode()).hexdigest(),
@@ -98,15 +98,15 @@ class InstructionArguments(Arguments):
         }
 
     def messages(self, request: RewriteRequest) -> list[Message]:
-        """The messages that ask a model to rewrite a prompt."""
+        """Return the messages that ask a model to rewrite a prompt."""
         values = {"prompt": request.prompt, "number": str((request.index or 0) + 1)}
-        # In one pass: a prompt may hold braces of its own.
+        # In one pass, because a prompt may contain braces of its own.
         text = _FIELDS.sub(lambda field: values[field.group(1)], self.template)
         return [{"role": "user", "content": text}]
 
 
 def read_reply(reply: str, prompt: str) -> Rewriting:
-    """Read the rewritten prompt from a reply."""
+    """Return the rewriting in a reply, or why it has none."""
     answer = without_thinking(reply)
     if answer is None:
         return Rewriting(

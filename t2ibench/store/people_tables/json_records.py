@@ -18,7 +18,7 @@ _BLANK = " \t\r\n"
 
 
 def json_records(text: str, path: Path, expected: str) -> list[JsonRecord]:
-    """The objects of a text: JSON Lines, a list, or columns of values.
+    """Return the objects of a text: JSON Lines, a list, or columns of values.
 
     Label Studio's export becomes one record an annotation: its data, annotator and choices.
     """

@@ -91,7 +91,7 @@ def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
     assert row["beyond_words"] == pytest.approx(effects(words)[0], abs=1e-6)
 
 
-def test_own_words_and_a_single_finding(client: Client) -> None:
+def test_discover_takes_own_words_and_reports_a_single_finding(client: Client) -> None:
     words = ["grandmother", "teapot", "grandmother"]
     body: Any = {"anchors": ["a woman", "a man"], "words": words}
     found = client.post("/api/discover", **body)
@@ -107,7 +107,7 @@ def test_own_words_and_a_single_finding(client: Client) -> None:
 
 
 @pytest.mark.slow
-def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
+def test_halves_of_one_prompts_images_rarely_differ_clearly(client: Client) -> None:
     gallery, reference = client.collection.gallery, Reference(client.collection)
     everyday = reference.lists["everyday_words"]
     words = phrases(reference.lists, everyday)
@@ -127,7 +127,7 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
     assert shipped <= 6 and few <= 6
 
 
-def test_a_long_sweep_holds_up_nobody(
+def test_other_requests_are_answered_during_a_long_sweep(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered, begun, waited = threading.Event(), threading.Event(), []

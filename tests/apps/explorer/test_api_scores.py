@@ -58,7 +58,7 @@ def stored(runs: tuple[Path, Path]) -> Any:
     return json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))["tasks"]
 
 
-def test_every_task_is_there_as_the_report_shows_it(
+def test_the_api_lists_every_task_as_the_report_shows_it(
     client: Client, stored: Any
 ) -> None:
     found = client.get("/api/scores?run=0")
@@ -119,7 +119,7 @@ def test_answers_and_queries_have_rows(client: Client) -> None:
     assert all(0 <= value <= 1 for value in queries["values"])
 
 
-def test_a_word_leads_to_every_test_that_asks_about_it(
+def test_a_word_lists_every_test_that_uses_the_word(
     client: Client, stored: Any
 ) -> None:
     (row,) = client.get("/api/tested?run=0&words=Geology")["rows"]
@@ -138,7 +138,7 @@ def test_a_word_leads_to_every_test_that_asks_about_it(
     assert client.get("/api/tested?run=2&words=geology") == {"rows": []}  # a folder
 
 
-def test_what_a_picture_was_made_from(client: Client) -> None:
+def test_an_images_details_have_its_seed_rewriting_and_hash(client: Client) -> None:
     told = client.get("/api/image/7")
     picture = client.collection.gallery.pictures[7]
     run = client.collection.sources[0].run
@@ -166,7 +166,9 @@ def test_folders_have_no_scores(client: Client) -> None:
         ("scores/vibex_gender?row=unheard", 400),
     ],
 )
-def test_what_is_not_there(path: str, status: int, client: Client) -> None:
+def test_unknown_scores_and_images_get_an_error_status(
+    path: str, status: int, client: Client
+) -> None:
     assert client.http.get(f"/api/{path}").status_code == status
 
 

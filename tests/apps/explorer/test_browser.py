@@ -98,7 +98,7 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     )
 
 
-def test_a_word_and_its_images_that_disagree_are_both_said(watch: Watch) -> None:
+def test_disagreement_of_a_word_with_its_images_is_reported(watch: Watch) -> None:
     page = watch.page
     add(page, "nurse")
     expect(page.locator("#disagree .warn")).to_have_count(0)

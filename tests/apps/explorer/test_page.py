@@ -71,7 +71,7 @@ def test_every_tool_at_every_size(
     watch.close()
 
 
-def test_an_anchor_without_images_is_said(
+def test_an_anchor_without_images_is_reported(
     browser: Any, addresses: dict[int, str]
 ) -> None:
     watch = Watch(browser, addresses[10], bypass_csp=True)
@@ -154,7 +154,7 @@ def test_a_scale_of_another_package_ends_where_it_says(browser: Any, runs: str) 
     watch.close()
 
 
-def test_what_nobody_asked_about(browser: Any, runs: str) -> None:
+def test_discover_lists_words_that_no_task_tests(browser: Any, runs: str) -> None:
     watch = Watch(browser, runs)
     page = watch.open("tab=discover")
     panel = page.locator("#panel-discover")
@@ -193,7 +193,9 @@ def test_two_runs_pair_by_pair(browser: Any, runs: str) -> None:
     watch.close()
 
 
-def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
+def test_a_word_shows_the_results_of_each_run_that_tests_the_word(
+    browser: Any, tmp_path: Path
+) -> None:
     both = [
         made(tmp_path / name, "toyland", "occupations_t2iat") for name in ("a", "b")
     ]

@@ -144,7 +144,9 @@ def test_only_the_page_and_the_run_s_images_are_served(client: Client) -> None:
         ("/api/export", {"tree": {"nodes": [{"id": "a", "label": ""}]}, "anchors": []}),
     ],
 )
-def test_what_does_not_fit_is_one_line(client: Client, path: str, body: Any) -> None:
+def test_invalid_requests_get_a_one_line_error(
+    client: Client, path: str, body: Any
+) -> None:
     assert client.post(path, 400, **body)["error"]
     assert client.http.post(path, content="{", headers=HEADERS).status_code == 400
 
@@ -242,7 +244,7 @@ def test_a_defect_is_one_line(
     client.get("/api/images")
 
 
-def test_a_session_is_kept_and_a_broken_one_set_aside(
+def test_a_session_is_stored_and_a_damaged_session_file_is_set_aside(
     collection: Collection, tmp_path: Path
 ) -> None:
     file = tmp_path / "session.json"

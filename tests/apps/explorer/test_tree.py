@@ -67,7 +67,7 @@ def test_texts(chosen: list[str], text: str) -> None:
         [{"id": "a", "label": "x", "mood": "y"}],
     ],
 )
-def test_what_is_no_tree(nodes: list[dict[str, str]]) -> None:
+def test_invalid_trees_are_rejected(nodes: list[dict[str, str]]) -> None:
     with pytest.raises(ValidationError):
         Tree.model_validate({"nodes": nodes})
 

@@ -99,7 +99,7 @@ def test_an_id_is_nothing_that_a_spreadsheet_changes(number: int) -> None:
 @pytest.mark.parametrize(
     "damage", ["1,23457E+15", "1.23457E+15", "12", "0", "01.05.2026", "", "∞"]
 )
-def test_ids_that_a_spreadsheet_has_changed_are_told_by_file_and_question(
+def test_ids_that_a_spreadsheet_changed_are_recovered_by_file_and_question(
     tmp_path: Path, damage: str
 ) -> None:
     rows = [

@@ -231,7 +231,7 @@ def test_unfit_labels_are_one_line(
     assert message in capsys.readouterr().err
 
 
-def test_images_that_cannot_be_used_are_named_and_cost_nobody_else(
+def test_unusable_images_are_named_and_the_others_are_checked(
     people: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "some"

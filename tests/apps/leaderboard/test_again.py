@@ -157,7 +157,7 @@ FORGERIES: list[tuple[Callable[[Path], Any], str]] = [
 
 
 @pytest.mark.parametrize(("forge", "message"), FORGERIES)
-def test_a_consistent_forgery_is_only_found_when_it_is_made_again(
+def test_a_consistent_forgery_is_detected_only_by_regenerating_images(
     forge: Callable[[Path], Any], message: str, copy: Path
 ) -> None:
     forge(copy)
@@ -264,7 +264,7 @@ def test_a_submission_names_no_file_of_the_verifier() -> None:
             check_paths("toyland", spec)
 
 
-def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
+def test_drawn_images_are_unpredictable_but_repeatable_by_seed(
     packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = ToylandGenerator.generate

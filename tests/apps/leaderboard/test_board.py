@@ -136,7 +136,7 @@ def found(root: Path, home: Path, draw: int = 0) -> list[str]:
     ]
 
 
-def test_kept_verdicts_hold_as_long_as_nothing_changes(
+def test_stored_verdicts_are_reused_until_a_submission_changes(
     root: Path, tmp_path: Path, counted: list[int]
 ) -> None:
     file = tmp_path / "kept"
@@ -194,7 +194,9 @@ def test_a_damaged_verdict_is_made_again(
     assert found(root, file, 4) == ["reproduced"] and counted == [4, 4]
 
 
-def test_verdicts_are_kept_where_nobody_submits(root: Path, tmp_path: Path) -> None:
+def test_verdicts_are_not_stored_where_a_pull_request_can_write(
+    root: Path, tmp_path: Path
+) -> None:
     (tmp_path / ".git").mkdir()
     for file in (
         root / "verdicts.json",

@@ -63,7 +63,9 @@ def test_numbers_that_decide_work_are_bounded_before_any_work(
 
 
 @pytest.mark.parametrize("name", ["evidence.db", "submission.json"])
-def test_what_is_no_plain_file_is_refused(name: str, submission: Path) -> None:
+def test_pipes_and_links_in_a_submission_are_refused(
+    name: str, submission: Path
+) -> None:
     (submission / name).unlink()
     os.mkfifo(submission / name)
     assert f"{name} is not a plain file" in refusal(submission)

@@ -155,7 +155,9 @@ def test_a_hostile_database_is_refused(
 
 
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-def test_no_journal_beside_it_is_played_back(mode: str, submission: Path) -> None:
+def test_a_journal_beside_the_evidence_is_never_applied(
+    mode: str, submission: Path
+) -> None:
     """Of a writer that was killed, or still runs: its pages would replace those checked."""
     file = submission / "evidence.db"
     kind, before = "wal" if mode == "WAL" else "journal", file.read_bytes()
@@ -246,7 +248,7 @@ def test_many_rows_are_not_read(
         Mock(side_effect=subprocess.TimeoutExpired("", 1)),
     ],
 )
-def test_what_ends_the_reader_ends_no_check(
+def test_a_crash_of_the_reading_process_refuses_only_this_submission(
     end: Any, submission: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("t2ibench.apps.leaderboard.evidence.subprocess.run", end)

@@ -54,7 +54,7 @@ def test_good_names_are_taken(name: str, model: str) -> None:
     assert list(names.problems(name, model, {"steps": "4"}, "abc")) == []
 
 
-def test_what_was_run_prints() -> None:
+def test_names_with_unprintable_or_confusable_characters_are_problems() -> None:
     for given in (
         ("x\u202ey",),
         ("m", {"key": "x\ny"}),
@@ -89,7 +89,9 @@ def test_a_forged_name_is_refused(submission: Path) -> None:
     assert "the name 'toy|' has to be" in refusal(submission)
 
 
-def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -> None:
+def test_add_refuses_a_reserved_name_before_packing(
+    cli: Cli, run: Path, packed: Path
+) -> None:
     root = packed.parent
     before = sorted(root.iterdir())
     for name, why in (

@@ -161,7 +161,7 @@ def test_families_are_means_of_squares_without_what_is_inconclusive() -> None:
     assert (none.square, none.ranked, none.inconclusive) == (None, False, 2)
 
 
-def test_a_mean_square_is_not_cut_at_0_before_it_is_averaged() -> None:
+def test_a_negative_mean_square_is_averaged_as_negative_and_shown_as_0() -> None:
     fair = cells(model_results(4, SHARES["toy-fair"]))["occupations"]
     assert fair.square is not None and fair.square < 0
     assert (
@@ -240,7 +240,9 @@ def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
     assert (model.cells["openbias"].mark.value or 1.0) < 0.3
 
 
-def test_what_is_not_as_the_tasks_ask_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_departures_from_the_tasks_numbers_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(table, "asked_images", lambda: {"one": 10, "two": 50})
 
     def told(**changes: Any) -> list[str]:

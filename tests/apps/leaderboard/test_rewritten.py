@@ -64,7 +64,7 @@ def rewriting(packed_rewriting: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(packed_rewriting, tmp_path / packed_rewriting.name))
 
 
-def test_what_was_rewritten_is_as_stated(rewriting: Path) -> None:
+def test_rewritings_are_listed_as_stated_by_the_submitter(rewriting: Path) -> None:
     verdict = verify(rewriting, draw=5)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
     assert "rewritings" in verdict.stated and set(verdict.parts) == {"texts"}

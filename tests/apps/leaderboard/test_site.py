@@ -341,7 +341,7 @@ def test_the_csv_holds_text_as_text(text: str, board: Path) -> None:
         )
 
 
-def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> None:
+def test_inconclusive_tests_and_small_runs_are_marked(tab: Any, tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         "t2iat_flowers_insects": {"inconclusive": "its </b> halves disagree"},
         "occupations_t2iat": {"settings": hand.settings(images_per_prompt=1)},
@@ -379,7 +379,9 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
     expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
 
 
-def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
+def test_the_site_shows_notes_and_refusals_of_verdicts(
+    board: Path, tmp_path: Path
+) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
     toy.verdict.notes, toy.verdict.stated = (

@@ -273,7 +273,7 @@ def test_files_that_do_not_belong(submission: Path) -> None:
     assert "No such folder" in refusal(submission)
 
 
-def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
+def test_incomplete_or_changed_runs_cannot_be_packed(run: Path, tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="not a run folder"):
         pack(tmp_path / "nowhere", tmp_path / "out", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "copy"))

@@ -138,7 +138,9 @@ def test_figures_show_every_image(run: Path, results: Results) -> None:
     assert {row["row"]: float(row["head"]) for row in heads} == mine
 
 
-def test_what_differs_is_said(run: Path, results: Results) -> None:
+def test_a_reproduction_lists_differences_from_the_paper(
+    run: Path, results: Results
+) -> None:
     found = build(PAPERS.get("t2iat"), results, run)
     for part in (
         "Model: toyland here, stabilityai/stable-diffusion-2-1 in the paper.",

@@ -147,7 +147,7 @@ def test_data_files_are_strict(tmp_path: Path, old: str, new: str, said: str) ->
     assert said in str(caught.value)
 
 
-def test_what_is_given_wins_over_a_preset(tmp_path: Path) -> None:
+def test_explicit_settings_override_a_preset(tmp_path: Path) -> None:
     paper, steps = (
         PAPERS.get("t2iat"),
         {"size": "512", "steps": "50", "guidance": "7.5"},
