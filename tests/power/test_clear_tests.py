@@ -102,7 +102,7 @@ def test_the_forecast_promises_no_more_than_runs_find(
     lean: float, common: float
 ) -> None:
     """60 runs of 8 occupations, 10 and 5 images each: ± .13."""
-    task = occupations._task(8, 10, 5)
+    task = occupations.occupation_task(8, 10, 5)
     needed = needs(task, SETTINGS)
     names = task.concept.names
     sides = np.where(np.arange(len(names)) % 2, -1.0, 1.0)

@@ -61,7 +61,9 @@ class WorldEvidence:
     def answers(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt."""
+        """Answers about the first n images of a prompt; none in a world without a judge."""
+        if not self.replies:
+            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"missing": n}))
         replies = self.replies.get((prompt, question, tuple(classes)))
         if replies is None or len(replies) < n:
             raise MissingEvidence(
