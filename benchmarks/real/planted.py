@@ -279,18 +279,18 @@ def _outcome(
     required = needs(task, _SETTINGS).prompts
     for need in required:
         if need.group in names:
-            pool = world.guided[need.][need.group]
+            pool = world.guided[need.unit][need.group]
             drawn[need.prompt] = rng.choice(pool, need.images, replace=False)
             shown[need.prompt] = need.group
-            by_stimulus[need.].append(drawn[need.prompt])
+            by_stimulus[need.unit].append(drawn[need.prompt])
     for need in required:
         if need.group not in names:
-            held_out = np.concatenate(by_stimulus[need.])
+            held_out = np.concatenate(by_stimulus[need.unit])
             # As many of the first group as a model with this share would happen to draw.
             count = int(rng.binomial(need.images, share))
             parts = []
             for group, size in zip(names, (count, need.images - count), strict=True):
-                pool = np.setdiff1d(world.neutral[need.][group], held_out)
+                pool = np.setdiff1d(world.neutral[need.unit][group], held_out)
                 again = size > len(pool)
                 parts.append(rng.choice(pool, size, replace=again))
                 repeated |= again
