@@ -36,7 +36,7 @@ OPTIONAL = [
 ]
 # The development extra takes that of the docs in, whose site the tests build.
 DEV = [one for one in (*EXTRAS["dev"], *EXTRAS["docs"]) if one.name != "t2ibench"]
-OWN = {"t2ibench", "tests", "tools", "toymodels", "docsite", "timing"}
+OWN = {"t2ibench", "tests", "tools", "toymodels", "docsite", "timing", "real"}
 STANDARD = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11
 
 
