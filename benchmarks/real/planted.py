@@ -330,6 +330,11 @@ def _mean(values: Sequence[float]) -> float:
     return float(finite.mean()) if len(finite) else float("nan")
 
 
+def _text(value: float, form: str = ".2f") -> str:
+    """A number, or a dash where there is none."""
+    return f"{value:{form}}" if np.isfinite(value) else "–"
+
+
 def _line(world: World, planted: float, outcomes: Sequence[Outcome]) -> str:
     leans = np.array([outcome.lean for outcome in outcomes])
     leans = leans[np.isfinite(leans)]
@@ -341,9 +346,9 @@ def _line(world: World, planted: float, outcomes: Sequence[Outcome]) -> str:
         f"{name} {count / total:.2f}" for name, count in controls.most_common()
     )
     cells = [f"{world.name}, {len(world.guided)}", f"{planted:+.1f}"]
-    cells += [f"{_mean(leans.tolist()):+.2f}", f"{error:.2f}"]
-    cells += [f"{_mean([outcome.covers for outcome in outcomes]):.2f}"]
-    cells += [f"{_mean([outcome.rows for outcome in outcomes]):.2f}"]
+    cells += [_text(_mean(leans.tolist()), "+.2f"), _text(error)]
+    cells += [_text(_mean([outcome.covers for outcome in outcomes]))]
+    cells += [_text(_mean([outcome.rows for outcome in outcomes]))]
     for state in ("clear", "none_above", "not_clear", "cannot_tell"):
         cells.append(f"{states[state] / total:.2f}")
     repeated = _mean([float(outcome.repeated) for outcome in outcomes])
