@@ -1,11 +1,12 @@
 """Mutation score of the formulas: how many planted mistakes the tests notice.
 
 `python tools/mutants.py stats --sample 100 --seed 1` copies the checkout, lets mutmut plant
-mistakes in every function of `t2ibench/stats`, draws some of those that change a formula (an operator
-of arithmetic, a comparison, a number, `and`, `or`, `not`, `in`, True or False), and runs the tests
-that call the function each is in. It prints the share that a test notices, with a 95 % interval of
-the draw (Wilson), and every mistake that none notices. Mistakes in words and missing arguments,
-which mutmut plants too, are not drawn: they end in an error at once and would flatter the score.
+mistakes in every function of `t2ibench/stats`, draws some of those that change a formula (an
+operator of arithmetic, a comparison, a number, `and`, `or`, `not`, `in`, True or False), and
+runs the tests that call the function each is in. It prints the share that a test notices, with
+a 95 % interval of the draw (Wilson), and every mistake that none notices. Mistakes in words
+and missing arguments, which mutmut plants too, are not drawn: they end in an error at once and
+would flatter the score.
 """
 
 from __future__ import annotations
