@@ -18,7 +18,9 @@ WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 TEMPLATES = GITHUB / "ISSUE_TEMPLATE"
 FORMS = sorted(path for path in TEMPLATES.glob("*.yml") if path.stem != "config")
 # Of the makers of GitHub alone; a tag of theirs is a major version, a commit has forty digits.
-ACTION = re.compile(r"actions/(checkout|setup-python)@(v\d+|[0-9a-f]{40})")
+ACTION = re.compile(
+    r"actions/(checkout|setup-python|upload-artifact)@(v\d+|[0-9a-f]{40})"
+)
 
 
 def parsed(path: Path) -> Any:
@@ -60,6 +62,19 @@ def test_workflows_ask_for_little(path: Path) -> None:
         assert ("uses" in step) != ("run" in step)
         if "uses" in step:
             assert ACTION.fullmatch(step["uses"]), step["uses"]
+
+
+def test_the_last_success_of_the_night_is_kept() -> None:
+    steps = parsed(GITHUB / "workflows" / "nightly.yml")["jobs"]["nightly"]["steps"]
+    names = [step.get("run", step.get("uses", "")) for step in steps]
+    upload = steps[-1]
+    assert names.index(".ci/nightly") == len(steps) - 2
+    assert upload["uses"].startswith("actions/upload-artifact@")
+    script = (ROOT / ".ci" / "nightly").read_text(encoding="utf-8")
+    assert script.splitlines()[-1].endswith(f">{upload['with']['path']}")
+    # Without it, nothing in a folder that begins with a dot is uploaded.
+    assert upload["with"]["include-hidden-files"] is True
+    assert "if" not in upload
 
 
 def test_the_schedule_reports_a_failure() -> None:
